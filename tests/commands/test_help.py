@@ -99,6 +99,7 @@ finally:
     assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
     assert [name for name in loaded if name.startswith("registerwatch.")] == [
         "registerwatch.cli",
+        "registerwatch.collector",
         "registerwatch.commands",
         "registerwatch.commands.lazy",
         "registerwatch.errors",

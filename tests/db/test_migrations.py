@@ -2,6 +2,8 @@
 
 import io
 import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from sqlalchemy import Connection, literal, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
-from registerwatch.db.migrate import MIGRATIONS, config_of, upgrade
+from registerwatch.db.migrate import MIGRATIONS, config_of, known_schemas, upgrade
 from registerwatch.db.tables import metadata
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.history_service import as_of
@@ -52,6 +54,41 @@ async def _foreign_keys(connection: AsyncConnection) -> set[tuple[str, str, str,
             action = None if key.on_delete == "NO ACTION" else key.on_delete
             found.add((table.name, key[3], f"{key[2]}.{key[4]}", action))
     return found
+
+
+def test_the_schemas_that_are_known_by_their_files_are_those_of_the_history() -> None:
+    history = ScriptDirectory(str(MIGRATIONS))
+
+    assert known_schemas() == {each.revision for each in history.walk_revisions()}
+    assert max(known_schemas()) == history.get_current_head()
+
+
+def test_a_database_that_is_up_to_date_is_looked_at_without_alembic(tmp_path: Path) -> None:
+    looked_at = """
+import asyncio, sys
+from registerwatch.db.engine import Database
+from registerwatch.db.migrate import upgrade
+
+async def run():
+    database = Database(sys.argv[1])
+    await upgrade(database)
+    await database.close()
+
+asyncio.run(run())
+print("alembic" in sys.modules)
+"""
+
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", looked_at, f"sqlite:///{tmp_path / 'looked.db'}"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for _ in range(2)
+    )
+
+    assert (first, second) == ("True", "False")
 
 
 async def test_upgrading_again_changes_nothing(database: Database) -> None:

@@ -23,9 +23,8 @@ def environment(data_dir: Path, database_url: str, **settings: str) -> dict[str,
 
 
 def command(*words: object) -> list[str]:
-    """The command line of `registerwatch …`. Looking for garbage while modules are loaded is a fifth of a start."""
-    program = "import gc; gc.disable(); from registerwatch.cli import main; gc.enable(); main()"
-    return [sys.executable, "-c", program, *map(str, words)]
+    """The command line of `registerwatch …`."""
+    return [sys.executable, "-c", "from registerwatch.cli import main; main()", *map(str, words)]
 
 
 def run(*words: object, env: dict[str, str]) -> subprocess.CompletedProcess[str]:

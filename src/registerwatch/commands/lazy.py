@@ -1,12 +1,16 @@
 """Commands whose modules are loaded when they are typed, and not to list them."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from registerwatch.collector import paused_collector
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class LazyCommand(TyperCommand):
     def load(self) -> TyperCommand | TyperGroup:
         """The command itself; its module is imported."""
         assert self.name is not None
-        found = getattr(import_module(f"{__package__}.{self._source.module}"), self._source.function)
+        found = getattr(_loaded(f"{__package__}.{self._source.module}"), self._source.function)
         holder = typer.Typer(pretty_exceptions_enable=False)
         if isinstance(found, typer.Typer):
             holder.add_typer(found, name=self.name, help=self._source.line)
@@ -41,6 +45,13 @@ class LazyCommand(TyperCommand):
     def make_context(self, *given: Any, **options: Any) -> typer.Context:
         """What runs, explains or completes a command begins here, and goes on with the command of the context."""
         return self.load().make_context(*given, **options)  # type: ignore[return-value]  # the base is annotated with
+
+
+def _loaded(module: str) -> ModuleType:
+    if module not in sys.modules:
+        with paused_collector():
+            import_module(module)
+    return sys.modules[module]
 
 
 class LazyGroup(TyperGroup):

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from registerwatch import logs
+from registerwatch.collector import paused_collector
 from registerwatch.commands.contact import warn_without_contact
 from registerwatch.commands.database import bring_to_schema, prepare_secrets
 from registerwatch.db.disk import make_folder
@@ -22,8 +23,6 @@ def serve(
     ] = True,
 ) -> None:
     """Serve the JSON interface and the pages, and do the work in the background."""
-    from registerwatch import server  # the other commands need not load the application
-
     settings = load_settings()
     for name in unknown_variables():
         typer.echo(f"registerwatch: there is no setting {name}; see `registerwatch settings`", err=True)
@@ -34,4 +33,6 @@ def serve(
     protect_index(settings.index_dir)
     bring_to_schema(settings.database_address)  # here a problem is one line; in the server it would be a traceback
     prepare_secrets(settings)
+    with paused_collector():
+        from registerwatch import server  # takes a second to load, and what is said above is said sooner
     server.serve(settings, host, port, background=background)

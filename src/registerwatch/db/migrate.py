@@ -1,18 +1,21 @@
-"""Bringing a database to the schema of this program, by Alembic, one history for both databases."""
+"""Bringing a database to the schema of this program, by Alembic, one history for both databases.
 
-from functools import cache
+Alembic takes a moment to load, and is loaded where there is something to migrate: the name of a migration's file begins
+with its revision, the last one of which is the schema of this program.
+"""
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 
 from registerwatch.db.disk import make_folder
 from registerwatch.db.engine import Database
 from registerwatch.db.private_files import protect_database
 from registerwatch.errors import DatabaseUnavailable
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -35,19 +38,32 @@ def _upgrade(connection: Connection) -> None:
         _demand_unicode(connection)
         connection.exec_driver_sql("SET LOCAL lock_timeout = '30min'")  # another node may be at a long migration
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7023401)")
-    current = MigrationContext.configure(connection).get_current_revision()
-    if current is not None and current not in known_schemas():
+    current, known = schema_of(connection), known_schemas()
+    if current is not None and current not in known:
         raise DatabaseUnavailable(
             f"The database is at schema {current}, which this program does not know: it was made by a newer "
             "version. Install that version, or restore a backup of before the upgrade."
         )
-    if current != _scripts().get_current_head():
+    if current != max(known):
+        from alembic import command
+
         command.upgrade(config_of(connection), "head")
 
 
-def config_of(connection: Connection) -> Config:
+def schema_of(connection: Connection) -> str | None:
+    """The revision that a database is at, None where it is empty."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    return revision
+
+
+def config_of(connection: Connection) -> "Config":
     """What Alembic's commands take, to work on this connection."""
-    config = _config()
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
     return config
 
@@ -63,15 +79,4 @@ def _demand_unicode(connection: Connection) -> None:
 
 def known_schemas() -> set[str]:
     """The names of every schema that this program can work with or upgrade."""
-    return {revision.revision for revision in _scripts().walk_revisions()}
-
-
-@cache
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    return config
+    return {path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")}

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from registerwatch.clock import iso_utc
 from registerwatch.db.row_pages import MAX_ROW_ID
-from registerwatch.notifications.feeds import atom, calendar
+from registerwatch.notifications.feeds import atom
 from registerwatch.notifications.feeds.models import Feed
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.rest.auth import OwnerOrKey, Reader
@@ -169,6 +169,8 @@ async def expiring_calendar(
     """From 30 days past to 180 days ahead. While certificates of a watched device were not all read, or could not be
     read at the last try, the calendar's description names it. Limit: 10 requests per account and minute.
     """
+    from registerwatch.notifications.feeds import calendar  # its library takes a moment to load, which few need
+
     days = calendar.alarm_days(parameters.alarms)
     account_id = await service.feeds.account_of(parameters.token)
     await limits_of(request).check_party(request, Limit.CALENDAR, f"account {account_id}")

@@ -24,7 +24,7 @@ MAX_SUBJECTS = 100
 MAX_HEADLINES = 10
 """Changes that a title tells."""
 
-_IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that no XML document can hold."""
 
 
