@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 PUBLIC = (
     *("/", "/d/", "/a/", "/c/", "/docs", "/docs/", "/docs/api", "/docs/api/"),
-    *("/openapi.json", "/v1/search", "/v1/devices/", "/v1/actors/", "/v1/certificates", "/v1/certificates/"),
+    *("/v1/search", "/v1/devices/", "/v1/actors/", "/v1/certificates", "/v1/certificates/"),
     *("/static/", "/robots.txt"),
 )
 
@@ -64,7 +64,7 @@ async def test_pages_reads_and_files_are_compressed_for_who_takes_it(filled: Ser
 
 
 async def test_what_is_not_modified_says_so_in_both_forms(filled: ServiceHarness) -> None:
-    for path in (path for path in _paths(filled) if "static" not in path and "openapi" not in path):
+    for path in (path for path in _paths(filled) if "static" not in path):
         tag = (await filled.client.get(path)).headers["etag"]
         answer = await _packed(filled, path, **{"If-None-Match": tag})
 
@@ -155,7 +155,6 @@ async def test_a_streamed_answer_is_not_held_back() -> None:
 @pytest.mark.parametrize(
     ("path", "status", "is_kept"),
     [
-        ("/openapi.json", 200, True),
         ("/static/a.css", 200, True),
         ("/docs/api/watches", 200, True),
         ("/static/none", 404, False),

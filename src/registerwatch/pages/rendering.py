@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from functools import cache
-from hashlib import blake2b
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
@@ -20,7 +19,7 @@ from registerwatch.pages.site_files import asset_address
 from registerwatch.pages.tones import actor_tone, market_tone
 from registerwatch.register.codes import RiskFilter, StatusFilter, label
 from registerwatch.web.injection import service_of
-from registerwatch.web.responses import NOT_CACHED, matches
+from registerwatch.web.responses import NOT_CACHED, matches, weak_tag
 
 FRAGMENT_HEADER = "x-fragment"
 """Sent by the script, with the name of the region that it wants instead of the whole page."""
@@ -52,7 +51,7 @@ def page(request: Request, template: str, *, settled: bool = True, **context: An
     shared_context = _shared_context(request)
     note = shared_context["source_note"]
     html = render(template, **shared_context, **context)
-    tag = f'W/"{blake2b(html.encode(), digest_size=12).hexdigest()}"'
+    tag = weak_tag(html.encode())
     shared = {
         **SECURITY_HEADERS,
         "ETag": tag,

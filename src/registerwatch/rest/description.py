@@ -4,20 +4,18 @@ FastAPI describes requests from their pydantic models; answers are msgspec struc
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from hashlib import blake2b
 from typing import Any
 
 import msgspec
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.routing import Route
 
 from registerwatch.rest.access_description import describe_access
 from registerwatch.web.answers import ErrorBody
-from registerwatch.web.responses import JSON, matches
+from registerwatch.web.prepared import PreparedAnswer
+from registerwatch.web.responses import JSON
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -91,20 +89,9 @@ class DescribedApi(FastAPI):
     def setup(self) -> None:
         """Adds the route of the description. FastAPI's own renders it anew for each request, which takes 3 ms."""
         assert self.openapi_url is not None, "this application is described"
-        self.add_route(self.openapi_url, self._answer_description, include_in_schema=False)
-
-    async def _answer_description(self, request: Request) -> Response:
-        body, tag = self._rendered
-        headers = {"ETag": tag, "Cache-Control": "public, no-cache"}
-        if matches(request.headers.get("if-none-match"), tag):
-            return Response(status_code=304, headers=headers)
-        return Response(body, headers=headers, media_type=JSON)
-
-    @cached_property
-    def _rendered(self) -> tuple[bytes, str]:
-        """The description in JSON, and its tag."""
-        body = msgspec.json.encode(self.openapi())
-        return body, f'W/"{blake2b(body, digest_size=12).hexdigest()}"'
+        self.prepared_description = PreparedAnswer(lambda: msgspec.json.encode(self.openapi()), JSON)
+        route = Route(self.openapi_url, self.prepared_description, methods=["GET"], include_in_schema=False)
+        self.router.routes.append(route)
 
     def openapi(self) -> dict[str, Any]:
         """The description, built once."""

@@ -1,7 +1,6 @@
 """Feeds over REST: making and ending them, and what readers and calendars fetch."""
 
 import asyncio
-from hashlib import blake2b
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -31,7 +30,7 @@ from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.web.answers import Answer, Done, doc, instant
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
-from registerwatch.web.responses import matches, private_response
+from registerwatch.web.responses import matches, private_response, weak_tag
 
 router = account_router("feeds")
 FEED_HEADERS = {"Cache-Control": "private, no-cache", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
@@ -200,7 +199,7 @@ def _links(public_url: str, parameters: FeedParameters, earlier: int | None) -> 
 
 def _tagged(request: Request, body: bytes, media_type: str, told: bytes) -> Response:
     """A file with an `ETag` of what it tells, or a 304 when the client has that already."""
-    headers = {**FEED_HEADERS, "ETag": f'W/"{blake2b(told, digest_size=12).hexdigest()}"'}
+    headers = {**FEED_HEADERS, "ETag": weak_tag(told)}
     if matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers, media_type=media_type)

@@ -11,10 +11,9 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-PUBLIC_PATHS = frozenset({"/", "/docs", "/openapi.json", "/robots.txt", "/v1/search", "/v1/certificates"})
+PUBLIC_PATHS = frozenset({"/", "/docs", "/robots.txt", "/v1/search", "/v1/certificates"})
 PUBLIC_PREFIXES = ("/v1/devices/", "/v1/actors/", "/v1/certificates/", "/d/", "/a/", "/c/", "/docs/", "/static/")
 COMPRESSED_TYPES = (b"text/", b"application/json", b"image/svg+xml")
-KEPT_PATHS = frozenset({"/openapi.json"})
 KEPT_PREFIXES = ("/static/", "/docs/api/")
 """Where an answer is the same until the next start. Its packed form is kept: anybody may ask, as often as they like."""
 MIN_BYTES = 1400
@@ -24,7 +23,7 @@ LEVEL = 4
 _GZIP = 31
 """zlib's `wbits` for the largest window with gzip's header."""
 
-_VARY = (b"vary", b"Accept-Encoding")
+VARY = (b"vary", b"Accept-Encoding")
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 
@@ -42,13 +41,13 @@ class Compression:
         if scope["type"] != "http" or not is_public(scope["path"]):
             await self._app(scope, receive, send)
             return
-        packs = _takes_packed(scope["headers"])
+        packs = takes_packed(scope["headers"])
         held: Message | None = None
 
         async def send_packed(message: Message) -> None:
             nonlocal held
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], _VARY]
+                message["headers"] = [*message["headers"], VARY]
                 if packs and _is_packable(message["headers"]):
                     held = message
                     return
@@ -84,7 +83,8 @@ def _coding(text: str) -> tuple[str, float]:
         return name.strip(), 0.0
 
 
-def _takes_packed(request_headers: RawHeaders) -> bool:
+def takes_packed(request_headers: RawHeaders) -> bool:
+    """Whether a request takes gzip, and has no cookie."""
     accepted = b""
     for name, value in request_headers:
         if name == b"accept-encoding":
@@ -107,22 +107,19 @@ def _is_packable(headers: RawHeaders) -> bool:
     return long_enough and is_text
 
 
-def _is_kept(path: str) -> bool:
-    return path in KEPT_PATHS or path.startswith(KEPT_PREFIXES)
-
-
-def _pack(body: bytes) -> bytes:
+def pack(body: bytes) -> bytes:
+    """The gzip form of an answer."""
     return zlib.compress(body, LEVEL, _GZIP)
 
 
 @lru_cache(maxsize=64)
 def _kept_packed(body: bytes) -> bytes:
-    return _pack(body)
+    return pack(body)
 
 
 def _packed(start: Message, message: Message, path: str) -> tuple[Message, Message]:
-    pack = _kept_packed if start["status"] == 200 and _is_kept(path) else _pack
-    body = pack(message["body"])
+    is_kept = start["status"] == 200 and path.startswith(KEPT_PREFIXES)
+    body = (_kept_packed if is_kept else pack)(message["body"])
     others = [each for each in start["headers"] if each[0] != b"content-length"]
     headers = [*others, (b"content-length", b"%d" % len(body)), (b"content-encoding", b"gzip")]
     return {**start, "headers": headers}, {**message, "body": body}

@@ -1,0 +1,58 @@
+"""Answers that stay the same until the process ends: rendered, tagged and packed once."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+from starlette.types import Message, Receive, Scope, Send
+
+from registerwatch.web.compression import VARY, pack, takes_packed
+from registerwatch.web.responses import matches, weak_tag
+
+REVALIDATED = b"public, no-cache"
+"""A client keeps it, and asks each time whether it is still the one."""
+
+
+class PreparedAnswer:
+    """An ASGI application that answers every request with the same text, or with 304 who has it.
+
+    It is rendered for the first request, and sent packed to who takes gzip: so nothing is left to `Compression`.
+    """
+
+    def __init__(self, render: Callable[[], bytes], media_type: str) -> None:
+        self._render = render
+        self._media_type = media_type.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        tag, unchanged, plain, packed = self._messages
+        for message in unchanged if _has(scope, tag) else packed if takes_packed(scope["headers"]) else plain:
+            await send({**message})  # what is around it may change its message
+
+    @cached_property
+    def _messages(self) -> tuple[str, tuple[Message, ...], tuple[Message, ...], tuple[Message, ...]]:
+        """The tag, and the messages of each form: not modified, plain, packed."""
+        body = self._render()
+        tag = weak_tag(body)
+        shared = [(b"etag", tag.encode()), (b"cache-control", REVALIDATED), VARY]
+        typed = [*shared, (b"content-type", self._media_type)]
+        return (
+            tag,
+            _answer(304, shared, b""),
+            _answer(200, [*typed, _length(body)], body),
+            _answer(200, [*typed, _length(pack(body)), (b"content-encoding", b"gzip")], pack(body)),
+        )
+
+
+def _answer(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> tuple[Message, Message]:
+    return (
+        {"type": "http.response.start", "status": status, "headers": headers},
+        {"type": "http.response.body", "body": body},
+    )
+
+
+def _length(body: bytes) -> tuple[bytes, bytes]:
+    return b"content-length", b"%d" % len(body)
+
+
+def _has(scope: Scope, tag: str) -> bool:
+    """Whether the client names this tag in `If-None-Match`."""
+    return any(name == b"if-none-match" and matches(value.decode("latin-1"), tag) for name, value in scope["headers"])
