@@ -92,11 +92,12 @@ class _BoundedWire(ByteStream):
 
     def __init__(self, inner: ByteStream) -> None:
         self._inner = inner
+        self._known = inner.extra_attributes
 
     @property
     def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
-        """What is known of the connection."""
-        return self._inner.extra_attributes
+        """What is known of the connection. It is asked of every idle one before each request, and takes a while."""
+        return self._known
 
     async def receive(self, max_bytes: int = WIRE_READ_AT_ONCE) -> bytes:
         received = await self._inner.receive(min(max_bytes, WIRE_READ_AT_ONCE))
