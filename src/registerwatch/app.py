@@ -37,6 +37,7 @@ from registerwatch.rest import (
 )
 from registerwatch.rest.description import DescribedApi
 from registerwatch.rest.every_answer import EveryAnswer, RequestCounts
+from registerwatch.rest.health_report import HealthReport
 from registerwatch.rest.middleware import BodyRequired, StoredDevices
 from registerwatch.rest.webhook_description import describe_webhooks
 from registerwatch.settings import Settings
@@ -133,7 +134,8 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         ],
     )
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
-    app.state.request_counts, app.state.has_index, app.state.forwarded = counts, True, forwarded
+    app.state.request_counts, app.state.has_index = counts, True
+    app.state.health = HealthReport(service, forwarded)
     app.state.large_bodies, app.state.large_files = places_of_large_bodies(), places_of_files()
     app.state.photos = places_of_photos()
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None

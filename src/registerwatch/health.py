@@ -40,6 +40,11 @@ class HealthChecks:
             return dict(self._problems)
 
 
+def all_of(problems: Mapping[str, str | None]) -> str | None:
+    """Everything that is wrong, None for nothing."""
+    return " ".join(problem for problem in problems.values() if problem) or None
+
+
 async def _checked(check: HealthCheck) -> str | None:
     try:
         async with asyncio.timeout(CHECK_SECONDS):

@@ -71,6 +71,24 @@ async def test_without_its_database_a_process_lives_and_is_not_ready(
         path.with_suffix(".away").rename(path)
 
 
+async def test_health_tells_at_once_what_has_changed_since_it_was_last_asked(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
+        empty = (await harness.get("/health")).json()
+        await harness.fill_copy()
+        filled = (await harness.get("/health")).json()
+        harness.clock.move(5)
+        later = (await harness.get("/health")).json()
+        udi = harness.world.newest(0, 1)[0].primary_di
+        assert (await harness.get("/v1/refresh", q=udi)).status_code == 200
+        refreshed = (await harness.get("/health")).json()
+
+    assert (empty["copy"]["devices"], filled["copy"]["devices"]) == (0, harness.world.count)
+    assert (empty["copy"]["age_seconds"], filled["index"]["lag"]) == (None, 0)
+    assert later["copy"] == {**filled["copy"], "age_seconds": filled["copy"]["age_seconds"] + 5}
+    assert refreshed["copy"]["age_seconds"] == 0
+    assert refreshed["register"]["reads"]["found"] == filled["register"]["reads"]["found"] + 1
+
+
 async def test_a_database_whose_disk_is_full_is_told_until_it_can_be_written_again(
     start_service: ServiceStarter, tmp_path: Path
 ) -> None:

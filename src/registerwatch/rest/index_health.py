@@ -6,6 +6,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from registerwatch.bootstrap import Service
 from registerwatch.register.search.indexer import Indexer
+from registerwatch.register.store.records import CopyState
 from registerwatch.web.answers import Answer, doc
 
 
@@ -21,10 +22,11 @@ class HealthIndex(Answer):
     rebuilds: Annotated[int, doc("How often this process found the index damaged and began it anew.", 0)]
 
 
-async def index_health(service: Service) -> HealthIndex:
-    """The part of the index in `/health`."""
+def index_health(service: Service, state: CopyState) -> HealthIndex:
+    """The part of the index in `/health`, beside a state of the copy."""
     indexer = service.indexer
-    return HealthIndex(service.index.documents, await indexer.lag(), indexer.problem(), indexer.rebuilds)
+    lag = indexer.lag_behind(state.copy_id, state.revision)
+    return HealthIndex(service.index.documents, lag, indexer.problem(), indexer.rebuilds)
 
 
 async def index_metrics(indexer: Indexer) -> list[Metric]:

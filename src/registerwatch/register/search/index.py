@@ -44,6 +44,9 @@ class SearchIndex:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / LAYOUT
+        self._meta, self._mark = self.folder / META, self.folder / MARK
+        self._read_mark = b"", ("", 0)
+        """The content of the note when it was read last, and the copy and revision that it names."""
         self._index: tantivy.Index | None = None
         self._analyzer = analyzer()
         self._committed = b""
@@ -62,7 +65,7 @@ class SearchIndex:
         """
         noted = self._noted()  # before the commit that it may belong to is loaded, so that it is never too late
         try:
-            committed = (self.folder / META).read_bytes()
+            committed = self._meta.read_bytes()
             if committed == self._damaged:
                 return False
             if self._index is None:
@@ -105,7 +108,7 @@ class SearchIndex:
     def indexed_revision(self, copy_id: str) -> int:
         """The revision of this copy that the index on disk has, 0 when there is none or it is of another copy."""
         revision = self.noted_revision(copy_id)
-        return revision if revision and tantivy.Index.exists(str(self.folder)) else 0
+        return revision if revision and self._meta.exists() else 0
 
     def noted_revision(self, copy_id: str) -> int:
         """The same by the note alone, whatever became of the index beside it."""
@@ -120,8 +123,12 @@ class SearchIndex:
     def _noted(self) -> tuple[str, int]:
         """Copy and revision that were noted on disk."""
         try:
-            mark = json.loads((self.folder / MARK).read_text())
-            return str(mark["copy"]), int(mark["revision"])
+            with open(self._mark, "rb", buffering=0) as file:
+                content = file.read()
+            if content != self._read_mark[0]:
+                mark = json.loads(content)
+                self._read_mark = content, (str(mark["copy"]), int(mark["revision"]))
+            return self._read_mark[1]
         except (OSError, ValueError, KeyError, TypeError):
             return "", 0
 
@@ -129,7 +136,7 @@ class SearchIndex:
         """Note that the index on disk has this revision of this copy."""
         new = self.folder / f"{MARK}.new"
         new.write_text(json.dumps({"copy": copy_id, "revision": revision}))
-        os.replace(new, self.folder / MARK)
+        os.replace(new, self._mark)
 
     async def run(self, look: Callable[[], Result], *, is_long: bool = False) -> Result:
         """Call a function that searches: in a thread, so that others need not wait for it, unless the index is so

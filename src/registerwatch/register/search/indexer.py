@@ -116,7 +116,10 @@ class Indexer:
 
     async def lag(self) -> int:
         """Changes of the copy that cannot be found yet."""
-        copy_id, revision = await self._documents.revision()
+        return self.lag_behind(*await self._documents.revision())
+
+    def lag_behind(self, copy_id: str, revision: int) -> int:
+        """Changes up to a revision of the copy that cannot be found yet."""
         return max(0, revision - self._index.indexed_revision(copy_id))
 
     async def close(self) -> None:

@@ -74,9 +74,8 @@ class RecordStore:
 
     async def state(self) -> CopyState:
         """Size, age and identity of the copy."""
-        async with self._database.reading() as connection:
-            row = (await connection.execute(statements.STATE)).one()
-        return CopyState(row.copy_id, row.revision, row.devices, row.last_read_at)
+        [row] = await self._database.rows(statements.STATE)
+        return CopyState(*row)
 
     async def name_of(self, subject: str) -> str:
         """What a device or an actor is called; empty for one that the copy does not have."""

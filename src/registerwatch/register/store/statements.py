@@ -1,10 +1,14 @@
 """The SQL that reads and writes the copy for `RecordStore`. Both databases understand it."""
 
-from sqlalchemy import bindparam, text
+from sqlalchemy import bindparam, select, text
 
 from registerwatch.db.listed_values import LISTED as LISTED_VALUES
+from registerwatch.db.statements import PreparedSelect
+from registerwatch.db.tables import copy_state
 
-STATE = text("SELECT copy_id, revision, devices, last_read_at FROM copy_state WHERE id = 1")
+STATE = PreparedSelect(
+    select(copy_state.c.copy_id, copy_state.c.revision, copy_state.c.devices, copy_state.c.last_read_at)
+)
 LOCK = {
     "sqlite": text("SELECT revision FROM copy_state WHERE id = 1"),
     "postgresql": text("SELECT revision FROM copy_state WHERE id = 1 FOR UPDATE"),
