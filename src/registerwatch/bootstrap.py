@@ -233,7 +233,7 @@ def build_service(
         budget=budget,
         eudamed=register,
         register_checks=register_checks,
-        register_status=RegisterStatusReader(database, clock, copy, bulk_loader, register_checks),
+        register_status=RegisterStatusReader(database, clock, copy, register_checks),
         event_latencies=EventLatencies(database, clock),
         refresher=refresher,
         devices=devices,

@@ -110,7 +110,6 @@ class _Stored:
     """What the database tells. `register` is some seconds old at most, the others are as of now."""
 
     copy: CopyState
-    filled_at: int | None
     index: HealthIndex
     register: RegisterStatus
 
@@ -168,13 +167,7 @@ class HealthReport:
         """Raises `DatabaseUnavailable`."""
         service = self._service
         copy = await service.records.state()
-        runs = await service.bulk_loader.runs()
-        return _Stored(
-            copy=copy,
-            filled_at=max((run.finished_at for run in runs if run.finished_at), default=None),
-            index=index_health(service, copy),
-            register=await service.register_status.status(),
-        )
+        return _Stored(copy, index_health(service, copy), await service.register_status.status())
 
     def _content(self, facts: _Facts) -> Health:
         service, stored = self._service, facts.stored
@@ -185,7 +178,7 @@ class HealthReport:
             version=__version__,
             parts={name: HealthPart(_status(problem), problem) for name, problem in facts.problems.items()},
             database=HealthDatabase(service.database.kind),
-            stored_copy=_health_copy(stored, facts.at) if stored else None,
+            stored_copy=_health_copy(stored.copy, facts.at) if stored else None,
             index=stored.index if stored else None,
             register=HealthRegister(
                 iso_or_none(stored.copy.last_read_at) if stored else None, facts.reads, facts.certificate_search
@@ -197,13 +190,12 @@ class HealthReport:
         )
 
 
-def _health_copy(stored: _Stored, now: int) -> HealthCopy:
-    known = [moment for moment in (stored.filled_at, stored.copy.last_read_at) if moment is not None]
+def _health_copy(copy: CopyState, now: int) -> HealthCopy:
     return HealthCopy(
-        devices=stored.copy.devices,
-        revision=stored.copy.revision,
-        filled_at=iso_or_none(stored.filled_at),
-        age_seconds=max(0, now - max(known)) if known else None,
+        devices=copy.devices,
+        revision=copy.revision,
+        filled_at=iso_or_none(copy.filled_at),
+        age_seconds=None if copy.updated_at is None else max(0, now - copy.updated_at),
     )
 
 

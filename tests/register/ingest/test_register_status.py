@@ -55,7 +55,7 @@ async def test_sweeps_that_never_began_are_no_sweeps_without_problems(harness: S
     assert status.sweeps.devices == DeviceSweepState(0, 0, 0, 0, None)
     assert status.sweeps.walks == {}
     assert {state_of(check) for check in status.checks.values()} == {CheckState.NOT_LOOKED}
-    assert (status.devices, status.filled_at, status.updated_at, status.build) == (0, None, None, "")
+    assert (status.copy.devices, status.copy.filled_at, status.copy.updated_at, status.build) == (0, None, None, "")
 
 
 async def test_the_state_of_sweeps_is_that_of_the_manufacturers_that_are_watched(harness: ServiceHarness) -> None:

@@ -120,9 +120,9 @@ def view_of(status: RegisterStatus) -> StatusView:
     changed_at = status.checks[CheckName.BUILD].changed_at
     return StatusView(
         status=status,
-        updated=_ago(status.updated_at, status.at),
-        filled_at=_iso(status.filled_at),
-        updated_at=_iso(status.updated_at),
+        updated=_ago(status.copy.updated_at, status.at),
+        filled_at=_iso(status.copy.filled_at),
+        updated_at=_iso(status.copy.updated_at),
         oldest=_ago(oldest_at, status.at),
         oldest_at=_iso(oldest_at),
         walks=[

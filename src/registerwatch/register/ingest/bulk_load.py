@@ -8,13 +8,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS, Clock
 from registerwatch.db.engine import Database
-from registerwatch.db.statements import PreparedSelect
-from registerwatch.db.tables import fills
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import RegisterFailure
@@ -120,7 +118,8 @@ class BulkLoader:
 
     async def runs(self) -> list[LoadRun]:
         """The last run of every source, newest first."""
-        return [LoadRun(*row) for row in await self._database.rows(_RUNS)]
+        async with self._database.reading() as connection:
+            return [LoadRun(*row) for row in (await connection.execute(_RUNS)).all()]
 
     async def _start(self, source: BulkSource) -> _Start:
         """Where a run of a source begins.
@@ -224,16 +223,8 @@ _CLAIM = text(
     " WHERE fills.updated_at > :latest"
     " OR (fills.updated_at <= :dead AND (fills.finished_at IS NULL OR fills.finished_at < :since))"
 )
-_RUNS = PreparedSelect(
-    select(
-        fills.c.source,
-        fills.c.cursor,
-        fills.c.records,
-        fills.c.changed,
-        fills.c.started_at,
-        fills.c.updated_at,
-        fills.c.finished_at,
-    ).order_by(fills.c.updated_at.desc())
+_RUNS = text(
+    "SELECT source, cursor, records, changed, started_at, updated_at, finished_at FROM fills ORDER BY updated_at DESC"
 )
 _FORGET = text("DELETE FROM fills WHERE source = :source")
 _NOTE = text(

@@ -7,12 +7,11 @@ from enum import StrEnum
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.ingest import check_repository
-from registerwatch.register.ingest.bulk_load import BulkLoader
 from registerwatch.register.ingest.check_rules import KnownChecks, RegisterCheck
 from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.ingest.sweep_state import SweepState, sweep_state
 from registerwatch.register.sources.checks import CheckName
-from registerwatch.register.store.records import RecordStore
+from registerwatch.register.store.records import CopyState, RecordStore
 
 KEPT_SECONDS = 3.0
 """For so long a status is given again: anybody may ask, as often as they like."""
@@ -39,15 +38,10 @@ def state_of(check: RegisterCheck) -> CheckState:
 
 @dataclass(frozen=True, slots=True)
 class RegisterStatus:
-    """What is stored, how far sweeps are, and every check of this process. Instants are unix seconds.
-
-    `filled_at` is the end of the last fill, `updated_at` when the copy was last brought up to date; None for never.
-    """
+    """What is stored, how far sweeps are, and every check of this process. `at` is in unix seconds."""
 
     at: int
-    devices: int
-    filled_at: int | None
-    updated_at: int | None
+    copy: CopyState
     sweeps: SweepState
     checks: KnownChecks
 
@@ -65,13 +59,10 @@ class RegisterStatus:
 class RegisterStatusReader:
     """Reads the status, once for all who ask within some seconds."""
 
-    def __init__(
-        self, database: Database, clock: Clock, records: RecordStore, bulk_loader: BulkLoader, checks: RegisterChecks
-    ) -> None:
+    def __init__(self, database: Database, clock: Clock, records: RecordStore, checks: RegisterChecks) -> None:
         self._database = database
         self._clock = clock
         self._records = records
-        self._bulk_loader = bulk_loader
         self._checks = checks
         self._reading = asyncio.Lock()
         self._kept: tuple[float, RegisterStatus] | None = None
@@ -86,17 +77,13 @@ class RegisterStatusReader:
 
     async def _read(self) -> RegisterStatus:
         now = int(self._clock.now())
-        state, runs = await self._records.state(), await self._bulk_loader.runs()
+        copy = await self._records.state()
         async with self._database.reading() as connection:
             sweeps = await sweep_state(connection, now)
             known = await check_repository.all_checks(connection)
-        filled_at = max((run.finished_at for run in runs if run.finished_at is not None), default=None)
-        updates = [moment for moment in (filled_at, state.last_read_at) if moment is not None]
         return RegisterStatus(
             at=now,
-            devices=state.devices,
-            filled_at=filled_at,
-            updated_at=max(updates, default=None),
+            copy=copy,
             sweeps=sweeps,
             checks={
                 name: known.get(name, RegisterCheck(name))

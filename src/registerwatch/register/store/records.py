@@ -63,6 +63,13 @@ class CopyState:
     revision: int
     devices: int
     last_read_at: int | None
+    filled_at: int | None
+    """The end of the last fill, None where there was none."""
+
+    @property
+    def updated_at(self) -> int | None:
+        """When the copy was last brought up to date, None for never."""
+        return max((moment for moment in (self.filled_at, self.last_read_at) if moment is not None), default=None)
 
 
 class RecordStore:

@@ -1,13 +1,19 @@
 """The SQL that reads and writes the copy for `RecordStore`. Both databases understand it."""
 
-from sqlalchemy import bindparam, select, text
+from sqlalchemy import bindparam, func, select, text
 
 from registerwatch.db.listed_values import LISTED as LISTED_VALUES
 from registerwatch.db.statements import PreparedSelect
-from registerwatch.db.tables import copy_state
+from registerwatch.db.tables import copy_state, fills
 
 STATE = PreparedSelect(
-    select(copy_state.c.copy_id, copy_state.c.revision, copy_state.c.devices, copy_state.c.last_read_at)
+    select(
+        copy_state.c.copy_id,
+        copy_state.c.revision,
+        copy_state.c.devices,
+        copy_state.c.last_read_at,
+        select(func.max(fills.c.finished_at)).scalar_subquery(),
+    )
 )
 LOCK = {
     "sqlite": text("SELECT revision FROM copy_state WHERE id = 1"),
