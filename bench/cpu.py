@@ -3,13 +3,12 @@
 Times of waiting depend on what else the machine does; this figure depends on it little.
 """
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from statistics import median
 
 import msgspec
@@ -17,7 +16,7 @@ import msgspec
 from bench.bare import PEER, serving_answers_of
 from bench.figures import Figure, Goal, Row, Section
 from bench.load import Client, Request, actor_requests, device_requests, post, rate_with_cost, unchanged_requests
-from bench.processes import REGISTERWATCH, SERVER_CORE, ProcessFailed, Server
+from bench.processes import REGISTERWATCH, SERVER_CORE, ProcessFailed, Server, spent_by
 from bench.questions import Question, Sample, sample_of
 from bench.search import wait_for_index
 from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
@@ -156,20 +155,10 @@ def _cost(setup: Setup, server: Server, requests: Sequence[Request]) -> Figure:
 def _help(setup: Setup) -> Iterator[Row]:
     """What `--help` costs, beside Python itself."""
     sides = {"ours": [str(REGISTERWATCH), "--help"], "python": [sys.executable, "-c", "pass"]}
-    runs = {name: [_ended(command) for _ in range(max(3, setup.rounds))] for name, command in sides.items()}
-    for what, unit, which, most in (
-        ("`registerwatch --help`", "CPU s", 0, HELP_GOALS[0]),
-        ("`registerwatch --help`, memory", "MB", 1, HELP_GOALS[1]),
+    runs = {name: [spent_by(command) for _ in range(max(3, setup.rounds))] for name, command in sides.items()}
+    for what, unit, figure_of, most in (
+        ("`registerwatch --help`", "CPU s", attrgetter("cpu_seconds"), HELP_GOALS[0]),
+        ("`registerwatch --help`, memory", "MB", attrgetter("megabytes"), HELP_GOALS[1]),
     ):
-        ours, python = (Figure(median(run[which] for run in runs[name]), unit) for name in sides)
+        ours, python = (Figure(median(map(figure_of, runs[name])), unit) for name in sides)
         yield Row(what, ours, {"python": python}, Goal(f"≤ {most:g} {unit}", ours.value <= most))
-
-
-def _ended(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds of a core and megabytes at the peak of a command that ends well. Raises `ProcessFailed`."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise ProcessFailed(f"{' '.join(command)} ended with {process.returncode}.")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6

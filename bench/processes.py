@@ -28,8 +28,37 @@ START_SECONDS = 120.0
 END_SECONDS = 20.0
 
 
+_LAUNCHER = """
+import os, sys
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[
+    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0), (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)])
+_, status, usage = os.wait4(child, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+"""
+"""A small process that starts the one that is measured, which counts the memory of its parent as its own."""
+
+
 class ProcessFailed(Exception):
     """A process that is measured ended badly, or never answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a command took from its start to its end."""
+
+    cpu_seconds: float
+    megabytes: float
+    """At the peak."""
+
+
+def spent_by(command: Sequence[str], content: bytes = b"", environment: Mapping[str, str] | None = None) -> Spent:
+    """What a command takes that reads this content and ends well. Raises `ProcessFailed`."""
+    launcher = [sys.executable, "-S", "-E", "-c", _LAUNCHER, *command]
+    done = subprocess.run(launcher, input=content, stdout=subprocess.PIPE, env=environment, check=True)
+    status, seconds, kibibytes = done.stdout.split()
+    if int(status):
+        raise ProcessFailed(f"{' '.join(command)} ended with {int(status)}.")
+    return Spent(float(seconds), int(kibibytes) * 1024 / 1e6)
 
 
 def description() -> str:

@@ -4,7 +4,6 @@ Writes the tables of docs/scanning.md. What a photo shows is made up, and noise 
 to each other tell more than one cell alone.
 """
 
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from bench.labels import PRIMARY, PRODUCTION, WHOLE, Shot, SymbolName, photo_of, saved
+from bench.processes import spent_by
 from registerwatch.scan.photo_symbols import symbols_in_photo
 
 PAGE = Path(__file__).parents[1] / "docs" / "scanning.md"
@@ -23,13 +23,6 @@ CONTENTS: dict[SymbolName, str] = {"DataMatrix": WHOLE, "Code128": PRIMARY + PRO
 NAMES: dict[SymbolName, str] = {"DataMatrix": "GS1 DataMatrix", "Code128": "GS1-128", "QRCode": "GS1 QR code"}
 SIZE = (1600, 1200)
 TRIES = 2
-_LAUNCHER = """
-import os, sys
-child = os.posix_spawn(sys.argv[1], [sys.argv[1], "-I", "-m", "registerwatch.scan.photo_process"], {}, file_actions=[
-    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
-print(os.wait4(child, 0)[2].ru_maxrss)
-"""
-"""A small process that starts the one that is measured, which counts what its parent had as its own."""
 
 
 class Use(NamedTuple):
@@ -91,9 +84,8 @@ def _photos() -> dict[str, bytes]:
 
 def _used(content: bytes) -> Use:
     begun = time.perf_counter()
-    command = [sys.executable, "-S", "-c", _LAUNCHER, sys.executable]
-    done = subprocess.run(command, input=content, capture_output=True, check=True)
-    return Use(time.perf_counter() - begun, int(done.stdout) / 1024)
+    spent = spent_by([sys.executable, "-I", "-m", "registerwatch.scan.photo_process"], content, environment={})
+    return Use(time.perf_counter() - begun, spent.megabytes * 1e6 / 2**20)
 
 
 if __name__ == "__main__":
