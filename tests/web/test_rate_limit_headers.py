@@ -234,9 +234,8 @@ async def test_requests_go_on_when_redis_ends_and_each_process_counts_for_itself
 
     assert [each.status_code for each in before + after] == [200] * 4
     assert [each.headers["ratelimit-remaining"] for each in before + after] == ["39", "38", "39", "39"]
-    assert [each["event"] for each in logged] == [
-        "rate limits: Redis does not answer, this process counts for itself"
-    ] * 2
+    events = [each["event"] for each in logged]
+    assert events.count("rate limits: Redis does not answer, this process counts for itself") == 2
 
 
 async def test_connections_to_redis_are_closed_when_the_service_ends(
