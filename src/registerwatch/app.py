@@ -144,7 +144,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     errors.install(app, routes.error_page, install_route_table(app).methods_at)
     app.add_exception_handler(PageInstead, answer_page_instead)
     app.middleware_stack = EveryAnswer(
-        Compression(StoredDevices(app.build_middleware_stack(), service.devices, limits)),
+        StoredDevices(Compression(app.build_middleware_stack()), service.devices, limits),
         always=security_headers(settings),
         counts=counts,
         logs=settings.access_log,

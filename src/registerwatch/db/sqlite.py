@@ -29,6 +29,10 @@ class SqliteReads:
 
     async def all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Every row. Raises `DatabaseUnavailable`."""
+        return self.all_now(statement, *values)
+
+    def all_now(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The same for who knows that the database is SQLite, and spares the two coroutines."""
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
@@ -36,7 +40,7 @@ class SqliteReads:
 
     async def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
         """The row of a statement that has one at most. Raises `DatabaseUnavailable`."""
-        rows = await self.all(statement, *values)
+        rows = self.all_now(statement, *values)
         return rows[0] if rows else None
 
     async def close(self) -> None:

@@ -26,8 +26,7 @@ Part = Literal["certificates", "dates", "names"]
 """A part of a record that a bulk load does not bring; `names` are trade names in other languages."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceAnswer:
+class DeviceAnswer(msgspec.Struct, frozen=True, gc=False):
     """A device as it is served: its JSON, and a tag that changes when the JSON's meaning does."""
 
     stored: StoredDocument

@@ -23,7 +23,9 @@ LEVEL = 4
 _GZIP = 31
 """zlib's `wbits` for the largest window with gzip's header."""
 
-VARY = (b"vary", b"Accept-Encoding")
+VARIES_BY = "Accept-Encoding"
+VARY = (b"vary", VARIES_BY.encode())
+PACKED = (b"content-encoding", b"gzip")
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 
@@ -121,5 +123,5 @@ def _packed(start: Message, message: Message, path: str) -> tuple[Message, Messa
     is_kept = start["status"] == 200 and path.startswith(KEPT_PREFIXES)
     body = (_kept_packed if is_kept else pack)(message["body"])
     others = [each for each in start["headers"] if each[0] != b"content-length"]
-    headers = [*others, (b"content-length", b"%d" % len(body)), (b"content-encoding", b"gzip")]
+    headers = [*others, (b"content-length", b"%d" % len(body)), PACKED]
     return {**start, "headers": headers}, {**message, "body": body}

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from starlette.types import Message, Receive, Scope, Send
 
-from registerwatch.web.compression import VARY, pack, takes_packed
+from registerwatch.web.compression import PACKED, VARY, pack, takes_packed
 from registerwatch.web.responses import matches, weak_tag
 
 REVALIDATED = b"public, no-cache"
@@ -38,7 +38,7 @@ class PreparedAnswer:
             tag,
             _answer(304, shared, b""),
             _answer(200, [*typed, _length(body)], body),
-            _answer(200, [*typed, _length(pack(body)), (b"content-encoding", b"gzip")], pack(body)),
+            _answer(200, [*typed, _length(pack(body)), PACKED], pack(body)),
         )
 
 

@@ -36,5 +36,7 @@ def current_request_id() -> str | None:
 
 
 def _sent_id(scope: Scope) -> bytes | None:
-    sent = next((value for name, value in scope["headers"] if name == _HEADER), b"")
-    return sent if sent and _ACCEPTED.fullmatch(sent) else None
+    for name, value in scope["headers"]:
+        if name == _HEADER:
+            return value if _ACCEPTED.fullmatch(value) else None
+    return None

@@ -13,8 +13,7 @@ from registerwatch.register.models import Actor
 from registerwatch.register.other_codes import OtherCode, by_kind
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
+class StoredDocument(msgspec.Struct, frozen=True, gc=False):
     """A device's document as stored, with the number of its last change and its last reading (unix seconds)."""
 
     document: bytes

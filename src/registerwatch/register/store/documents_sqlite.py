@@ -33,10 +33,10 @@ class SqliteDocumentReader:
         self._reads = SqliteReads(path, cache_megabytes=cache_megabytes, text=bytes)
 
     async def device(self, udi: str) -> StoredDocument | None:
-        row = await self._reads.one(_DEVICE, udi)
-        if row is None:
+        rows = self._reads.all_now(_DEVICE, udi)
+        if not rows:
             return None
-        document, revision, read_at, has_detail, certs_read_at, delisted_at = row
+        document, revision, read_at, has_detail, certs_read_at, delisted_at = rows[0]
         if ADDED_LAST not in document:  # asked here: a call would cost the most frequent read 3 % more
             document = completed(document)
         return StoredDocument(document, revision, read_at, bool(has_detail), certs_read_at, delisted_at)
