@@ -1,25 +1,17 @@
 """Running the application under uvicorn."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from types import FrameType
 
 import uvicorn
-from starlette.types import ASGIApp
 
 from registerwatch import logs
 from registerwatch.app import create_app
 from registerwatch.collector import paused_collector
 from registerwatch.rest.system import Readiness
 from registerwatch.settings import Settings
-from registerwatch.web.connections import ConnectionTable, max_connections, raise_file_limit
-from registerwatch.web.http_limits import BoundedHttpProtocol
-from registerwatch.web.refusal_log import RefusalLog
-
-KEEP_ALIVE_SECONDS = 75
-"""For idle connections: longer than reverse proxies keep theirs, so that a proxy never sends on a closed connection."""
+from registerwatch.web.connections import raise_file_limit
+from registerwatch.web.http_server import server_config
 
 
 def serve(settings: Settings, host: str, port: int, *, background: bool = True) -> None:
@@ -30,40 +22,6 @@ def serve(settings: Settings, host: str, port: int, *, background: bool = True) 
         app = create_app(settings, background=background)
         config = server_config(app, host, port)
     DrainingServer(config, app.state.readiness, settings.drain_seconds).run()
-
-
-def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
-    """The configuration of uvicorn: no proxy headers (the settings name trusted proxies), no access log.
-
-    Without `limit_concurrency`, which answers 503 to everybody while one client has too many connections.
-    """
-    protocol = partial(BoundedHttpProtocol, table=ConnectionTable(max_connections()), refusal_log=RefusalLog())
-    return uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        loop="uvloop",
-        http=protocol,  # type: ignore[arg-type]  # called like the class that it makes
-        ws="none",
-        proxy_headers=False,
-        server_header=False,
-        access_log=False,
-        log_config=None,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=15,
-    )
-
-
-class SideServer(uvicorn.Server):
-    """A server beside others in one process; the process handles the signals."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    def end(self) -> None:
-        """Finish the requests under way, then stop."""
-        self.should_exit = True
 
 
 class DrainingServer(uvicorn.Server):

@@ -16,10 +16,10 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from registerwatch.server import server_config
 from registerwatch.web import http_limits, refusal_log
 from registerwatch.web.connections import ConnectionTable
 from registerwatch.web.http_limits import MAX_HEAD_BYTES, BoundedHttpProtocol
+from registerwatch.web.http_server import server_config
 from tests.support.servers import serving
 
 pytestmark = pytest.mark.anyio

@@ -23,8 +23,8 @@ from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.ingest.bulk_load import LoadProgress
 from registerwatch.register.search.filters import Filters
-from registerwatch.server import SideServer, server_config
 from registerwatch.settings import Settings, load_settings
+from registerwatch.web.http_server import SideServer, server_config
 from registerwatch_standins.payment.app import PaymentSandbox
 from registerwatch_standins.payment.event_sender import Webhook
 from registerwatch_standins.register.app import create_app as create_register

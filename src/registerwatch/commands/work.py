@@ -43,7 +43,7 @@ async def _watched(service: Service, host: str, port: int | None) -> AsyncIterat
         yield
         return
     from registerwatch.app import work_app  # the other commands need not load the application
-    from registerwatch.server import SideServer, server_config
+    from registerwatch.web.http_server import SideServer, server_config
 
     config = server_config(work_app(service), host, port)
     config.loop = "none"
