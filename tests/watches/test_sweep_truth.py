@@ -17,6 +17,7 @@ from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, registe
 
 pytestmark = pytest.mark.anyio
 
+DAY = 86_400
 MODES: tuple[Mode, ...] = ("http-503", "empty-page", "ignored-filter", "broken-json", "throttled-429", "wrong-rows")
 
 
@@ -125,12 +126,15 @@ async def test_records_of_a_device_that_change_between_two_pages_are_not_taken_f
     assert await told(harness, owner.api_key) == [{"devices_off_market": 1}]
 
 
+@pytest.mark.parametrize("days_waited", [0, 3])
 async def test_a_first_list_that_shows_records_of_a_device_at_two_moments_is_no_baseline(
-    harness: ServiceHarness,
+    harness: ServiceHarness, days_waited: int
 ) -> None:
     srn, (first, last) = await two_records_far_apart(harness)
     owner = await harness.sign_up()
     await harness.post_watches(owner.api_key, srn)
+    await harness.service.device_sweep.refresh_queue()
+    harness.clock.move(days_waited * DAY)  # in which the register may have been down
 
     def change_both() -> None:
         harness.world.change(last, status=ON)
@@ -144,6 +148,50 @@ async def test_a_first_list_that_shows_records_of_a_device_at_two_moments_is_no_
     [row] = await harness.rows(device_sweeps)
     assert row["complete_at"] is not None
     assert await told(harness, owner.api_key) == []
+
+
+async def test_a_device_whose_records_were_seen_at_two_moments_by_a_first_list_that_came_late_is_told_from_then_on(
+    harness: ServiceHarness,
+) -> None:
+    srn, (first, _) = await two_records_far_apart(harness)
+    harness.world.change(first, status=OFF)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, srn)
+    await harness.service.device_sweep.refresh_queue()
+    harness.clock.move(3 * DAY)
+
+    baselines = []
+    for status in (OFF, OFF, ON, OFF):
+        harness.world.change(first, status=status)
+        await sweep(harness)
+        [row] = await harness.rows(device_sweeps)
+        baselines.append(row["complete_at"] is not None)
+    await sweep(harness)
+
+    assert baselines == [False, True, True, True], "none before what is off the market was found so twice"
+    assert await told(harness, owner.api_key) == [{"devices_on_market": 1}, {"devices_off_market": 1}]
+
+
+@pytest.mark.parametrize(("before", "after", "change"), [(ON, OFF, "off_market"), (OFF, ON, "on_market")])
+async def test_what_was_found_of_a_device_outlasts_the_record_of_which_it_was_found(
+    harness: ServiceHarness, before: str, after: str, change: str
+) -> None:
+    like = a_manufacturer(harness)
+    [first] = register_more(harness, like, 1, status=before)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, like.manufacturer.srn)
+    await sweep(harness)
+
+    uuid = "00000000-0000-4000-8000-000000009999"
+    other = harness.world.register(replace(first, uuid=uuid, latest_version=False))
+    await sweep(harness)
+    harness.world.remove(first.uuid)
+    await sweep(harness)
+    assert await told(harness, owner.api_key) == [], "a record that is not the latest tells nothing"
+    harness.world.change(other.uuid, latest_version=True, status=after)
+    await sweep(harness)
+
+    assert await told(harness, owner.api_key) == [{f"devices_{change}": 1}]
 
 
 async def test_every_registration_and_every_change_of_the_market_is_told_once(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,16 +82,29 @@ def test_no_device_at_all_is_believed_where_nothing_else_is_known() -> None:
     assert not after_page(replace(watched_itself, watched=1), PageStep(0), nothing, 0)[1]
 
 
-def test_a_first_list_with_far_fewer_devices_than_are_known_is_believed_after_a_day_alone() -> None:
-    first = begun(a_sweep(lists_all=True, watched=0, added_at=7), SIZE, now=7)
-    few = ListedPage(80, is_last=True, listed=80)
+FEW, UNSETTLED = ListedPage(80, is_last=True, listed=80), ListedPage(100, is_last=True, listed=100, is_unsettled=True)
 
-    after, is_complete = after_page(first, PageStep(0), few, 100)
-    assert (is_complete, after.complete_at, after.problem != "") == (False, None, True)
-    assert after_page(first, PageStep(0), few, 85)[1]
-    assert after_page(replace(first, complete_at=5), PageStep(0), few, 100)[1]
-    later = begun(a_sweep(lists_all=True, watched=0, added_at=7), SIZE, now=7 + DOUBT_SECONDS)
-    assert after_page(later, PageStep(0), few, 100)[1]
+
+@pytest.mark.parametrize("doubtful", [FEW, UNSETTLED], ids=["far fewer than are known", "records at two moments"])
+def test_a_first_list_that_is_doubted_is_believed_where_it_stays_so_for_a_day(doubtful: ListedPage) -> None:
+    first = begun(a_sweep(lists_all=True, watched=0), SIZE, now=7)
+
+    doubted, is_complete = after_page(first, PageStep(0), doubtful, 100)
+    assert (is_complete, doubted.complete_at, doubted.problem != "") == (False, None, True)
+    assert after_page(first, PageStep(0), replace(doubtful, is_unsettled=False), 85)[1]
+    assert after_page(replace(first, complete_at=5), PageStep(0), doubtful, 100)[1]
+
+    again, is_complete = after_page(begun(doubted, SIZE, now=6 + DOUBT_SECONDS), PageStep(0), doubtful, 100)
+    assert not is_complete
+    believed, is_complete = after_page(begun(again, SIZE, now=7 + DOUBT_SECONDS), PageStep(0), doubtful, 100)
+    assert (is_complete, believed.complete_at, believed.doubted_at) == (True, 7 + DOUBT_SECONDS, None)
+
+
+def test_a_list_that_was_doubted_under_a_clock_that_went_ahead_is_doubted_for_a_day_from_now_on() -> None:
+    ahead = a_sweep(lists_all=True, watched=0, doubted_at=100 * DOUBT_SECONDS)
+
+    doubted, is_complete = after_page(begun(ahead, SIZE, now=7), PageStep(0), FEW, 100)
+    assert (is_complete, doubted.doubted_at) == (False, 7)
 
 
 @PROPERTY

@@ -12,7 +12,7 @@ from zlib import crc32
 from registerwatch.register.store.sweeps import DeviceSweep
 
 DOUBT_SECONDS = 24 * 3600
-"""So long a first list is not believed that has far fewer devices than are known."""
+"""So long after the first one that was doubted, first lists of a manufacturer are doubted."""
 FEWER = "The register lists {total} of this manufacturer's devices, of which {known} are known: not believed yet."
 
 UNSETTLED = "Of some devices several records were listed one after the other: they are listed once more."
@@ -98,6 +98,10 @@ def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int 
     elif is_steady and grew and step.number:
         return replace(after, cursor=f"{_AGAIN}0"), False
     has_all = is_complete(after, page, known)
+    if is_doubted(after, page, known):
+        after = replace(after, doubted_at=_doubted_since(after))
+    elif has_all:
+        after = replace(after, doubted_at=None)
     problem = UNREADABLE.format(number=len(sweep.unreadable.split())) if sweep.unreadable else ""
     if lists_too_few(after, page, known):
         problem = FEWER.format(total=page.total, known=known)
@@ -112,7 +116,7 @@ def is_complete(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool
     """
     if page.total == 0 and (sweep.watched or known or sweep.complete_at is not None):
         return False
-    if lists_too_few(sweep, page, known) or is_unsettled(sweep, page):
+    if is_doubted(sweep, page, known):
         return False
     return sweep.is_steady and page.listed is not None and page.listed + unnamed(sweep) == page.total
 
@@ -130,6 +134,11 @@ def unnamed(sweep: DeviceSweep) -> int:
     return sum(not each.endswith(_NAMED) for each in sweep.unreadable.split())
 
 
+def is_doubted(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool:
+    """Whether a first list makes no baseline, whatever it has listed."""
+    return lists_too_few(sweep, page, known) or is_unsettled(sweep, page)
+
+
 def lists_too_few(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool:
     """Whether the first list of a manufacturer contradicts what is known: once it is whole again, all that a fault had
     left out would be news. Where it stays so for a day, it is what is known that is wrong.
@@ -145,10 +154,18 @@ def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
 
 
 def _may_wait(sweep: DeviceSweep) -> bool:
-    """Whether a list is the first one, of a manufacturer that was added lately."""
+    """Whether a list is the first one, and none was doubted a day ago. However long the manufacturer has waited for it,
+    one list alone tells nothing of a fault that lasts.
+    """
     if sweep.complete_at is not None or sweep.walk_began_at is None:
         return False
-    return sweep.walk_began_at - sweep.added_at < DOUBT_SECONDS
+    return sweep.walk_began_at - _doubted_since(sweep) < DOUBT_SECONDS
+
+
+def _doubted_since(sweep: DeviceSweep) -> int:
+    """When the first list began that was doubted, the present one at the latest, whatever became of the clock."""
+    assert sweep.walk_began_at is not None, "a list that is doubted comes from a walk"
+    return min(sweep.doubted_at or sweep.walk_began_at, sweep.walk_began_at)
 
 
 def after_search(sweep: DeviceSweep, step: SearchStep) -> DeviceSweep:

@@ -145,8 +145,17 @@ async def note_markets(connection: AsyncConnection, srn: str, on_market: Mapping
 
 
 async def forget_replaced(connection: AsyncConnection, srn: str, walk: int) -> None:
-    """Forget records that a complete walk did not list, where it listed another one of their UDI-DI."""
-    table = portfolio_devices.c
+    """Forget records that a complete walk did not list, where it listed another one of their UDI-DI. What was found of
+    the UDI-DI stays with those that are listed, also where the walk judged nothing.
+    """
+    table, other = portfolio_devices.c, portfolio_devices.alias().c
+    judged = other.srn == srn, other.walk < walk, other.on_market.is_not(None)
+    found = select(func.max(case((other.on_market, 1), else_=0)) == 1).where(
+        *judged, other.primary_di == table.primary_di
+    )
+    not_judged = table.srn == srn, table.walk == walk, table.on_market.is_(None)
+    after_judged = *not_judged, table.primary_di.in_(select(other.primary_di).where(*judged))
+    await connection.execute(update(portfolio_devices).where(*after_judged).values(on_market=found.scalar_subquery()))
     listed = select(table.primary_di).where(table.srn == srn, table.walk == walk)
     gone = table.srn == srn, table.walk < walk, table.primary_di.in_(listed)
     await connection.execute(delete(portfolio_devices).where(*gone))

@@ -39,7 +39,7 @@ class DeviceSweep:
     swept_at: int | None
     complete_at: int | None
     problem: str
-    added_at: int = 0
+    doubted_at: int | None = None
     unreadable: str = ""
 
 
@@ -73,7 +73,7 @@ class QueueChanges:
 _COLUMNS = [device_sweeps.c[each.name] for each in fields(DeviceSweep)]
 _MEMBERSHIP = device_sweeps.c.srn, device_sweeps.c.lists_all, device_sweeps.c.watched
 _WALK = "walk", "walk_began_at", "cursor", "total", "is_steady", "unreadable"
-_PROGRESS = *_WALK, "swept_at", "complete_at", "problem"
+_PROGRESS = *_WALK, "swept_at", "complete_at", "doubted_at", "problem"
 _IS_SWEPT = or_(device_sweeps.c.lists_all, device_sweeps.c.watched > 0)
 
 
@@ -147,7 +147,7 @@ async def change_queue(connection: AsyncConnection, changes: QueueChanges, now: 
     for start in range(0, len(touched), _CHUNK):
         await _lock(connection, device_sweeps.c.srn.in_(touched[start : start + _CHUNK]))
     for each, is_due in changes.changed:
-        due = {"turn_at": 0, "added_at": now} if is_due else {}
+        due = {"turn_at": 0, "added_at": now, "doubted_at": None} if is_due else {}
         values = {"lists_all": each.lists_all, "watched": each.watched, **due}
         await connection.execute(update(device_sweeps).where(device_sweeps.c.srn == each.srn).values(values))
     for start in range(0, len(changes.removed), _CHUNK):
