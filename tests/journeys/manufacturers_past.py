@@ -18,6 +18,8 @@ FOR_EVER = 10**12
 
 MarketStates = Mapping[str, bool | None]
 """Whether a UDI-DI is on the market, None where no latest record tells."""
+Records = Mapping[str, Mapping[str, tuple[str, bool]]]
+"""Status of each record of a UDI-DI, and whether it is the latest version, by uuid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ State = TypeVar("State")
 @dataclass
 class _Past:
     markets: list[tuple[int, MarketStates]] = field(default_factory=list)
+    records: list[tuple[int, Records]] = field(default_factory=list)
     certificates: list[tuple[int, Mapping[str, ListedCertificate]]] = field(default_factory=list)
     """By ulid."""
 
@@ -54,8 +57,9 @@ class ManufacturersPast:
     def note(self, srns: Iterable[str], step: int) -> None:
         """Note what is listed of these manufacturers now."""
         for srn in srns:
-            past = self._past[srn]
-            _append(past.markets, step, _market_states(self._world, srn))
+            past, records = self._past[srn], _records(self._world, srn)
+            _append(past.records, step, records)
+            _append(past.markets, step, {udi: _is_on_market(of_udi) for udi, of_udi in records.items()})
             _append(past.certificates, step, _certificates(self._world, srn))
         for each in self._world.refusals(0, EVERYTHING)[1]:
             self.refused.setdefault(each.reference, (each.manufacturer.srn, step))
@@ -76,6 +80,42 @@ class ManufacturersPast:
         for step, states in _during(self._past[srn].markets, since, until):
             if udi in states:
                 yield step, states[udi]
+
+    def standings_found(self, srn: str, udi: str, walks: Sequence[tuple[int, int]], page_size: int) -> set[bool | None]:
+        """What complete lists may have found of a device, each read between two moments, oldest first.
+
+        A list of several pages shows several records of a device one after the other. So what it shows of them
+        proves nothing where they changed since the list before began, unless they left the device on the market
+        all the while: then what was found before is still what is known. None where that may be nothing.
+        """
+        found: set[bool | None] = set()
+        for place in range(len(walks) - 1, -1, -1):
+            (began, ended), before = walks[place], walks[place - 1] if place else None
+            states = {state for _, state in self.market_states(srn, udi, began, ended)}
+            found |= states
+            shown = self._records(srn, udi, began, ended)
+            if {} in shown:
+                break
+            is_of_one_moment = len({uuid for each in shown for uuid in each}) == 1 or self._fits(
+                srn, page_size, began, ended
+            )
+            if is_of_one_moment or (len(shown) == 1 and states == {True}):
+                return found
+            if before is not None and len(self._records(srn, udi, before[0], ended)) == 1:
+                return found
+            if before is not None:
+                found |= {state for _, state in self.market_states(srn, udi, before[0], began)}
+        return found | {None}
+
+    def _records(self, srn: str, udi: str, since: int, until: int) -> list[Mapping[str, tuple[str, bool]]]:
+        """The records that a device had between two moments, each time that they changed."""
+        states = [records.get(udi, {}) for _, records in _during(self._past[srn].records, since, until)]
+        return [state for place, state in enumerate(states) if not place or state != states[place - 1]]
+
+    def _fits(self, srn: str, page_size: int, since: int, until: int) -> bool:
+        """Whether one page had all records of a manufacturer between two moments."""
+        states = (records for _, records in _during(self._past[srn].records, since, until))
+        return all(sum(map(len, records.values())) <= page_size for records in states)
 
     # Certificates
 
@@ -126,13 +166,16 @@ def _during(past: Sequence[tuple[int, State]], since: int, until: int) -> Iterat
             yield began, state
 
 
-def _market_states(world: World, srn: str) -> MarketStates:
-    states: dict[str, bool | None] = {}
+def _records(world: World, srn: str) -> Records:
+    found: defaultdict[str, dict[str, tuple[str, bool]]] = defaultdict(dict)
     for record in world.search(DeviceFilter(srn=srn), 0, EVERYTHING)[1]:
-        before = states.setdefault(record.primary_di, None)
-        if record.latest_version:
-            states[record.primary_di] = bool(before) or record.status == ON
-    return states
+        found[record.primary_di][record.uuid] = record.status, record.latest_version
+    return dict(found)
+
+
+def _is_on_market(records: Mapping[str, tuple[str, bool]]) -> bool | None:
+    latest = [status for status, is_latest in records.values() if is_latest]
+    return ON in latest if latest else None
 
 
 def _certificates(world: World, srn: str) -> Mapping[str, ListedCertificate]:

@@ -2,11 +2,13 @@
 
 The rules are written a second time, without the product's code. A watch is told news from its baseline on: the moment
 at which its cursor first points into the log. What the register had when the list of that baseline began to be read is
-known; what came after the baseline has to be told; what came between may be either. Every piece that is told was true
-at some moment since what was told before, none is told twice, and in the calm end nothing is left to be told.
+known; what came after the baseline has to be told; what came between may be either. Of a device with several
+records, which the pages of a list show one after the other, what an earlier list found stays known until a list proves
+something else. Every piece that is told was true at some moment since what was told before, none is told twice, and in
+the calm end nothing is left to be told.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -55,8 +57,8 @@ class Reader:
 class NewsChecks:
     """What every watch of a manufacturer was told of its devices and certificates."""
 
-    def __init__(self, checks: EventChecks, past: ManufacturersPast, database: Database) -> None:
-        self._checks, self._past, self._database = checks, past, database
+    def __init__(self, checks: EventChecks, past: ManufacturersPast, database: Database, page_size: int) -> None:
+        self._checks, self._past, self._database, self._page_size = checks, past, database, page_size
         self._readers: dict[tuple[Watcher, str], Reader] = {}
         self._silent: set[tuple[Watcher, str]] = set()
         """Watches whose option is off."""
@@ -64,6 +66,8 @@ class NewsChecks:
         """When walks began, in steps, by manufacturer and the instant that the service noted."""
         self._complete: dict[str, tuple[int, int]] = {}
         """The last complete walk of each list: the service's instant, and when it began in steps."""
+        self._walks: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        """All complete walks of each list: when they began, and when they had ended at the latest, in steps."""
         self._refusals_known: int | None = None
         """When refused applications were first known."""
         self._waits_since: dict[tuple[Watcher, str], int] = {}
@@ -115,7 +119,7 @@ class NewsChecks:
             swept = (await connection.execute(select(table.srn, table.complete_at, table.walk_began_at))).all()
             lists = (await connection.execute(select(walks.c.name, walks.c.complete_at))).all()
         for srn in [each for each in self._complete if is_srn(each) and each not in {row.srn for row in swept}]:
-            del self._complete[srn]
+            del self._complete[srn], self._walks[srn]
         for row in swept:
             if row.walk_began_at is not None:
                 self._walk_began.setdefault((row.srn, row.walk_began_at), self._began)
@@ -127,7 +131,9 @@ class NewsChecks:
 
     def _note_complete(self, name: str, complete_at: int | None) -> None:
         if complete_at is not None and self._complete.get(name, (None, 0))[0] != complete_at:
-            self._complete[name] = complete_at, self._walk_began.get((name, complete_at), self._began)
+            began = self._walk_began.get((name, complete_at), self._began)
+            self._complete[name] = complete_at, began
+            self._walks[name].append((began, self._checks.requests.steps))
 
     async def _note_baselines(self) -> None:
         table = watches.c
@@ -217,7 +223,7 @@ class NewsChecks:
         before = _market_told(reader, udi)
         if before is is_on and not reader.unnamed[OFF_MARKET if is_on else ON_MARKET]:
             raise WrongYear(f"{watcher}: {change} was told twice")
-        known = {state for _, state in self._past.market_states(srn, udi, reader.since, reader.set_at)}
+        known = self._known(reader, srn, udi)
         if before is None and listed_since <= reader.since and not known & {not is_on, None}:
             raise WrongYear(f"{watcher}: {change}, but it was so at the baseline")
         since = reader.true_since.get(udi, reader.since)
@@ -225,6 +231,21 @@ class NewsChecks:
         if not began:
             raise WrongYear(f"{watcher}: {change} was not true since {since}")
         reader.true_since[udi] = max(since, began[0])
+
+    def _known(self, reader: Reader, srn: str, udi: str) -> set[bool | None]:
+        """What may be known of a device that was listed at a baseline; None where that may be nothing."""
+        known = {state for _, state in self._past.market_states(srn, udi, reader.since, reader.set_at)}
+        walks = [walk for walk in self._walks[srn] if walk[0] <= reader.since]
+        return known | self._past.standings_found(srn, udi, walks, self._page_size)
+
+    def _found_otherwise(self, reader: Reader, srn: str, udi: str, is_on: bool | None) -> set[bool | None]:
+        """What a list after the baseline must have found of a device where that is not what it is now."""
+        walks = self._walks[srn]
+        for place, (began, _) in enumerate(walks, 1):
+            found = self._past.standings_found(srn, udi, walks[:place], self._page_size)
+            if began > reader.since and found and not found & {is_on, None}:
+                return found
+        return set()
 
     def _judge_certificate(self, watcher: Watcher, reader: Reader, change: FieldChange) -> None:
         kind, old, new, number = change
@@ -276,8 +297,10 @@ class NewsChecks:
                 if unnamed[REGISTERED] < 0:
                     raise WrongYear(f"{watcher} was not told that {udi} was registered at {listed_since}: {reader}")
             told = _market_told(reader, udi)
-            known = {state for _, state in self._past.market_states(srn, udi, reader.since, reader.set_at)}
+            known = self._known(reader, srn, udi)
             is_known = listed_since > reader.since or bool(known & {is_on, None}) if told is None else told is is_on
+            if told is None and (found := self._found_otherwise(reader, srn, udi, is_on)):
+                known, is_known = found, False
             if is_on is not None and not is_known:
                 kind = ON_MARKET if is_on else OFF_MARKET
                 unnamed[kind] -= 1

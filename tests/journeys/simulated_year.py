@@ -180,7 +180,7 @@ class Year:
         self._written = 0
         self._changes = RegisterChanges(world, self._rng)
         self._past = ManufacturersPast(world)
-        self.news = NewsChecks(self.checks, self._past, self._database)
+        self.news = NewsChecks(self.checks, self._past, self._database, plan.page_size)
         self._sweeps = YearSweeps(
             self._nodes,
             self._rng,
