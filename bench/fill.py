@@ -8,7 +8,7 @@ from bench.figures import Figure, Goal, Row, Section
 from bench.setup import Setup, remove_database
 
 PEER = "bare loop: parse, insert"
-GOAL_RATE = 20_000
+GOAL_RATE = 25_000
 GOAL_MEGABYTES = 400
 REPEATED_UP_TO = 400_000  # records up to which a filling is short enough to be repeated
 
