@@ -9,7 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, FromClause, Row, and_, bindparam, exists, insert, or_, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Integer,
+    and_,
+    bindparam,
+    exists,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import events
@@ -37,6 +50,13 @@ EVENT = select(
     events.c.visible_at,
 )
 """The columns of which `event_of` makes an event."""
+NEWEST = (
+    EVENT.where(events.c.account_id == bindparam("account_id", type_=BigInteger))
+    .order_by(events.c.id.desc())
+    .limit(bindparam("most", type_=Integer))
+    .offset(bindparam("skipped", type_=Integer))  # SQLite's dialect would add one that has no name
+)
+"""At most `most` events of the account `account_id`, newest first."""
 _NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
 
 
@@ -123,8 +143,8 @@ async def classify(connection: AsyncConnection, account_id: int, found: Mapping[
 
 async def newest_events(connection: AsyncConnection, account_id: int, most: int) -> Sequence[Event]:
     """The account's events, newest first."""
-    found = EVENT.where(events.c.account_id == account_id).order_by(events.c.id.desc()).limit(most)
-    return [event_of(row) for row in await connection.execute(found)]
+    found = {"account_id": account_id, "most": most, "skipped": 0}
+    return [event_of(row) for row in await connection.execute(NEWEST, found)]
 
 
 async def events_of_watch(
@@ -224,23 +244,15 @@ def _conditions(chosen: EventFilter, rows: FromClause = events) -> Sequence[Colu
     return found
 
 
-def event_of(row: Row[*tuple[Any, ...]]) -> Event:
-    """A row of `EVENT`. One that a node of the release before stored gets kind and severity here."""
-    changes = _changes.decode(row.changes)
-    kind, severity = (row.kind, row.severity) if row.severity is not None else classified(changes)
-    return Event(
-        row.id,
-        row.watch_id,
-        row.subject,
-        row.label,
-        row.created_at,
-        row.summary,
-        changes,
-        kind,
-        severity,
-        row.cause,
-        row.visible_at,
-    )
+def event_of(row: Sequence[Any]) -> Event:
+    """The event in a row that begins with the columns of `EVENT`. One that a node of the release before stored gets
+    kind and severity here.
+    """
+    event_id, watch_id, subject, label, created_at, summary, stored, kind, severity, cause, visible_at = row[:11]
+    changes = _changes.decode(stored)
+    if severity is None:
+        kind, severity = classified(changes)
+    return Event(event_id, watch_id, subject, label, created_at, summary, changes, kind, severity, cause, visible_at)
 
 
 def _stored(event_id: int, new: NewEvent, kind: EventKind, severity: EventSeverity, now: int) -> Event:

@@ -1,7 +1,7 @@
 """Watches and events. Instants are unix seconds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -46,8 +46,7 @@ class EventSeverity(StrEnum):
     LOW = "low"
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """One subject that one account watches. `snapshot` is None before the first successful read."""
 
     id: int
@@ -59,7 +58,7 @@ class Watch:
     last_error: str
     failing_since: int | None
     created_at: int
-    options: WatchOptions = field(default_factory=WatchOptions)
+    options: WatchOptions = WatchOptions()
 
     def health(self, now: float) -> HealthState:
         """Whether it does its work: the register has no such record, it could not be read for long, nobody has read it
@@ -88,8 +87,7 @@ class Watch:
         return self.failing_since is not None and now - self.failing_since >= FAILING_AFTER
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """A change that was seen. It outlives its watch."""
 
     id: int

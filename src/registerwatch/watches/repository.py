@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, delete, func, insert, select, text, update
+from sqlalchemy import BigInteger, ColumnElement, Integer, bindparam, case, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
@@ -35,7 +35,16 @@ WATCH = select(
     watches.c.options,
 )
 """The columns that `watch_of` takes."""
-COUNT = select(func.count()).where(watches.c.account_id == bindparam("account_id", type_=BigInteger))
+_OF_ACCOUNT = watches.c.account_id == bindparam("account_id", type_=BigInteger)
+WATCHES = WATCH.where(_OF_ACCOUNT).order_by(watches.c.id)
+"""The watches of the account `account_id`, oldest first."""
+WATCHES_AFTER = (
+    WATCHES.where(watches.c.id > bindparam("after", type_=BigInteger))
+    .limit(bindparam("most", type_=Integer))
+    .offset(bindparam("skipped", type_=Integer))  # SQLite's dialect would add one that has no name
+)
+"""At most `most` of them that come after the one with the id `after`."""
+COUNT = select(func.count()).where(_OF_ACCOUNT)
 """How many watches the account `account_id` has."""
 
 
@@ -76,14 +85,7 @@ async def count(connection: AsyncConnection, account_id: int) -> int:
 
 async def of_account(connection: AsyncConnection, account_id: int) -> Sequence[Watch]:
     """The account's watches, oldest first."""
-    rows = await connection.execute(WATCH.where(watches.c.account_id == account_id).order_by(watches.c.id))
-    return [watch_of(row) for row in rows]
-
-
-async def of_account_after(connection: AsyncConnection, account_id: int, after: int, limit: int) -> Sequence[Watch]:
-    """The account's watches after one, oldest first."""
-    found = WATCH.where(watches.c.account_id == account_id, watches.c.id > after).order_by(watches.c.id).limit(limit)
-    return [watch_of(row) for row in await connection.execute(found)]
+    return [watch_of(row) for row in await connection.execute(WATCHES, {"account_id": account_id})]
 
 
 async def by_subject(connection: AsyncConnection, account_id: int, subject: str) -> Watch | None:
@@ -333,18 +335,18 @@ def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
         yield ids[start : start + _CHUNK]
 
 
-def watch_of(row: Row[*tuple[Any, ...]]) -> Watch:
-    """The watch in a row of `WATCH`."""
-    snapshot = decoded(row.snapshot) if row.snapshot is not None else None
+def watch_of(row: Sequence[Any]) -> Watch:
+    """The watch in a row that begins with the columns of `WATCH`."""
+    watch_id, kind, subject, label, snapshot, last_sync, last_error, failing_since, created_at, options = row[:10]
     return Watch(
-        row.id,
-        row.kind,
-        row.subject,
-        row.label,
-        snapshot,
-        row.last_sync,
-        row.last_error,
-        row.failing_since,
-        row.created_at,
-        options_of(row.options),
+        watch_id,
+        kind,
+        subject,
+        label,
+        None if snapshot is None else decoded(snapshot),
+        last_sync,
+        last_error,
+        failing_since,
+        created_at,
+        options_of(options),
     )

@@ -25,6 +25,8 @@ from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.subjects import watchable
 
 _COUNT = PreparedSelect(repository.COUNT)
+_WATCHES, _WATCHES_AFTER = PreparedSelect(repository.WATCHES), PreparedSelect(repository.WATCHES_AFTER)
+_NEWEST_EVENTS = PreparedSelect(event_repository.NEWEST)
 NEWEST_EVENTS = 100
 START_SECONDS = 25.0
 """So long a read that somebody waits for waits for the request budget to begin."""
@@ -51,14 +53,14 @@ class WatchService:
 
     async def all(self, caller: Caller) -> Sequence[Watch]:
         """The account's watches, oldest first."""
-        async with self._database.reading() as connection:
-            return await repository.of_account(connection, caller.account.id)
+        rows = await self._database.rows(_WATCHES, account_id=caller.account.id)
+        return [repository.watch_of(row) for row in rows]
 
     async def page(self, caller: Caller, *, after: int, limit: int) -> RowPage[Watch]:
         """The account's watches after one, oldest first."""
-        async with self._database.reading() as connection:
-            found = await repository.of_account_after(connection, caller.account.id, after, limit + 1)
-        return RowPage.cut(found, limit)
+        asked = {"account_id": caller.account.id, "after": after, "most": limit + 1, "skipped": 0}
+        rows = await self._database.rows(_WATCHES_AFTER, **asked)
+        return RowPage.cut([repository.watch_of(row) for row in rows], limit)
 
     async def watched_of(self, caller: Caller, subjects: Collection[str]) -> set[str]:
         """Those of some subjects that the account watches."""
@@ -134,8 +136,8 @@ class WatchService:
 
     async def events(self, caller: Caller, most: int = NEWEST_EVENTS) -> Sequence[Event]:
         """The account's events, newest first."""
-        async with self._database.reading() as connection:
-            return await event_repository.newest_events(connection, caller.account.id, most)
+        rows = await self._database.rows(_NEWEST_EVENTS, account_id=caller.account.id, most=most, skipped=0)
+        return [event_repository.event_of(row) for row in rows]
 
     async def event_page(self, caller: Caller, chosen: EventFilter, *, after: int | None, limit: int) -> EventPage:
         """A page of the account's events: those that come after an id, oldest first, or else the newest ones."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from registerwatch.clock import iso_utc
@@ -103,7 +102,7 @@ class WatchObject(Answer):
             last_sync=iso_or_none(watch.last_sync),
             last_error=watch.last_error,
             health=WatchHealth(state=watch.health(now), since=iso_or_none(watch.failing_since)),
-            options=WatchOptionsObject(**msgspec.structs.asdict(watch.options)),
+            options=WatchOptionsObject(watch.options.portfolio, watch.options.certificates, watch.options.notifies),
             created_at=iso_utc(watch.created_at),
         )
 
