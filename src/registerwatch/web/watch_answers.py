@@ -1,6 +1,6 @@
 """The contract's watch, event and sync objects, as REST and the tools answer them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
@@ -96,8 +96,8 @@ class WatchObject(Answer):
             manufacturer_name=seen.manufacturer_name,
             manufacturer_srn=seen.manufacturer_srn,
             risk_class=seen.risk_class,
-            certificate=next((each.number for each in certificates if each.number), ""),
-            cert_expiry=next((each.expiry for each in certificates if each.expiry), ""),
+            certificate=_first([each.number for each in certificates]),
+            cert_expiry=_first([each.expiry for each in certificates]),
             complete=watch.is_complete,
             last_sync=iso_or_none(watch.last_sync),
             last_error=watch.last_error,
@@ -231,3 +231,8 @@ class SyncAnswer(Answer):
             unread=result.unread or UNSET,
             failed=result.failed or UNSET,
         )
+
+
+def _first(values: Iterable[str]) -> str:
+    """The first value that is not empty, or an empty one."""
+    return next(filter(None, values), "")
