@@ -29,8 +29,10 @@ class Scope(StrEnum):
 
     def includes(self, needed: "Scope") -> bool:
         """Whether whoever has this scope may do what needs the other one."""
-        order = list(Scope)
-        return order.index(self) >= order.index(needed)
+        return _RANK[self] >= _RANK[needed]
+
+
+_RANK = {scope: rank for rank, scope in enumerate(Scope)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ FastAPI looks at the annotation of every parameter again for every request. That
 
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -15,12 +17,14 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from registerwatch.rest.auth import KeyOrSession
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Values = dict[str, Any]
 PLAIN = (str, int, float, bool, NoneType)
+_NO_QUERY = QueryParams()
 
 
 class DirectRoute(APIRoute):
@@ -29,14 +33,19 @@ class DirectRoute(APIRoute):
     Any other one, and a request whose parameters are wrong, is left to FastAPI, which words the refusal.
     """
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        if self.is_direct:
+            self.app = _app(self.get_route_handler())
+
     @property
     def is_direct(self) -> bool:
         """Whether the endpoint has the form that is called directly."""
-        return _call_of(self) is not None
+        return self._call is not None
 
     def get_route_handler(self) -> Handler:
         """The handler of the route."""
-        handler, call = super().get_route_handler(), _call_of(self)
+        handler, call = super().get_route_handler(), self._call
         if call is None:
             return handler
 
@@ -44,10 +53,34 @@ class DirectRoute(APIRoute):
             try:
                 values = call.parameters(request)
             except (ValidationError, _WrongParameters):
-                return await handler(request)
+                return await _solved(handler, request)
             return await call.answer(request, values)
 
         return answered
+
+    @cached_property
+    def _call(self) -> "_Call | None":
+        try:
+            return _Call.of(self)
+        except _OtherForm:
+            return None
+
+
+def _app(handler: Handler) -> ASGIApp:
+    """The application of a direct route. Errors are caught by the application around all routes."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await handler(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    return app
+
+
+async def _solved(handler: Handler, request: Request) -> Response:
+    """What FastAPI's handler answers, with the stacks that its solver puts dependencies on."""
+    async with AsyncExitStack() as stack:
+        request.scope["fastapi_inner_astack"] = request.scope["fastapi_function_astack"] = stack
+        return await handler(request)
 
 
 class _OtherForm(Exception):
@@ -110,9 +143,10 @@ class _Call:
     def parameters(self, request: Request) -> Values:
         """The endpoint's own parameters. Raises `ValidationError` or `_WrongParameters`."""
         values: Values = {}
+        query = request.query_params if request.scope["query_string"] else _NO_QUERY
         if self.model is not None:
-            values[self.model.name] = self.model.value(request.query_params)
-        for fields, found in ((self.path, request.path_params), (self.query, request.query_params)):
+            values[self.model.name] = self.model.value(query)
+        for fields, found in ((self.path, request.path_params), (self.query, query)):
             for each in fields:
                 values[each.name] = each.value(found.get(each.alias))
         for each in self.headers:
@@ -126,13 +160,6 @@ class _Call:
             results.append(await step.result(request, results, {}))
         response: Response = await self.endpoint.result(request, results, values)
         return response
-
-
-def _call_of(route: APIRoute) -> _Call | None:
-    try:
-        return _Call.of(route)
-    except _OtherForm:
-        return None
 
 
 @dataclass(frozen=True, slots=True)

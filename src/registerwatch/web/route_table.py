@@ -5,16 +5,19 @@ than to answer. `RouteTable` is a route itself, placed before the others. It tak
 full and leaves the rest to the routes after it, so every 404 and 405 stays what it was, and so does the description.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
+from starlette.convertors import Convertor
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
-_CONTEXT = "registerwatch.route"
-"""Key of a request's scope: the route that the table found."""
+_APP = "registerwatch.route"
+"""Key of a request's scope: the application of the route that the table found."""
 
 
 def install_route_table(app: FastAPI) -> "RouteTable":
@@ -31,61 +34,86 @@ class RouteTable(BaseRoute):
     """
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
-        by_method: dict[str, list[RouteContext]] = {}
+        by_method: dict[str, list[_Entry]] = {}
         for context in iter_route_contexts(routes):
             if not context.methods:
                 raise TypeError(f"{context.original_route!r} has no methods; the table cannot hold it.")
+            entry = _Entry.of(context)
             for method in context.methods:
-                by_method.setdefault(method, []).append(context)
-        self._routes = {method: _MethodRoutes(contexts) for method, contexts in by_method.items()}
+                by_method.setdefault(method, []).append(entry)
+        self._routes = {method: _MethodRoutes(entries) for method, entries in by_method.items()}
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """The route's own match, or none; parts of a path that the server has taken are left to the router."""
         routes = self._routes.get(scope["method"]) if scope["type"] == "http" and not scope.get("root_path") else None
-        context = None if routes is None else routes.find(scope["path"])
-        if context is None or not isinstance(context.original_route, APIRoute):
+        entry = None if routes is None else routes.find(scope["path"])
+        if entry is None or not entry.is_of_api:
             return Match.NONE, {}
-        values = context.path_regex.match(scope["path"]).groupdict() if context.param_convertors else {}
-        return Match.FULL, {
-            "endpoint": context.endpoint,
-            "path_params": {name: context.param_convertors[name].convert(value) for name, value in values.items()},
-            "route": context.original_route,
-            _CONTEXT: context,
-        }
+        return Match.FULL, {**entry.scope, "path_params": entry.values(scope["path"])}
 
     def methods_at(self, path: str) -> list[str]:
         """The methods that any route takes at a path, sorted."""
         return sorted(method for method, routes in self._routes.items() if routes.find(path) is not None)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await scope[_CONTEXT].app(scope, receive, send)
+        await scope[_APP](scope, receive, send)
 
     def url_path_for(self, name: str, /, **path_params: Any) -> NoReturn:
         """The table has no name; the routes after it have theirs."""
         raise NoMatchFound(name, path_params)
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What is asked of a route for every request, which FastAPI's context of it looks up each time."""
+
+    path: str
+    start: str
+    """Of its path, up to the first parameter."""
+    pattern: re.Pattern[str]
+    convertors: Mapping[str, Convertor[Any]]
+    is_of_api: bool
+    scope: Scope
+    """What a request that it takes gets into its scope, beside the values of the path."""
+
+    @classmethod
+    def of(cls, context: RouteContext) -> "_Entry":
+        route, app = context.original_route, getattr(context, "app", None)
+        return cls(
+            str(context.path),
+            str(context.path_format).partition("{")[0],
+            context.path_regex,
+            context.param_convertors,
+            isinstance(route, APIRoute),
+            {"endpoint": context.endpoint, "route": route, _APP: app},
+        )
+
+    def values(self, path: str) -> dict[str, Any]:
+        """The values of the parameters in a path that it takes."""
+        found = self.pattern.match(path) if self.convertors else None
+        return {} if found is None else {name: each.convert(found[name]) for name, each in self.convertors.items()}
+
+
 class _MethodRoutes:
     """The routes of one method: by path where it is fixed, else in order, by the text before the first parameter."""
 
-    def __init__(self, contexts: Sequence[RouteContext]) -> None:
-        self._variable: list[tuple[str, RouteContext]] = []
-        self._fixed: dict[str, RouteContext] = {}
-        for each in contexts:
-            path = str(each.path)
-            if each.param_convertors:
-                self._variable.append((str(each.path_format).partition("{")[0], each))
-            elif path not in self._fixed:
-                self._fixed[path] = self._first_variable(path) or each
+    def __init__(self, entries: Sequence[_Entry]) -> None:
+        self._variable: list[_Entry] = []
+        self._fixed: dict[str, _Entry] = {}
+        for each in entries:
+            if each.convertors:
+                self._variable.append(each)
+            elif each.path not in self._fixed:
+                self._fixed[each.path] = self._first_variable(each.path) or each
 
-    def find(self, path: str) -> RouteContext | None:
+    def find(self, path: str) -> _Entry | None:
         """The first route that takes this path."""
         if path in self._fixed or "\n" in path:  # the pattern of a fixed path takes a line break at its end too
             return self._fixed.get(path)
         return self._first_variable(path)
 
-    def _first_variable(self, path: str) -> RouteContext | None:
-        for start, context in self._variable:
-            if path.startswith(start) and context.path_regex.match(path):
-                return context
+    def _first_variable(self, path: str) -> _Entry | None:
+        for each in self._variable:
+            if path.startswith(each.start) and each.pattern.match(path):
+                return each
         return None
