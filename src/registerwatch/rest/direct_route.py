@@ -170,18 +170,21 @@ class _Field:
     alias: str
     field: Any
     """FastAPI's own field of it, which has the type."""
+    is_required: bool
+    default: Any
 
     @classmethod
     def of(cls, field: Any, *, in_header: bool = False) -> "_Field":
         """Raises `_OtherForm` for one of several values, or of a header without a name of its own."""
         if not _is_plain(field.field_info.annotation) or (in_header and "_" in field.alias):
             raise _OtherForm
-        return cls(field.name, field.alias, field)
+        is_required = field.field_info.is_required()
+        return cls(field.name, field.alias, field, is_required, None if is_required else field.get_default())
 
     def value(self, sent: Any) -> Any:
         """The value of what was sent, None for nothing. Raises `_WrongParameters`."""
-        if sent is None and not self.field.field_info.is_required():
-            return self.field.get_default()
+        if sent is None and not self.is_required:
+            return self.default
         value, problems = self.field.validate(sent)
         if problems:
             raise _WrongParameters

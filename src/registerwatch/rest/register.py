@@ -267,8 +267,7 @@ async def read_actor(
         wait_seconds=wait,
     )
     kept = CACHE_RECORD if found.complete else CACHE_NOTHING_YET
-    response = tagged_response(request, found, kept if found.error is None else NOT_CACHED)
-    response.headers["Vary"] = "Prefer"
+    response = tagged_response(request, found, kept if found.error is None else NOT_CACHED, vary="Prefer")
     if wait:
         response.headers[PREFERENCE_APPLIED] = f"wait={wait}"
     return response

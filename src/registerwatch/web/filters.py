@@ -42,11 +42,10 @@ def filters_of(status: str, risk: str) -> Filters:
 
 def search_filters(values: Mapping[str, str]) -> Filters:
     """The filters among parameters, by the names of `Facet`. Raises `InvalidInput` that says what is possible."""
-    if not values:
-        return Filters()
     given: dict[str, Any] = {}
-    for facet in Facet:
-        if value := values.get(facet.value, ""):
+    for name, value in values.items():
+        if value:
+            facet = Facet(name)
             choices = CHOICES.get(facet)
             given[facet.value] = _text(facet, value) if choices is None else _one_of(choices, facet.value, value)
     return Filters(**given)

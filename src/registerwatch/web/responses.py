@@ -40,11 +40,11 @@ def error_response(message: str, status: int, code: str, headers: Mapping[str, s
     return json_response(body, status, {"Cache-Control": NOT_CACHED, **(headers or {})})
 
 
-def tagged_response(request: Request, content: object, cache_control: str) -> Response:
+def tagged_response(request: Request, content: object, cache_control: str, vary: str | None = None) -> Response:
     """A 200 with an `ETag` of its content, or a 304 when the client has this content already."""
     body = _encoder.encode(content)
     tag = weak_tag(body)
-    shared = {"ETag": tag, "Cache-Control": cache_control}
+    shared = {"ETag": tag, "Cache-Control": cache_control} | ({"Vary": vary} if vary else {})
     if matches(request.headers.get("if-none-match"), tag):
         return Response(status_code=304, headers=shared)
     return Response(body, 200, shared, JSON)

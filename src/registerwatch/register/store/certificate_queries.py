@@ -122,8 +122,11 @@ class CertificateQueries:
 
     async def newest_of(self, srn: str, limit: int) -> tuple[Sequence[StoredCertificate], int]:
         """Certificates of a manufacturer, at most `limit`, and how many it has."""
-        rows = await self._database.rows(_NEWEST_OF, srn=srn, most=limit, skipped=0)
-        return [_certificate(row[:-1]) for row in rows], rows[0][-1] if rows else 0
+        found = _certificates(await self._database.rows(_NEWEST_OF, srn=srn, most=limit, skipped=0))
+        if len(found) < limit:
+            return found, len(found)
+        ((total,),) = await self._database.rows(_COUNT_OF, srn=srn)
+        return found, max(total, len(found))  # some may have gone in between
 
     async def with_number(self, number: str, limit: int) -> Sequence[StoredCertificate]:
         """Certificates with this number, whatever its spaces and capitals, at most `limit`."""
@@ -268,13 +271,8 @@ _MOST, _SKIPPED = bindparam("most", type_=Integer), bindparam("skipped", type_=I
 """The offset is always given, since SQLite's dialect would add one that has no name."""
 _WALKS = PreparedSelect(select(walks.c.name, walks.c.complete_at, walks.c.problem))
 _OF_SRN = certificates.c.srn == bindparam("srn", type_=Text)
-_NEWEST_OF = PreparedSelect(
-    _LIST.add_columns(func.count().over())
-    .where(_OF_SRN)
-    .order_by(certificates.c.id.desc())
-    .limit(_MOST)
-    .offset(_SKIPPED)
-)
+_NEWEST_OF = PreparedSelect(_LIST.where(_OF_SRN).order_by(certificates.c.id.desc()).limit(_MOST).offset(_SKIPPED))
+_COUNT_OF = PreparedSelect(select(func.count()).select_from(certificates).where(_OF_SRN))
 _WITH_NUMBER = PreparedSelect(
     _LIST.where(certificates.c.plain_number == bindparam("number", type_=Text))
     .order_by(certificates.c.id.desc())
