@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from msgspec import Struct
+
 from registerwatch.accounts.plans import Plan
 from registerwatch.errors import PeriodEnded, ScopeTooNarrow
 
@@ -56,8 +58,7 @@ class Account:
             raise PeriodEnded(PERIOD_ENDED)
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """A person of an account."""
 
     id: int
@@ -70,8 +71,7 @@ class User:
     """Last sign-in; None before the first that was stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """An API key as it is listed. `prefix` is the masked key."""
 
     id: int

@@ -4,9 +4,9 @@ Nothing is cached, so what was revoked, ended or removed is gone for the next re
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -42,8 +42,7 @@ _KNOWN_CLIENT = PreparedSelect(known_clients.IS_KNOWN)
 _USER_BY_EMAIL = PreparedSelect(repository.USER_BY_EMAIL)
 
 
-@dataclass(frozen=True, slots=True)
-class CredentialHolder:
+class CredentialHolder(Struct, frozen=True):
     """The account and the user or program that a credential belongs to."""
 
     account: StoredAccount

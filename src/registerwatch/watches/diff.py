@@ -26,7 +26,7 @@ NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
 """How changes of certificates are called."""
 
 
-class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True):
+class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One field that changed."""
 
     field: Annotated[str, Meta(description="Name of the field.", examples=["status"])]

@@ -46,7 +46,7 @@ class EventSeverity(StrEnum):
     LOW = "low"
 
 
-class Watch(Struct, frozen=True):
+class Watch(Struct, frozen=True, gc=False):
     """One subject that one account watches. `snapshot` is None before the first successful read."""
 
     id: int
@@ -87,7 +87,7 @@ class Watch(Struct, frozen=True):
         return self.failing_since is not None and now - self.failing_since >= FAILING_AFTER
 
 
-class Event(Struct, frozen=True):
+class Event(Struct, frozen=True, gc=False):
     """A change that was seen. It outlives its watch."""
 
     id: int

@@ -59,7 +59,7 @@ def shown_certificates(certificates: Sequence[SeenCertificate]) -> Sequence[Seen
     return [each for each in certificates if not each.is_gone] or certificates
 
 
-class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """The fields of one subject as they were last seen. Those of the other kind of subject stay empty."""
 
     status: str = ""

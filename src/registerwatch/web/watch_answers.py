@@ -10,7 +10,7 @@ from registerwatch.db.row_pages import RowPage
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_listing import EventPage
 from registerwatch.watches.models import Event, EventKind, EventSeverity, HealthState, Watch
-from registerwatch.watches.snapshot import Snapshot
+from registerwatch.watches.snapshot import SeenCertificate, Snapshot
 from registerwatch.watches.sync import SyncResult
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 
@@ -26,7 +26,7 @@ NOTIFIES = "Whether its changes are sent to webhooks; they are listed in any cas
 _EMPTY = Snapshot()
 
 
-class WatchHealth(Answer):
+class WatchHealth(Answer, gc=False):
     """Whether the watch does its work."""
 
     state: Annotated[
@@ -40,7 +40,7 @@ class WatchHealth(Answer):
     since: Annotated[str | None, instant("First failed read since the last good one, UTC; null when there was none.")]
 
 
-class WatchOptionsObject(Answer):
+class WatchOptionsObject(Answer, gc=False):
     """What the watch tells, and whether it is sent."""
 
     portfolio: Annotated[bool, doc(PORTFOLIO, True)]
@@ -48,7 +48,7 @@ class WatchOptionsObject(Answer):
     notifies: Annotated[bool, doc(NOTIFIES, True)]
 
 
-class WatchObject(Answer):
+class WatchObject(Answer, gc=False):
     """One watched subject."""
 
     id: Annotated[int, doc("Number for `PATCH` and `DELETE /v1/watches/{id}`.", 12)]
@@ -85,7 +85,7 @@ class WatchObject(Answer):
     def of(cls, watch: Watch, now: float) -> "WatchObject":
         """A watch with what was last seen of its subject, at `now` (unix seconds)."""
         seen = watch.snapshot or _EMPTY
-        certificates, is_device = seen.shown_certs, watch.kind == "udi"
+        is_device, (certificate, expiry) = watch.kind == "udi", _first_values(seen.shown_certs)
         return cls(
             id=watch.id,
             kind=watch.kind,
@@ -96,8 +96,8 @@ class WatchObject(Answer):
             manufacturer_name=seen.manufacturer_name,
             manufacturer_srn=seen.manufacturer_srn,
             risk_class=seen.risk_class,
-            certificate=_first([each.number for each in certificates]),
-            cert_expiry=_first([each.expiry for each in certificates]),
+            certificate=certificate,
+            cert_expiry=expiry,
             complete=watch.is_complete,
             last_sync=iso_or_none(watch.last_sync),
             last_error=watch.last_error,
@@ -132,7 +132,7 @@ class OneWatch(Answer):
     watch: Annotated[WatchObject, doc("The watch as it is now.")]
 
 
-class SyncEvent(Answer):
+class SyncEvent(Answer, gc=False):
     """A change, as a sync tells it."""
 
     subject: Annotated[str, doc("UDI-DI or SRN.", UDI)]
@@ -146,7 +146,7 @@ class SyncEvent(Answer):
         return cls(subject=event.subject, label=event.label, summary=event.summary, changes=event.changes)
 
 
-class EventObject(SyncEvent):
+class EventObject(SyncEvent, gc=False):
     """A change that was seen."""
 
     id: Annotated[int, doc("Increasing number.", 41)]
@@ -233,6 +233,9 @@ class SyncAnswer(Answer):
         )
 
 
-def _first(values: Iterable[str]) -> str:
-    """The first value that is not empty, or an empty one."""
-    return next(filter(None, values), "")
+def _first_values(certificates: Iterable[SeenCertificate]) -> tuple[str, str]:
+    """The first number and the first date of expiry that any of them has; empty where none has one."""
+    number = expiry = ""
+    for each in certificates:
+        number, expiry = number or each.number, expiry or each.expiry
+    return number, expiry
