@@ -49,6 +49,15 @@ class EventPage:
     next: int
     more: bool
 
+    @classmethod
+    def cut(cls, read: Sequence[Event], chosen: EventFilter, *, after: int | None, limit: int) -> "EventPage":
+        """The page in what was read, which is one event more than its limit where there are more."""
+        listed = read[:limit]
+        if not listed:
+            return cls([], after or 0, more=False)
+        last = listed[0] if after is None else listed[-1]
+        return cls([event for event in listed if chosen.accepts(event)], last.id, len(read) > limit)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupPage:

@@ -28,7 +28,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.tables import events
 from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_listing import EventFilter, EventPage, GroupPage
+from registerwatch.watches.event_listing import EventFilter, GroupPage
 from registerwatch.watches.event_rules import classified
 from registerwatch.watches.models import Event, EventKind, EventSeverity
 from registerwatch.watches.repository import chunks
@@ -50,13 +50,15 @@ EVENT = select(
     events.c.visible_at,
 )
 """The columns of which `event_of` makes an event."""
-NEWEST = (
+_SOME_OF_ACCOUNT = (
     EVENT.where(events.c.account_id == bindparam("account_id", type_=BigInteger))
-    .order_by(events.c.id.desc())
     .limit(bindparam("most", type_=Integer))
     .offset(bindparam("skipped", type_=Integer))  # SQLite's dialect would add one that has no name
 )
+NEWEST = _SOME_OF_ACCOUNT.order_by(events.c.id.desc())
 """At most `most` events of the account `account_id`, newest first."""
+AFTER = _SOME_OF_ACCOUNT.where(events.c.id > bindparam("after", type_=BigInteger)).order_by(events.c.id)
+"""Those that come after the id `after`, oldest first."""
 _NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
 
 
@@ -181,22 +183,15 @@ async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequenc
     return taken
 
 
-async def page_after(
-    connection: AsyncConnection, account_id: int, after: int, limit: int, chosen: EventFilter
-) -> EventPage:
-    """The account's events that come after an id, oldest first."""
-    found = EVENT.where(events.c.account_id == account_id, events.c.id > after, *_conditions(chosen))
-    read = [event_of(row) for row in await connection.execute(found.order_by(events.c.id).limit(limit + 1))]
-    last = read[:limit][-1].id if read else after
-    return EventPage([event for event in read[:limit] if chosen.accepts(event)], last, len(read) > limit)
-
-
-async def newest_page(connection: AsyncConnection, account_id: int, limit: int, chosen: EventFilter) -> EventPage:
-    """The account's newest events, newest first."""
-    found = EVENT.where(events.c.account_id == account_id, *_conditions(chosen))
-    read = [event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
-    listed = [event for event in read[:limit] if chosen.accepts(event)]
-    return EventPage(listed, read[0].id if read else 0, len(read) > limit)
+async def chosen_events(
+    connection: AsyncConnection, account_id: int, chosen: EventFilter, *, after: int | None, most: int
+) -> Sequence[Event]:
+    """The account's events that are chosen, and those of which `EventFilter.accepts` decides: those that come after an
+    id, oldest first, or else the newest ones, newest first.
+    """
+    found = (NEWEST if after is None else AFTER).where(*_conditions(chosen))
+    values = {"account_id": account_id, "most": most, "skipped": 0, **({} if after is None else {"after": after})}
+    return [event_of(row) for row in await connection.execute(found, values)]
 
 
 async def newest_groups(

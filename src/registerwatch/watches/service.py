@@ -26,7 +26,7 @@ from registerwatch.watches.subjects import watchable
 
 _COUNT = PreparedSelect(repository.COUNT)
 _WATCHES, _WATCHES_AFTER = PreparedSelect(repository.WATCHES), PreparedSelect(repository.WATCHES_AFTER)
-_NEWEST_EVENTS = PreparedSelect(event_repository.NEWEST)
+_NEWEST_EVENTS, _EVENTS_AFTER = PreparedSelect(event_repository.NEWEST), PreparedSelect(event_repository.AFTER)
 NEWEST_EVENTS = 100
 START_SECONDS = 25.0
 """So long a read that somebody waits for waits for the request budget to begin."""
@@ -136,15 +136,24 @@ class WatchService:
 
     async def events(self, caller: Caller, most: int = NEWEST_EVENTS) -> Sequence[Event]:
         """The account's events, newest first."""
-        rows = await self._database.rows(_NEWEST_EVENTS, account_id=caller.account.id, most=most, skipped=0)
-        return [event_repository.event_of(row) for row in rows]
+        return await self._events(caller, after=None, most=most)
 
     async def event_page(self, caller: Caller, chosen: EventFilter, *, after: int | None, limit: int) -> EventPage:
         """A page of the account's events: those that come after an id, oldest first, or else the newest ones."""
-        async with self._database.reading() as connection:
-            if after is None:
-                return await event_repository.newest_page(connection, caller.account.id, limit, chosen)
-            return await event_repository.page_after(connection, caller.account.id, after, limit, chosen)
+        if chosen == EventFilter():
+            read = await self._events(caller, after=after, most=limit + 1)
+        else:
+            async with self._database.reading() as connection:
+                read = await event_repository.chosen_events(
+                    connection, caller.account.id, chosen, after=after, most=limit + 1
+                )
+        return EventPage.cut(read, chosen, after=after, limit=limit)
+
+    async def _events(self, caller: Caller, *, after: int | None, most: int) -> Sequence[Event]:
+        """The account's events that come after an id, oldest first, or else the newest ones, newest first."""
+        statement = _NEWEST_EVENTS if after is None else _EVENTS_AFTER
+        rows = await self._database.rows(statement, account_id=caller.account.id, after=after, most=most, skipped=0)
+        return [event_repository.event_of(row) for row in rows]
 
     async def _note_unread(self, caller: Caller, subject: str, reason: str) -> None:
         async with self._database.transaction() as connection:
