@@ -124,6 +124,7 @@ class _Facts:
     reads: dict[str, int]
     certificate_search: CertificateSearch
     proxy_warning: str | None
+    can_mail: bool
 
 
 class HealthReport:
@@ -161,6 +162,7 @@ class HealthReport:
             reads=dict(service.refresher.results),
             certificate_search=service.eudamed.certificate_search,
             proxy_warning=self._forwarded.warning,
+            can_mail=service.accounts.confirmations.can_mail,
         )
 
     async def _stored(self) -> _Stored:
@@ -186,7 +188,7 @@ class HealthReport:
             sweeps=health_sweeps(stored.register) if stored else None,
             checks=health_checks(stored.register) if stored else None,
             proxy=HealthProxy(self._forwarded.are_trusted, facts.proxy_warning),
-            addresses="confirmed-by-mail" if service.accounts.confirmations.can_mail else "not-proven",
+            addresses="confirmed-by-mail" if facts.can_mail else "not-proven",
         )
 
 

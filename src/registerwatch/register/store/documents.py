@@ -106,9 +106,7 @@ class DocumentReader(Protocol):
         """The devices that have one of these as another code, by UDI-DI; also where it is a UDI-DI of another one."""
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        """The documents of the rows with these ids, in this order, without those that are gone or delisted. They are
-        as they were stored, maybe by an older release.
-        """
+        """The documents of the rows with these ids, in this order, without those that are gone or delisted."""
 
     async def actor(self, srn: str) -> StoredActor | None:
         """An actor by SRN."""

@@ -44,7 +44,7 @@ class PostgresDocumentReader:
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         rows = await self._reads.all(_ROWS, list(ids))
-        found = {row_id: document.encode() for row_id, document in rows}
+        found = {row_id: completed(document.encode()) for row_id, document in rows}
         return [found[row_id] for row_id in ids if row_id in found]
 
     async def actor(self, srn: str) -> StoredActor | None:

@@ -56,7 +56,7 @@ class SqliteDocumentReader:
         for start in range(0, len(ids), ROWS_AT_ONCE):
             some = ids[start : start + ROWS_AT_ONCE]
             found.update(await self._reads.all(_among(ROWS, len(some)), *some))
-        return [found[row_id] for row_id in ids if row_id in found]
+        return [completed(found[row_id]) for row_id in ids if row_id in found]
 
     async def actor(self, srn: str) -> StoredActor | None:
         row = await self._reads.one(_ACTOR, srn)
