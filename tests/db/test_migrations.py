@@ -1,6 +1,7 @@
 """One migration history for both databases."""
 
 import io
+import itertools
 import re
 import subprocess
 import sys
@@ -17,8 +18,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, literal, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.db import migrate
 from registerwatch.db.engine import Database
-from registerwatch.db.migrate import MIGRATIONS, config_of, known_schemas, upgrade
+from registerwatch.db.migrate import DEADLOCKS, MIGRATIONS, config_of, known_schemas, upgrade
 from registerwatch.db.tables import metadata
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.history_service import as_of
@@ -89,6 +91,28 @@ print("alembic" in sys.modules)
     )
 
     assert (first, second) == ("True", "False")
+
+
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+@pytest.mark.parametrize(("deadlocks", "is_upgraded"), [(1, True), (DEADLOCKS - 1, True), (DEADLOCKS, False)])
+async def test_an_upgrade_that_a_deadlock_ends_begins_again_a_few_times(
+    database: Database, monkeypatch: pytest.MonkeyPatch, deadlocks: int, is_upgraded: bool
+) -> None:
+    tries = itertools.count(1)
+
+    def deadlock(connection: Connection) -> None:
+        if next(tries) <= deadlocks:
+            connection.exec_driver_sql("DO $$ BEGIN RAISE deadlock_detected; END $$")
+
+    monkeypatch.setattr(migrate, "_demand_unicode", deadlock)
+
+    if is_upgraded:
+        await upgrade(database)
+        assert next(tries) == deadlocks + 2
+    else:
+        with pytest.raises(DatabaseUnavailable, match="deadlock_detected"):
+            await upgrade(database)
+        assert next(tries) == DEADLOCKS + 1
 
 
 async def test_upgrading_again_changes_nothing(database: Database) -> None:

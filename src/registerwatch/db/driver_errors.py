@@ -25,6 +25,7 @@ _POSTGRESQL_FAULTS = {
     "25006": (READ_ONLY, "Name a server of PostgreSQL that takes writes."),
 }
 """By SQLSTATE."""
+_DEADLOCK = "40P01"
 _PRIMARY_CODE = 0xFF
 """An extended code of SQLite has its primary code in the lowest byte."""
 
@@ -40,6 +41,11 @@ def unavailable(error: BaseException, path: Path | None) -> DatabaseUnavailable:
 def is_fault(error: BaseException | None) -> bool:
     """Whether a driver's error is a fault of the database itself rather than of a statement."""
     return isinstance(error, sqlite3.OperationalError) or _fault(error) is not None
+
+
+def is_deadlock(error: BaseException | None) -> bool:
+    """Whether PostgreSQL ended a transaction because it and another one waited for each other."""
+    return getattr(getattr(error, "orig", error), "sqlstate", None) == _DEADLOCK
 
 
 def _fault(error: BaseException | None) -> tuple[str, str] | None:

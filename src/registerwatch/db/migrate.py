@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, inspect
 
 from registerwatch.db.disk import make_folder
+from registerwatch.db.driver_errors import is_deadlock
 from registerwatch.db.engine import Database
 from registerwatch.db.private_files import protect_database
 from registerwatch.errors import DatabaseUnavailable
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+DEADLOCKS = 5
+"""So many in a row are taken for more than bad luck."""
 
 
 async def upgrade(database: Database) -> None:
-    """Apply every migration that is missing. Safe to call at each start and from several processes.
+    """Apply every migration that is missing. Safe to call at each start and from several processes, and while nodes of
+    the release before serve: where PostgreSQL ends it in favour of one of theirs, all of it begins again.
 
     Raises `DatabaseUnavailable` when the database was made by a newer program, or cannot hold every text, and
     `ConfigurationError` when its folder cannot be used.
@@ -29,8 +33,15 @@ async def upgrade(database: Database) -> None:
     if database.sqlite_path is not None:
         make_folder(database.sqlite_path.parent)
         protect_database(database.sqlite_path)
-    async with database.transaction() as connection:
-        await connection.run_sync(_upgrade)
+    for tries_left in reversed(range(DEADLOCKS)):
+        try:
+            async with database.transaction() as connection:
+                await connection.run_sync(_upgrade)
+        except DatabaseUnavailable as failure:
+            if not (tries_left and is_deadlock(failure.__cause__)):
+                raise
+        else:
+            return
 
 
 def _upgrade(connection: Connection) -> None:
