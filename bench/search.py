@@ -15,7 +15,7 @@ from bench.questions import Question, Sample, groups, sample_of
 from bench.service import served
 from bench.setup import Setup, Stored, timed
 
-GOAL_MS = 10.0
+GOAL_MS = 5.0
 INDEX_SECONDS = 600.0  # how long the index may take to follow a copy that changed after it was filled
 PROBED = 1 / 30  # part of a round by which the slowest question of a group is found
 

@@ -12,7 +12,7 @@ from bench.questions import Sample, sample_of
 from bench.service import served
 from bench.setup import Setup
 
-GOAL_SECONDS = 2.0
+GOAL_SECONDS = 1.0
 
 
 def measure(setup: Setup) -> Section:
