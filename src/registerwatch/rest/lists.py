@@ -247,8 +247,8 @@ async def read_upload_anew(
 
 @router.delete("/v1/lists/{id}/uploads/{upload_id}", summary="Discard an upload", responses=answer(Done) | BAD_REQUEST)
 async def discard_upload(id: RowId, upload_id: RowId, service: InjectedService, caller: WatchEditor) -> Response:  # noqa: A002
-    """Always `{"ok": true}` for numbers; only an upload of the account that is not kept is deleted, and its list stays
-    as it is.
+    """Always `{"ok": true}` for numbers; only an upload of the account that is not kept is deleted. A list of which
+    none was kept goes with it, any other stays as it is.
     """
     await service.lists.service.discard(caller, row_id(id), row_id(upload_id))
     return private_response(Done())
