@@ -58,6 +58,23 @@ async def test_a_read_that_another_overtook_leaves_the_watch_due_at_once(harness
     assert await tried_at(harness) == [0], "which of the two saw the later state is not known before the next read"
 
 
+async def test_a_watch_whose_first_read_was_overtaken_begins_with_the_next_one(harness: ServiceHarness) -> None:
+    early = await harness.owner_watching("a@acme.example")
+    await harness.store(anew())
+    late = await harness.owner_watching("b@acme.example")
+    harness.clock.move(60)
+    began = await harness.service.records.revision()
+    await harness.store(a_row(version=1, reference="R-2"), lists_all=False)
+    await harness.store(anew(), since=began)
+    assert (await harness.watch(late)).snapshot is None
+
+    await harness.store(anew(reference="R-2", status_code=OFF))
+    await harness.store(anew(reference="R-3", status_code=OFF))
+
+    told = [[each.split(":")[0] for each in await harness.summaries(caller)] for caller in (early, late)]
+    assert told == [["status", "reference"], ["reference"]]
+
+
 async def test_a_sync_reads_again_what_was_overtaken(harness: ServiceHarness) -> None:
     owner, (device,) = await harness.sign_up(), harness.unique_devices(1)
     await harness.post_watches(owner.api_key, device.primary_di)
