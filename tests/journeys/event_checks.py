@@ -288,7 +288,7 @@ class EventChecks:
             return
         if seen is None:
             return
-        if self._part_came_beside(read) and not self._certificates_were_stored(read.subject, seen, snapshots):
+        if self._was_overtaken(read, seen, snapshots):
             self._memory = memory_before
             return  # the next read tells what this one would have
         self.outcome.found += 1
@@ -322,6 +322,17 @@ class EventChecks:
     def _was_stored(self, subject: str, seen: Seen, snapshots: Snapshots) -> bool:
         """Whether a read that a part overtook was stored all the same, by what its watchers know."""
         return any(_says(snapshots[each], kept(self.told[each], seen)) for each in self._watchers(subject))
+
+    def _was_overtaken(self, read: Read, seen: Seen, snapshots: Snapshots) -> bool:
+        """Whether a part was stored while this read of the same step went on, by what its watchers know: then the read
+        was compared with nothing, whoever watches its subject.
+        """
+        if read.subject not in self.parts:
+            return False
+        unread = [each for each in self._watchers(read.subject) if self.told[each] is None]
+        if any(_cannot_follow(snapshots[each], seen) for each in unread):
+            return True
+        return self._part_came_beside(read) and not self._certificates_were_stored(read.subject, seen, snapshots)
 
     def _certificates_were_stored(self, subject: str, seen: Seen, snapshots: Snapshots) -> bool:
         """Whether a read beside which a part was stored was stored too, as far as its certificates tell."""
@@ -527,6 +538,16 @@ def _says(snapshot: Snapshot, told: Told | None) -> bool:
     words = {name: value.words for name, value in told.fields.items() if value.words}
     is_searched = bool(snapshot.get("searched")) == told.searched or told.certificates is None
     return stored == words and is_searched and _counted(_certificates_in(snapshot)) == _counted(told.certificates)
+
+
+def _cannot_follow(snapshot: Snapshot, seen: Seen) -> bool:
+    """Whether a read cannot have been the baseline of a watch with this snapshot: no later one takes it away again, nor
+    the certificates that it brought.
+    """
+    if snapshot is None:
+        return True
+    lacks_certificates = seen.certificates is not None and snapshot.get("certs") is None
+    return lacks_certificates or (seen.searched and not snapshot.get("searched"))
 
 
 def _has_listed(snapshot: Snapshot, told: Told) -> bool:
