@@ -229,7 +229,7 @@ device_sweeps = Table(  # manufacturers that are watched, or have watched device
     Column("is_steady", Boolean, nullable=False, doc="whether that count never fell in the present walk"),
     Column("swept_at", BigInteger, doc="when the last walk began that came to its end, null before the first"),
     Column("complete_at", BigInteger, doc="the same of one that listed every device"),
-    Column("doubted_at", BigInteger, doc="the same of the first that is doubted, null where none is"),
+    Column("doubted_at", BigInteger, doc="when the first of the lists began that are doubted, or null"),
     Column("problem", Text, nullable=False, doc="why the last turn failed, or what is wrong with the list, or empty"),
     Column("unreadable", Text, nullable=False, server_default="", doc="tells rows of the walk that cannot be read"),
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from registerwatch.register.ingest.sweep_steps import (
     DOUBT_SECONDS,
+    MAX_GAP_SECONDS,
     ListedPage,
     PageStep,
     SearchStep,
@@ -98,6 +99,35 @@ def test_a_first_list_that_is_doubted_is_believed_where_it_stays_so_for_a_day(do
     assert not is_complete
     believed, is_complete = after_page(begun(again, SIZE, now=7 + DOUBT_SECONDS), PageStep(0), doubtful, 100)
     assert (is_complete, believed.complete_at, believed.doubted_at) == (True, 7 + DOUBT_SECONDS, None)
+
+
+def test_a_list_that_contradicts_nothing_ends_the_doubt_even_where_it_is_not_complete() -> None:
+    first = begun(a_sweep(lists_all=True, watched=0), SIZE, now=7)
+    doubted, _ = after_page(first, PageStep(0), FEW, 100)
+    fell = replace(begun(doubted, SIZE, now=3_600), is_steady=False)
+
+    whole, is_complete = after_page(fell, PageStep(1), ListedPage(100, is_last=True, listed=100), 100)
+    assert (is_complete, whole.doubted_at) == (False, None)
+
+    again, is_complete = after_page(begun(whole, SIZE, now=DOUBT_SECONDS + 7), PageStep(0), FEW, 100)
+    assert (is_complete, again.doubted_at) == (False, DOUBT_SECONDS + 7)
+
+
+@pytest.mark.parametrize(("gap", "is_believed"), [(MAX_GAP_SECONDS, True), (MAX_GAP_SECONDS + 1, False)])
+def test_days_without_a_list_are_no_days_of_doubt(gap: int, is_believed: bool) -> None:
+    doubted, _ = after_page(begun(a_sweep(lists_all=True, watched=0), SIZE, now=7), PageStep(0), FEW, 100)
+
+    _, is_complete = after_page(begun(doubted, SIZE, now=7 + gap), PageStep(0), FEW, 100)
+
+    assert is_complete is is_believed
+
+
+def test_a_list_of_which_no_baseline_is_made_is_not_doubted() -> None:
+    begins = begun(a_sweep(lists_all=False, watched=2), SIZE, now=7)
+
+    listed, _ = after_page(begins, PageStep(0), ListedPage(80, is_last=True), 100)
+
+    assert (listed.doubted_at, listed.problem) == (None, "")
 
 
 def test_a_list_that_was_doubted_under_a_clock_that_went_ahead_is_doubted_for_a_day_from_now_on() -> None:

@@ -12,7 +12,9 @@ from zlib import crc32
 from registerwatch.register.store.sweeps import DeviceSweep
 
 DOUBT_SECONDS = 24 * 3600
-"""So long after the first one that was doubted, first lists of a manufacturer are doubted."""
+"""So long first lists of a manufacturer are doubted that go on contradicting what is known."""
+MAX_GAP_SECONDS = 2 * DOUBT_SECONDS
+"""After a longer time without a list the next one begins that time anew: nobody knows what a list would have shown."""
 FEWER = "The register lists {total} of this manufacturer's devices, of which {known} are known: not believed yet."
 
 UNSETTLED = "Of some devices several records were listed one after the other: they are listed once more."
@@ -98,10 +100,8 @@ def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int 
     elif is_steady and grew and step.number:
         return replace(after, cursor=f"{_AGAIN}0"), False
     has_all = is_complete(after, page, known)
-    if is_doubted(after, page, known):
-        after = replace(after, doubted_at=_doubted_since(after))
-    elif has_all:
-        after = replace(after, doubted_at=None)
+    is_in_doubt = _is_first(after) and not has_all and (_is_too_short(page, known) or page.is_unsettled)
+    after = replace(after, doubted_at=_doubted_since(after) if is_in_doubt else None)
     problem = UNREADABLE.format(number=len(sweep.unreadable.split())) if sweep.unreadable else ""
     if lists_too_few(after, page, known):
         problem = FEWER.format(total=page.total, known=known)
@@ -143,7 +143,7 @@ def lists_too_few(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bo
     """Whether the first list of a manufacturer contradicts what is known: once it is whole again, all that a fault had
     left out would be news. Where it stays so for a day, it is what is known that is wrong.
     """
-    return _may_wait(sweep) and page.total * 10 < (known or 0) * 9
+    return _may_wait(sweep) and _is_too_short(page, known)
 
 
 def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
@@ -153,19 +153,33 @@ def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
     return _may_wait(sweep) and page.is_unsettled
 
 
+def _is_too_short(page: ListedPage, known: int | None) -> bool:
+    return page.total * 10 < (known or 0) * 9
+
+
+def _is_first(sweep: DeviceSweep) -> bool:
+    """Whether a complete list would be the baseline."""
+    return sweep.lists_all and sweep.complete_at is None
+
+
 def _may_wait(sweep: DeviceSweep) -> bool:
-    """Whether a list is the first one, and none was doubted a day ago. However long the manufacturer has waited for it,
-    one list alone tells nothing of a fault that lasts.
+    """Whether a list is a first one, and lists have been doubted for less than a day. However long the manufacturer has
+    waited for it, one list alone tells nothing of a fault that lasts.
     """
-    if sweep.complete_at is not None or sweep.walk_began_at is None:
+    if not _is_first(sweep) or sweep.walk_began_at is None:
         return False
     return sweep.walk_began_at - _doubted_since(sweep) < DOUBT_SECONDS
 
 
 def _doubted_since(sweep: DeviceSweep) -> int:
-    """When the first list began that was doubted, the present one at the latest, whatever became of the clock."""
-    assert sweep.walk_began_at is not None, "a list that is doubted comes from a walk"
-    return min(sweep.doubted_at or sweep.walk_began_at, sweep.walk_began_at)
+    """When the first of the lists began that have been doubted ever since: the present one at the latest, whatever
+    became of the clock.
+    """
+    began = sweep.walk_began_at
+    assert began is not None, "a list that is doubted comes from a walk"
+    if sweep.doubted_at is None or began - (sweep.swept_at or 0) > MAX_GAP_SECONDS:
+        return began
+    return min(sweep.doubted_at, began)
 
 
 def after_search(sweep: DeviceSweep, step: SearchStep) -> DeviceSweep:
