@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Let the collector wait while modules are loaded or the application is built: else it takes a third of that time.
+    """Let the collector wait while modules are loaded or the application is built, a third of which it would take.
 
-    What there is by then it never looks at again: a collection among all of it would stop every request for 80 ms.
+    It never looks again at what there is then: one collection among all of that would stop every request for 80 ms.
     """
     gc.disable()
     try:

@@ -36,6 +36,7 @@ from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.settings import Settings
 from registerwatch.watches import event_repository
 from registerwatch.watches import repository as watch_repository
+from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.models import Event, Watch
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.faults import Faults
@@ -233,7 +234,10 @@ class ServiceHarness:
     async def events(self, caller: Caller) -> Sequence[Event]:
         """The account's events, oldest first."""
         async with self.database.reading() as connection:
-            return list(reversed(await event_repository.newest_events(connection, caller.account.id, 100)))
+            found = await event_repository.chosen_events(
+                connection, caller.account.id, EventFilter(), after=None, most=100
+            )
+            return list(reversed(found))
 
     async def summaries(self, caller: Caller) -> list[str]:
         """What the account's events say, oldest first."""

@@ -9,6 +9,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import deliveries, events, watches
 from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.models import Event
 from registerwatch.watches.news import WatchNews
 from registerwatch.watches.options import WatchOptions, with_options
@@ -259,7 +260,10 @@ async def test_a_transaction_that_fails_tells_nothing_and_moves_nothing(harness:
     with pytest.raises(RuntimeError):
         async with harness.database.transaction() as connection:
             await news.tell_portfolio(connection, SRN, now=harness.now)
-            assert await event_repository.newest_events(connection, caller.account.id, 5)
+            found = await event_repository.chosen_events(
+                connection, caller.account.id, EventFilter(), after=None, most=5
+            )
+            assert found
             raise RuntimeError
     assert await harness.events(caller) == []
 

@@ -1,10 +1,13 @@
 """Answers that are rendered and packed once."""
 
 import gzip
+from collections import Counter
 
 import httpx2
 import pytest
+from starlette.types import ASGIApp
 
+from registerwatch.rest.every_answer import EveryAnswer
 from registerwatch.web.prepared import PreparedAnswer
 
 pytestmark = pytest.mark.anyio
@@ -13,7 +16,7 @@ TEXT = b'{"text": "%s"}' % (b"long " * 1_000)
 PLAIN = {"Accept-Encoding": "identity"}
 
 
-async def ask(answer: PreparedAnswer, **headers: str) -> httpx2.Response:
+async def ask(answer: ASGIApp, **headers: str) -> httpx2.Response:
     async with (
         httpx2.AsyncClient(transport=httpx2.ASGITransport(answer), base_url="http://here") as client,
         client.stream("GET", "/", headers=headers) as response,
@@ -64,3 +67,12 @@ async def test_who_has_the_text_is_told_that_it_is_the_same(coding: str) -> None
     assert "content-encoding" not in same.headers
     assert other.status_code == 200
     assert other.headers["etag"] != tag
+
+
+async def test_what_is_around_it_adds_its_headers_to_each_answer_once() -> None:
+    around = EveryAnswer(PreparedAnswer(lambda: TEXT, "application/json"), always={"X-Added": "yes"}, counts=Counter())
+
+    first, second = await ask(around, **PLAIN), await ask(around, **PLAIN)
+
+    assert first.headers.get_list("x-added") == second.headers.get_list("x-added") == ["yes"]
+    assert len(first.headers.raw) == len(second.headers.raw)

@@ -89,8 +89,8 @@ class DescribedApi(FastAPI):
     def setup(self) -> None:
         """Adds the route of the description. FastAPI's own renders it anew for each request, which takes 3 ms."""
         assert self.openapi_url is not None, "this application is described"
-        self.prepared_description = PreparedAnswer(lambda: msgspec.json.encode(self.openapi()), JSON)
-        route = Route(self.openapi_url, self.prepared_description, methods=["GET"], include_in_schema=False)
+        prepared = PreparedAnswer(lambda: msgspec.json.encode(self.openapi()), JSON)
+        route = Route(self.openapi_url, prepared, methods=["GET"], include_in_schema=False)
         self.router.routes.append(route)
 
     def openapi(self) -> dict[str, Any]:

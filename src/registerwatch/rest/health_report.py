@@ -107,7 +107,7 @@ class Health(Answer):
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """What the database tells. `register` is some seconds old at most, the others are as of now."""
+    """What the database tells as of now; `register` may be some seconds old."""
 
     copy: CopyState
     index: HealthIndex

@@ -143,12 +143,6 @@ async def classify(connection: AsyncConnection, account_id: int, found: Mapping[
     await connection.execute(change, values)
 
 
-async def newest_events(connection: AsyncConnection, account_id: int, most: int) -> Sequence[Event]:
-    """The account's events, newest first."""
-    found = {"account_id": account_id, "most": most, "skipped": 0}
-    return [event_of(row) for row in await connection.execute(NEWEST, found)]
-
-
 async def events_of_watch(
     connection: AsyncConnection, account_id: int, watch_id: int, limit: int, *, before: tuple[int, int] | None = None
 ) -> Sequence[Event]:

@@ -2,7 +2,8 @@
 
 An answer that holds a secret beside text of somebody else's choice must not be compressed: its length would tell the
 secret bit by bit (the BREACH attack, docs/decisions/0026-compression.md). So the paths are listed, and a request or an
-answer with a cookie is left alone.
+answer with a cookie is left alone. A device (`rest/middleware.py`) and `/openapi.json` (`web/prepared.py`) are packed
+where they are answered, by the same rule: they hold no secret.
 """
 
 import zlib

@@ -31,14 +31,14 @@ class PreparedAnswer:
     def _messages(self) -> tuple[str, tuple[Message, ...], tuple[Message, ...], tuple[Message, ...]]:
         """The tag, and the messages of each form: not modified, plain, packed."""
         body = self._render()
-        tag = weak_tag(body)
+        packed, tag = pack(body), weak_tag(body)
         shared = [(b"etag", tag.encode()), (b"cache-control", REVALIDATED), VARY]
         typed = [*shared, (b"content-type", self._media_type)]
         return (
             tag,
             _answer(304, shared, b""),
             _answer(200, [*typed, _length(body)], body),
-            _answer(200, [*typed, _length(pack(body)), PACKED], pack(body)),
+            _answer(200, [*typed, _length(packed), PACKED], packed),
         )
 
 

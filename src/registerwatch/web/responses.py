@@ -31,7 +31,7 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
 
 def private_response(content: object) -> Response:
     """A 200 in JSON for one caller: not cached."""
-    return _PrivateResponse(_encoder.encode(content))
+    return _PrivateJson(_encoder.encode(content))
 
 
 def error_response(message: str, status: int, code: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -65,12 +65,15 @@ def matches(if_none_match: str | None, tag: str) -> bool:
     )
 
 
-class _PrivateResponse(Response):
-    """An answer whose headers are all known but for its length; putting them together each time takes longer than some
+class _PrivateJson(Response):
+    """A 200 whose headers are all known but for its length; putting them together each time takes longer than some
     answers.
     """
 
     media_type = JSON
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(body)
 
     def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
         self.raw_headers = [*_PRIVATE_JSON, (b"content-length", b"%d" % len(self.body))]
