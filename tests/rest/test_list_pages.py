@@ -10,6 +10,7 @@ from sqlalchemy import text
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import credential_of
+from registerwatch.watches import service
 from tests.mcp.messages import using
 from tests.register.builders import a_udi
 from tests.support.harness import ERROR_FIELDS, WEBHOOK_URL, NewAccount, ServiceHarness, auth_headers
@@ -40,10 +41,12 @@ async def pages(harness: ServiceHarness, owner: NewAccount, path: str, name: str
 
 
 async def test_watches_come_page_by_page_and_whole_without_parameters(
-    harness: ServiceHarness, owner: NewAccount
+    harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await harness.post("/v1/import", owner.api_key, csv="\n".join(a_udi(number) for number in range(23)))
     whole = await get(harness, owner, "/v1/watches")
+    monkeypatch.setattr(service, "MAX_QUICK", 22)
+    assert await get(harness, owner, "/v1/watches") == whole, "many are read in another way"
     seen: list[int] = []
     async for ids in pages(harness, owner, "/v1/watches?limit=10", "watches"):
         assert 0 < len(ids) <= 10
