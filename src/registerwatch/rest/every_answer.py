@@ -54,7 +54,7 @@ class EveryAnswer:
         trusted_proxies: Sequence[Network] = (),
     ) -> None:
         self._app = app
-        self._closed = [(name.lower().encode(), value.encode()) for name, value in always.items()]
+        self._closed = _raw(always)
         self._open = [*_OPEN, *self._closed]
         self._counts = counts
         self._logs = logs
@@ -74,8 +74,7 @@ class EveryAnswer:
         async def send_complete(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._counts[_method_of(method), _route_of(inner), message["status"]] += 1
-                headers = [*message["headers"], (_ID, request_id), *added]
-                headers += [(name.lower().encode(), value.encode()) for name, value in noted_headers(scope).items()]
+                headers = [*message["headers"], (_ID, request_id), *added, *_raw(noted_headers(scope))]
                 for name, _ in headers:
                     if name == _POLICY:
                         break
@@ -122,6 +121,10 @@ async def _preflight(scope: Scope, _receive: Receive, send: Send) -> None:
     headers = _PREFLIGHT if scope["path"].startswith("/v1/") else _TOOL_PREFLIGHT
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
+
+
+def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
 def _route_of(scope: Scope) -> str:

@@ -184,7 +184,7 @@ async def chosen_events(
     id, oldest first, or else the newest ones, newest first.
     """
     found = (NEWEST if after is None else AFTER).where(*_conditions(chosen))
-    values = {"account_id": account_id, "most": most, "skipped": 0, **({} if after is None else {"after": after})}
+    values = {"account_id": account_id, "after": after, "most": most, "skipped": 0}
     return [event_of(row) for row in await connection.execute(found, values)]
 
 

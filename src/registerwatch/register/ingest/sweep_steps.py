@@ -116,7 +116,7 @@ def is_complete(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool
     """
     if page.total == 0 and (sweep.watched or known or sweep.complete_at is not None):
         return False
-    if is_doubted(sweep, page, known):
+    if lists_too_few(sweep, page, known) or is_unsettled(sweep, page):
         return False
     return sweep.is_steady and page.listed is not None and page.listed + unnamed(sweep) == page.total
 
@@ -132,11 +132,6 @@ def with_unreadable(sweep: DeviceSweep, unnamed: Iterable[int], named: Iterable[
 def unnamed(sweep: DeviceSweep) -> int:
     """How many rows of a walk have no key that can be read, so that they are not listed."""
     return sum(not each.endswith(_NAMED) for each in sweep.unreadable.split())
-
-
-def is_doubted(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool:
-    """Whether a first list makes no baseline, whatever it has listed."""
-    return lists_too_few(sweep, page, known) or is_unsettled(sweep, page)
 
 
 def lists_too_few(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool:
