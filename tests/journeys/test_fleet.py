@@ -138,15 +138,15 @@ def _delete_its_index(node: Node, subject: str) -> None:
 
 
 def _kill_in_a_recheck(fleet: Fleet, victim: Node) -> None:
-    """It has seen a change, whose delivery is held until its recheck is through, and waits with the next subject."""
+    """It has seen a change, whose delivery is held until its recheck is through, and waits with other subjects."""
     fleet.proxy.hold(_all_but(fleet, None, None))
-    until(lambda: bool(_held_subjects(fleet, victim)), "a recheck to begin")
     while not _held_deliveries(fleet):  # the first time it may be with the last subject of a recheck
-        until(lambda: bool(_held_subjects(fleet, victim)), "a recheck to go on")
+        until(lambda: bool(_held_subjects(fleet, victim)), "a recheck to read subjects")
         subject = min(_held_subjects(fleet, victim))
         fleet.change(subject)
         fleet.proxy.hold(_all_but(fleet, victim, subject))
-        _wait_for_another(fleet, victim, subject)
+        until(lambda: _held_deliveries(fleet) or fleet.is_told(), "the change to be seen")
+        fleet.proxy.hold(_all_but(fleet, None, None))
     victim.kill()
     fleet.proxy.release()
     assert not fleet.is_told()
@@ -183,10 +183,6 @@ def _others(node: Node) -> Rule:
 def _held_subjects(fleet: Fleet, node: Node) -> set[str]:
     """The subjects whose reads a node waits with."""
     return {subject for path in fleet.proxy.waiting(node.name) if (subject := fleet.subject_of(path)) is not None}
-
-
-def _wait_for_another(fleet: Fleet, node: Node, subject: str) -> None:
-    until(lambda: bool(_held_subjects(fleet, node) - {subject}), "the next subject")
 
 
 def _held_deliveries(fleet: Fleet) -> bool:
