@@ -29,7 +29,7 @@ MAX_WAIT = 50.0
 longer than just before it.
 """
 ALLOCATION = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
-"""Large pieces of memory go back to the system when they are freed: what a hash of a password used is not left behind."""
+"""Large pieces of memory go back to the system when they are freed: what hashed a password is not left behind."""
 SECONDS_AT_REST = 2.0
 SETTLING_SECONDS = 20.0
 

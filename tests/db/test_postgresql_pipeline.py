@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import OperationalError
 from psycopg.errors import DataError, DivisionByZero, UndefinedTable
+from psycopg.errors import SyntaxError as WrongSyntax
 
 from registerwatch.db import postgresql_pipeline
 from registerwatch.db.postgresql_pipeline import PipelinedConnection
@@ -83,6 +84,32 @@ async def test_a_statement_that_is_wrong_harms_no_other(connection: PipelinedCon
     assert not connection.is_broken
     await connection.rows("CREATE TEMPORARY TABLE missing AS SELECT 1 AS one")
     assert await connection.rows("SELECT * FROM missing") == [(1,)]
+
+
+async def test_statements_of_one_turn_of_the_loop_are_sent_together(connection: PipelinedConnection) -> None:
+    begun = "SELECT now()::text, $1::int"
+
+    together = await asyncio.gather(*(connection.rows(begun, (number,)) for number in range(5)))
+    alone = await connection.rows(begun, (5,))
+
+    assert [rows[0][1] for rows in together] == [0, 1, 2, 3, 4]
+    assert len({rows[0][0] for rows in together}) == 1, "they are one transaction"
+    assert alone[0][0] > together[0][0][0]
+
+
+async def test_what_the_server_left_out_behind_a_wrong_statement_is_prepared_and_asked_again(
+    connection: PipelinedConnection,
+) -> None:
+    asked = [
+        connection.rows(text) for text in ("SELECT 1", "SELECT 1 / 0", "SELECT 2", "SELECT 2", "wrong", "SELECT 1")
+    ]
+
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+
+    assert answers[0::5] == [[(1,)], [(1,)]]
+    assert answers[2:4] == [[(2,)], [(2,)]]
+    assert [type(each) for each in (answers[1], answers[4])] == [DivisionByZero, WrongSyntax]
+    assert (connection.waiting, connection.is_busy, connection.is_broken) == (0, False, False)
 
 
 async def test_a_statement_that_fails_now_and_then_is_prepared_once(connection: PipelinedConnection) -> None:

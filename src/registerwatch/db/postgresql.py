@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any
 
 from psycopg import AsyncConnection, OperationalError
@@ -15,9 +14,8 @@ from registerwatch.errors import DatabaseUnavailable
 
 CONNECT_SECONDS = 2
 """In which a server has to take a connection; the driver knows no shorter time."""
-
-
-_WAITING = attrgetter("waiting")
+SENT_TOGETHER = 16
+"""Statements that one connection sends at once, while others are idle."""
 
 
 class PostgresReads:
@@ -77,22 +75,22 @@ class PostgresReads:
         return await (await self._opened(lost_at)).rows(statement, values)
 
     async def _another(self) -> PipelinedConnection:
-        """One more connection, or else the one with the fewest statements on their way."""
+        """One more connection, or else the one of those there are that answers soonest."""
         try:
             return await self._opened(time.monotonic())
         except OperationalError:  # it may be that the server takes no more of them
             usable = [each for each in self._connections if not each.is_broken]
             if not usable:
                 raise
-            return min(usable, key=_WAITING)
+            return min(usable, key=_place)
 
     def _free(self) -> PipelinedConnection | None:
-        """The connection with the fewest statements on their way, unless another one should be opened."""
+        """The connection that answers soonest, unless another one should be opened."""
         if any(each.is_broken for each in self._connections):
             self._connections = [each for each in self._connections if not each.is_broken]
-        best = min(self._connections, key=_WAITING, default=None)
+        best = min(self._connections, key=_place, default=None)
         may_open = len(self._connections) < self._max_connections and not self._opening.locked()
-        if best is None or (best.waiting and may_open):
+        if best is None or (best.is_busy and may_open):
             return None
         return best
 
@@ -116,3 +114,10 @@ class PostgresReads:
             raise
         self._connections.append(opened)
         return opened
+
+
+def _place(connection: PipelinedConnection) -> tuple[bool, int]:
+    """Idle ones come first, and of these one that is about to send other statements; else the one with the fewest."""
+    waiting = connection.waiting
+    is_joined = waiting < SENT_TOGETHER and not connection.is_busy
+    return connection.is_busy, -waiting if is_joined else waiting

@@ -1,8 +1,8 @@
 """One connection to PostgreSQL over which many statements are on their way at once, in libpq's pipeline mode.
 
 A small statement over the driver's own cursors and pool costs the processor more than the request that asks it. Here
-each caller adds a statement to the pipeline and waits for its answer; libpq sends and parses.
-`PostgresReads` is the only user of this module.
+callers add statements; those of one turn of the event loop, and those that come while others are on their way, are sent
+together, and libpq parses the answers. `PostgresReads` is the only user of this module.
 """
 
 import asyncio
@@ -41,19 +41,25 @@ class _Prepared:
 
 @dataclass(slots=True)
 class _Pending:
-    """A statement on its way, and what the server has answered so far."""
+    """A statement that is to be sent or on its way, and what the server has answered so far."""
 
     statement: str
-    prepared: _Prepared
+    parameters: Sequence[Any]
     answer: "asyncio.Future[Rows]"
-    sent_at: float
+    since: float
+    prepared: _Prepared | None = None
+    is_preparing: bool = False
+    """Whether the server answers its preparation first."""
+    is_left_out: bool = False
+    """Whether the server has not tried it, because one that was sent with it failed."""
     rows: Rows = field(default_factory=list)
     error: Error | None = None
 
     @property
     def is_outdated(self) -> bool:
         """Whether it was prepared before and must be prepared again, over another connection."""
-        return self.prepared.is_confirmed and isinstance(self.error, _OUTDATED)
+        is_prepared = self.prepared is not None and self.prepared.is_confirmed
+        return is_prepared and isinstance(self.error, _OUTDATED)
 
     def settle(self) -> None:
         """Give the caller the rows or the error."""
@@ -68,7 +74,11 @@ class _Pending:
 
 
 class PipelinedConnection:
-    """Prepared statements, answered in the order in which they were sent; each is a transaction of its own."""
+    """Prepared statements, answered in the order in which they were sent.
+
+    Those that are sent together are one transaction, in which each sees what was committed before it. Where one of them
+    fails, the server leaves out those behind it, which are sent again: so all of them must be reads.
+    """
 
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection  # else it would be closed
@@ -77,18 +87,23 @@ class PipelinedConnection:
         self._pg.enter_pipeline_mode()
         self._loop = asyncio.get_running_loop()
         self._socket = self._pg.socket
-        self._pending: deque[_Pending] = deque()
+        self._unsent: list[_Pending] = []
+        self._sent: deque[_Pending] = deque()
+        self._answered: list[_Pending] = []
+        """Whose callers are told when the server has ended the transaction: until then it may end the connection."""
         self._prepared: dict[str, _Prepared] = {}
         self._numbers = count(1)
         self._stuck_timer: asyncio.TimerHandle | None = None
         self.opened_at = time.monotonic()
+        self.is_busy = False
+        """Whether statements are on their way: others are sent when these are answered."""
         self.is_broken = False
         self._loop.add_reader(self._socket, self._receive)
 
     @property
     def waiting(self) -> int:
-        """How many statements are on their way."""
-        return len(self._pending)
+        """How many statements are on their way or to be sent."""
+        return len(self._answered) + len(self._sent) + len(self._unsent)
 
     async def rows(self, statement: str, values: Sequence[object] = ()) -> Rows:
         """The rows of a statement with `$1`, `$2` …
@@ -99,8 +114,11 @@ class PipelinedConnection:
         if self.is_broken:
             raise OperationalError("the connection is lost")
         parameters = Transformer().dump_sequence(values, [PyFormat.TEXT] * len(values))
-        pending = self._send(statement, parameters)
-        if self._stuck_timer is None and not self.is_broken:
+        pending = _Pending(statement, parameters, self._loop.create_future(), self._loop.time())
+        if not (self._unsent or self.is_busy):
+            self._loop.call_soon(self._send)
+        self._unsent.append(pending)
+        if self._stuck_timer is None:
             self._stuck_timer = self._loop.call_later(STUCK_SECONDS, self._check_stuck)
         return await pending.answer
 
@@ -108,25 +126,34 @@ class PipelinedConnection:
         """End it; callers that wait get an `OperationalError`."""
         self._give_up(OperationalError("the connection was closed"))
 
-    def _send(self, statement: str, parameters: Sequence[Any]) -> _Pending:
-        prepared = self._prepared.get(statement)
-        is_new = prepared is None
-        if prepared is None:
-            prepared = self._prepared[statement] = _Prepared(b"rw%d" % next(self._numbers))
-        pending = _Pending(statement, prepared, self._loop.create_future(), self._loop.time())
-        self._pending.append(pending)
+    def _send(self) -> None:
+        """Send what is to be sent, unless its callers wait no more."""
+        pending = [each for each in self._unsent if not each.answer.done()]
+        self._unsent = []
+        if self.is_broken or not pending:
+            return
+        self.is_busy = True
+        self._sent.extend(pending)
         try:
-            if is_new:
-                self._pg.send_prepare(prepared.name, statement.encode())
-            self._pg.send_query_prepared(prepared.name, parameters)
+            for each in pending:
+                self._add_to_pipeline(each)
             self._pg.pipeline_sync()
             self._flush()
         except OperationalError as error:
             self._give_up(error)
-        return pending
+
+    def _add_to_pipeline(self, pending: _Pending) -> None:
+        prepared = self._prepared.get(pending.statement)
+        pending.is_preparing = prepared is None
+        if prepared is None:
+            prepared = self._prepared[pending.statement] = _Prepared(b"rw%d" % next(self._numbers))
+            self._pg.send_prepare(prepared.name, pending.statement.encode())
+        pending.prepared = prepared
+        pending.is_left_out = False
+        self._pg.send_query_prepared(prepared.name, pending.parameters)
 
     def _flush(self) -> None:
-        """Send what is to be sent, the rest as soon as the socket takes it."""
+        """Hand over what libpq has, the rest as soon as the socket takes it."""
         try:
             is_left = self._pg.flush()
         except OperationalError as error:
@@ -141,23 +168,24 @@ class PipelinedConnection:
         """Take whatever has arrived."""
         try:
             self._pg.consume_input()
-            ends = 0
-            while self._pending and not self._pg.is_busy():
+            is_end = False
+            while self.is_busy and not self._pg.is_busy():
                 result = self._pg.get_result()
-                ends = ends + 1 if result is None else 0  # one ends each statement, and nothing comes after the last
-                if ends > 1:
+                if result is not None and result.status == ExecStatus.PIPELINE_SYNC:
+                    self._end_transaction()
+                elif not self._sent or (result is None and is_end):  # each answer has one end, and no other follows
                     raise OperationalError("the server ended the connection")
-                if result is not None:
-                    self._add_result(self._pending[0], result)
+                elif result is None:
+                    self._end_answer()
+                else:
+                    self._add_result(result)
+                is_end = result is None
         except OperationalError as error:
             self._give_up(error)
 
-    def _add_result(self, pending: _Pending, result: PGresult) -> None:
-        if result.status == ExecStatus.PIPELINE_SYNC:
-            self._pending.popleft().settle()
-            if pending.is_outdated:
-                self._give_up(OperationalError(f"a prepared statement is outdated: {pending.error}"))
-        elif result.status == ExecStatus.COMMAND_OK:  # the first one answers the preparation
+    def _add_result(self, result: PGresult) -> None:
+        pending = self._sent[0]
+        if result.status == ExecStatus.COMMAND_OK and pending.prepared is not None:
             pending.prepared.is_confirmed = True
         elif result.status == ExecStatus.TUPLES_OK:
             try:
@@ -165,15 +193,40 @@ class PipelinedConnection:
             except Error as error:
                 pending.error = error
         elif result.status == ExecStatus.FATAL_ERROR:
-            pending.error = pending.error or error_from_result(result)
-            if not pending.prepared.is_confirmed and self._prepared.get(pending.statement) is pending.prepared:
-                del self._prepared[pending.statement]  # the server refused to prepare it
+            pending.error = error_from_result(result)
+        elif result.status == ExecStatus.PIPELINE_ABORTED:
+            pending.is_left_out = pending.error is None
+
+    def _end_answer(self) -> None:
+        """The server has said all about a preparation or about a statement."""
+        pending = self._sent[0]
+        if pending.is_preparing:
+            pending.is_preparing = False
+            return
+        self._answered.append(self._sent.popleft())
+        if pending.prepared is not None and not pending.prepared.is_confirmed:
+            self._prepared.pop(pending.statement, None)
+
+    def _end_transaction(self) -> None:
+        """Tell the callers, and send again what the server left out."""
+        answered, self._answered = self._answered, []
+        self._unsent[:0] = [each for each in answered if each.is_left_out]
+        for pending in answered:
+            if not pending.is_left_out:
+                pending.settle()
+        outdated = next((each for each in answered if each.is_outdated), None)
+        if outdated is not None:
+            self._give_up(OperationalError(f"a prepared statement is outdated: {outdated.error}"))
+            return
+        self.is_busy = False
+        self._send()
 
     def _check_stuck(self) -> None:
         """Give up when the first statement has waited too long, else look again when it may have."""
         self._stuck_timer = None
-        if self._pending:
-            left = self._pending[0].sent_at + STUCK_SECONDS - self._loop.time()
+        first = next(iter(self._answered or self._sent or self._unsent), None)
+        if first is not None:
+            left = first.since + STUCK_SECONDS - self._loop.time()
             if left <= 0:
                 self._give_up(OperationalError(f"no answer within {STUCK_SECONDS:g} s"))
             else:
@@ -184,14 +237,17 @@ class PipelinedConnection:
         if self.is_broken:
             return
         self.is_broken = True
+        self.is_busy = False
         self._loop.remove_reader(self._socket)
         self._loop.remove_writer(self._socket)
         if self._stuck_timer is not None:
             self._stuck_timer.cancel()
-        while self._pending:
-            pending = self._pending.popleft()
+        for pending in (*self._answered, *self._sent, *self._unsent):
             pending.error = error
             pending.settle()
+        self._answered.clear()
+        self._sent.clear()
+        self._unsent.clear()
         self._pg.finish()
 
 
