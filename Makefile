@@ -1,6 +1,8 @@
 # What a person types. Each target sets up what it needs; nothing else has to be installed by hand.
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# A system's own Python is built with the compiler's optimisations: it takes a sixth less time than one that pyenv built.
+PYTHONS := /usr/bin/python3.11 python3.11 python3
+PYTHON ?= $(shell for each in $(PYTHONS); do $$each -c 'import ensurepip' 2>/dev/null && break; done; echo $$each)
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH ?=

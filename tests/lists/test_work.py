@@ -189,8 +189,9 @@ async def test_lists_and_waiting_uploads_have_a_cap_and_what_is_refused_makes_no
 
 
 async def test_a_list_that_the_plan_has_no_room_for_waits_and_says_so(
-    harness: ServiceHarness, lists: ListSteps
+    harness: ServiceHarness, lists: ListSteps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(list_worker_module, "AT_ONCE", 1_000)
     await lists.kept("GTIN\n" + f"{a_udi(1)}\n" * 3_000)
 
     _, waiting = await lists.matched("GTIN\n" + f"{a_udi(1)}\n" * 2_001, "Other", keep=True)
