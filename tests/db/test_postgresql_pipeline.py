@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from uuid import uuid4
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import OperationalError
-from psycopg.errors import DataError, DivisionByZero, UndefinedTable
+from psycopg.errors import DataError, DivisionByZero, UndefinedColumn, UndefinedTable
 from psycopg.errors import SyntaxError as WrongSyntax
 
 from registerwatch.db import postgresql_pipeline
@@ -84,6 +85,44 @@ async def test_a_statement_that_is_wrong_harms_no_other(connection: PipelinedCon
     assert not connection.is_broken
     await connection.rows("CREATE TEMPORARY TABLE missing AS SELECT 1 AS one")
     assert await connection.rows("SELECT * FROM missing") == [(1,)]
+
+
+ASKED = st.lists(
+    st.tuples(st.sampled_from(["right", "new", "fails", "wrong", "cancelled"]), st.integers(0, 2)), max_size=30
+)
+"""What is asked for, and how many turns of the loop later."""
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ASKED)
+async def test_whatever_is_sent_together_everybody_gets_their_own_answer_or_error(
+    connection: PipelinedConnection, asked: list[tuple[str, int]]
+) -> None:
+    async def ask(kind: str, number: int) -> object:
+        if kind == "new":
+            return await connection.rows(f"SELECT {number}, 'new {uuid4()}'")
+        statement = {"fails": "SELECT 1 / ($1::int - $1::int)", "wrong": f"SELECT missing_{number % 3}, $1::int"}
+        return await connection.rows(statement.get(kind, "SELECT $1::int"), (number,))
+
+    tasks = []
+    for number, (kind, turns) in enumerate(asked):
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        tasks.append(asyncio.create_task(ask(kind, number)))
+        if kind == "cancelled":
+            await asyncio.sleep(0)
+            tasks[-1].cancel()
+    answers = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
+
+    expected = {"fails": DivisionByZero, "wrong": UndefinedColumn, "cancelled": asyncio.CancelledError}
+    for number, ((kind, _), answer) in enumerate(zip(asked, answers, strict=True)):
+        if kind in expected:
+            assert isinstance(answer, expected[kind])
+        else:
+            assert isinstance(answer, list)
+            assert answer[0][0] == number
+    assert await connection.rows("SELECT 7") == [(7,)]
+    assert (connection.waiting, connection.is_broken) == (0, False)
 
 
 async def test_statements_of_one_turn_of_the_loop_are_sent_together(connection: PipelinedConnection) -> None:
