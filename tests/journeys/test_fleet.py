@@ -147,6 +147,7 @@ def _kill_in_a_recheck(fleet: Fleet, victim: Node) -> None:
         fleet.proxy.hold(_all_but(fleet, victim, subject))
         until(lambda: _held_deliveries(fleet) or fleet.is_told(), "the change to be seen")
         fleet.proxy.hold(_all_but(fleet, None, None))
+        until(lambda: bool(_held_subjects(fleet, victim)), "the recheck to wait with another subject, or the next one")
     victim.kill()
     fleet.proxy.release()
     assert not fleet.is_told()

@@ -8,14 +8,12 @@ from typing import Any
 from psycopg import AsyncConnection, OperationalError
 from psycopg.conninfo import conninfo_to_dict
 
-from registerwatch.db.postgresql_pipeline import STATEMENT_SECONDS, PipelinedConnection, Rows
+from registerwatch.db.postgresql_pipeline import SENT_TOGETHER, STATEMENT_SECONDS, PipelinedConnection, Rows
 from registerwatch.db.tcp_keepalive import silence_options
 from registerwatch.errors import DatabaseUnavailable
 
 CONNECT_SECONDS = 2
 """In which a server has to take a connection; the driver knows no shorter time."""
-SENT_TOGETHER = 16
-"""Statements that one connection sends at once, while others are idle."""
 
 
 class PostgresReads:

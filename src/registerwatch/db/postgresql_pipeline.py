@@ -1,8 +1,8 @@
 """One connection to PostgreSQL over which many statements are on their way at once, in libpq's pipeline mode.
 
 A small statement over the driver's own cursors and pool costs the processor more than the request that asks it. Here
-callers add statements; those of one turn of the event loop, and those that come while others are on their way, are sent
-together, and libpq parses the answers. `PostgresReads` is the only user of this module.
+callers add statements; equal ones of one turn of the event loop, and those that come while others are on their way, are
+sent together, and libpq parses the answers. `PostgresReads` is the only user of this module.
 """
 
 import asyncio
@@ -21,6 +21,8 @@ from psycopg.pq.abc import PGresult
 
 STATEMENT_SECONDS = 15
 """After which the server ends a statement, which else would wait on there for a lock; they take milliseconds."""
+SENT_TOGETHER = 16
+"""Equal statements that are one transaction at most. All of them wait for the last one."""
 STUCK_SECONDS = 30.0
 """After which a server that answers nothing is taken for gone."""
 
@@ -76,8 +78,9 @@ class _Pending:
 class PipelinedConnection:
     """Prepared statements, answered in the order in which they were sent.
 
-    Those that are sent together are one transaction, in which each sees what was committed before it. Where one of them
-    fails, the server leaves out those behind it, which are sent again: so all of them must be reads.
+    Equal ones, with other values, are one transaction, in which each sees what was committed before it. Where one of
+    them fails, the server leaves out those behind it, which are sent again: so all of them must be reads. Different
+    ones are not: a transaction keeps the locks of all its tables, and could wait for a migration that waits for it.
     """
 
     def __init__(self, connection: AsyncConnection[Any]) -> None:
@@ -94,9 +97,9 @@ class PipelinedConnection:
         self._prepared: dict[str, _Prepared] = {}
         self._numbers = count(1)
         self._stuck_timer: asyncio.TimerHandle | None = None
+        self._transactions = 0
+        """On their way."""
         self.opened_at = time.monotonic()
-        self.is_busy = False
-        """Whether statements are on their way: others are sent when these are answered."""
         self.is_broken = False
         self._loop.add_reader(self._socket, self._receive)
 
@@ -104,6 +107,11 @@ class PipelinedConnection:
     def waiting(self) -> int:
         """How many statements are on their way or to be sent."""
         return len(self._answered) + len(self._sent) + len(self._unsent)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether statements are on their way: others are sent when these are answered."""
+        return self._transactions > 0
 
     async def rows(self, statement: str, values: Sequence[object] = ()) -> Rows:
         """The rows of a statement with `$1`, `$2` …
@@ -132,15 +140,23 @@ class PipelinedConnection:
         self._unsent = []
         if self.is_broken or not pending:
             return
-        self.is_busy = True
-        self._sent.extend(pending)
+        equal: dict[str, list[_Pending]] = {}
+        for each in pending:
+            equal.setdefault(each.statement, []).append(each)
         try:
-            for each in pending:
-                self._add_to_pipeline(each)
-            self._pg.pipeline_sync()
+            for group in equal.values():
+                for start in range(0, len(group), SENT_TOGETHER):
+                    self._add_transaction(group[start : start + SENT_TOGETHER])
             self._flush()
-        except OperationalError as error:
-            self._give_up(error)
+        except Exception as error:  # noqa: BLE001  # nobody may wait for an answer that does not come
+            self._give_up(OperationalError(f"a statement cannot be sent: {error!r}"))
+
+    def _add_transaction(self, together: Sequence[_Pending]) -> None:
+        self._sent.extend(together)
+        self._transactions += 1
+        for each in together:
+            self._add_to_pipeline(each)
+        self._pg.pipeline_sync()
 
     def _add_to_pipeline(self, pending: _Pending) -> None:
         prepared = self._prepared.get(pending.statement)
@@ -182,6 +198,8 @@ class PipelinedConnection:
                 is_end = result is None
         except OperationalError as error:
             self._give_up(error)
+        except Exception as error:  # noqa: BLE001  # the same
+            self._give_up(OperationalError(f"an answer cannot be read: {error!r}"))
 
     def _add_result(self, result: PGresult) -> None:
         pending = self._sent[0]
@@ -218,8 +236,9 @@ class PipelinedConnection:
         if outdated is not None:
             self._give_up(OperationalError(f"a prepared statement is outdated: {outdated.error}"))
             return
-        self.is_busy = False
-        self._send()
+        self._transactions -= 1
+        if not self.is_busy:
+            self._send()
 
     def _check_stuck(self) -> None:
         """Give up when the first statement has waited too long, else look again when it may have."""
@@ -237,7 +256,7 @@ class PipelinedConnection:
         if self.is_broken:
             return
         self.is_broken = True
-        self.is_busy = False
+        self._transactions = 0
         self._loop.remove_reader(self._socket)
         self._loop.remove_writer(self._socket)
         if self._stuck_timer is not None:

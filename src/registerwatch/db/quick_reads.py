@@ -9,7 +9,7 @@ MAX_CONNECTIONS = 4
 
 
 class QuickReads(Protocol):
-    """Selects, each a transaction of its own, so that it sees whatever was committed before it.
+    """Selects, each of which sees whatever was committed before it.
 
     Parameters are `?` on SQLite and `$1`, `$2` … on PostgreSQL; their values stand in this order. A statement must be
     quick: others wait behind it.
