@@ -193,7 +193,8 @@ async def begin(database: Database) -> Steps:
         about = {"name": "Acme", "plan": "standard", "expires_at": FOR_EVER, "created_at": 0}
         rows = [{"id": each, "email": f"{each}@acme.example", **about} for each in ACCOUNTS]
         await connection.execute(insert(accounts), rows)
-        assert (await connection.execute(select(accounts.c.id))).scalars().all() == list(ACCOUNTS)
+        found = await connection.execute(select(accounts.c.id).order_by(accounts.c.id))
+        assert found.scalars().all() == list(ACCOUNTS)
     return Steps(database)
 
 
