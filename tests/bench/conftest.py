@@ -17,7 +17,7 @@ PARTS = [name for name in run.IN_TURN if name != "year"]
 def setup() -> Iterator[Setup]:
     """A tiny size, in a folder that PostgreSQL's user reaches: pytest's own are closed to everybody else."""
     with tempfile.TemporaryDirectory(prefix="registerwatch-bench-") as folder:
-        yield Setup(Path(folder), 300, rounds=1, seconds=0.3, requests=10, minutes=0.02)
+        yield Setup(Path(folder), 300, rounds=1, seconds=0.5, requests=10, minutes=0.05)
 
 
 @pytest.fixture(scope="session")
