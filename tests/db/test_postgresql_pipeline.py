@@ -139,18 +139,16 @@ async def test_equal_statements_of_one_turn_of_the_loop_are_sent_together(connec
     assert alone[0][0] > other[0][0] > together[0][0][0]
 
 
-async def test_what_the_server_left_out_behind_a_wrong_statement_is_prepared_and_asked_again(
+async def test_what_the_server_left_out_behind_an_equal_statement_that_failed_is_asked_again(
     connection: PipelinedConnection,
 ) -> None:
-    asked = [
-        connection.rows(text) for text in ("SELECT 1", "SELECT 1 / 0", "SELECT 2", "SELECT 2", "wrong", "SELECT 1")
-    ]
+    divided = [connection.rows("SELECT 6 / $1::int", (number,)) for number in (1, 0, 2, 3, 0, 6)]
+    wrong = [connection.rows("wrong"), connection.rows("wrong")]
 
-    answers = await asyncio.gather(*asked, return_exceptions=True)
+    answers = await asyncio.gather(*divided, *wrong, return_exceptions=True)
 
-    assert answers[0::5] == [[(1,)], [(1,)]]
-    assert answers[2:4] == [[(2,)], [(2,)]]
-    assert [type(each) for each in (answers[1], answers[4])] == [DivisionByZero, WrongSyntax]
+    assert [answers[number] for number in (0, 2, 3, 5)] == [[(6,)], [(3,)], [(2,)], [(1,)]]
+    assert [type(answers[number]) for number in (1, 4, 6, 7)] == [DivisionByZero] * 2 + [WrongSyntax] * 2
     assert (connection.waiting, connection.is_busy, connection.is_broken) == (0, False, False)
 
 

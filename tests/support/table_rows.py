@@ -1,7 +1,7 @@
 """Everything that is stored, to compare before with after. By the bare drivers: tests do this thousands of times."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -48,7 +48,11 @@ def copy_rows(database: Database) -> dict[str, Rows]:
 
 
 def _rows(connection: sqlite3.Connection, tables: Iterable[str]) -> dict[str, Rows]:
-    return {name: _as_dicts(connection.execute(_all_of(name))) for name in tables}
+    rows = {}
+    for name in tables:
+        found = connection.execute(_all_of(name))
+        rows[name] = _as_dicts([each[0] for each in found.description], found.fetchall())
+    return rows
 
 
 def _rows_at_once(server: psycopg.Connection, tables: Iterable[str]) -> dict[str, Rows]:
@@ -63,7 +67,7 @@ def _rows_at_once(server: psycopg.Connection, tables: Iterable[str]) -> dict[str
         result = cursor.pgresult
         assert result is not None
         columns = [(result.fname(number) or b"").decode() for number in range(result.nfields)]
-        rows[name] = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+        rows[name] = _as_dicts(columns, cursor.fetchall())
         cursor.nextset()
     return rows
 
@@ -72,6 +76,5 @@ def _all_of(table: str) -> str:
     return f"SELECT * FROM {table} ORDER BY {_ORDERS[table]}"
 
 
-def _as_dicts(found: sqlite3.Cursor) -> Rows:
-    columns = [each[0] for each in found.description]
-    return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+def _as_dicts(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Rows:
+    return [dict(zip(columns, row, strict=True)) for row in rows]
