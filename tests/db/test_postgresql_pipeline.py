@@ -1,7 +1,10 @@
 """Many statements on their way over one connection to PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -9,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import OperationalError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import DataError, DivisionByZero, UndefinedColumn, UndefinedTable
 from psycopg.errors import SyntaxError as WrongSyntax
 
@@ -239,9 +243,25 @@ async def test_a_server_that_answers_nothing_is_given_up(
     connection: PipelinedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgresql_pipeline, "STUCK_SECONDS", 0.1)
+    monkeypatch.setattr(postgresql_pipeline, "LOOK_SECONDS", 0.05)
 
     with pytest.raises(OperationalError, match="no answer"):
         await connection.rows("SELECT pg_sleep(60)")
+
+
+async def test_a_server_whose_last_words_come_with_a_reset_is_known_to_be_gone(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql_pipeline, "LOOK_SECONDS", 0.05)
+    with resetting_relay(database_url, tmp_path, b"SELECT 'reset'") as address:
+        connection = await opened(address)
+        assert await connection.rows("SELECT 1") == [(1,)]
+
+        async with asyncio.timeout(postgresql_pipeline.STUCK_SECONDS / 2):
+            with pytest.raises(OperationalError, match="connection"):
+                await connection.rows("SELECT 'reset'")
+
+        assert connection.is_broken
 
 
 async def test_statements_that_the_server_forgot_are_asked_over_another_connection(
@@ -266,3 +286,41 @@ async def test_closing_tells_who_waits(connection: PipelinedConnection) -> None:
 
     with pytest.raises(OperationalError, match="closed"):
         await asked
+
+
+TERMINATING = b"SWARNING\0VWARNING\0C57P02\0Mterminating connection because of immediate shutdown command\0\0"
+"""What a server says to its clients when it is ended at once."""
+
+
+@contextmanager
+def resetting_relay(database_url: str, folder: Path, last: bytes) -> Iterator[str]:
+    """The address of a relay to a server. Once it is asked this statement it warns, and closes without having read it.
+
+    It works in the event loop itself, which so learns of both together.
+    """
+    loop, server = asyncio.get_running_loop(), socket.socket(socket.AF_UNIX)
+    client: socket.socket
+    with socket.socket(socket.AF_UNIX) as listening, server:
+        listening.bind(str(folder / ".s.PGSQL.5432"))
+        listening.listen()
+        named = conninfo_to_dict(database_url)
+        server.connect(f"{named['host']}/.s.PGSQL.5432")
+
+        def accept() -> None:
+            nonlocal client
+            client, _ = listening.accept()
+            loop.add_reader(client, from_client)
+
+        def from_client() -> None:
+            if last in client.recv(100_000, socket.MSG_PEEK):
+                loop.remove_reader(client)
+                client.sendall(b"N" + (len(TERMINATING) + 4).to_bytes(4) + TERMINATING)
+                client.close()
+            else:
+                server.sendall(client.recv(100_000))
+
+        loop.add_reader(listening, accept)
+        loop.add_reader(server, lambda: client.sendall(server.recv(100_000)))
+        yield make_conninfo(database_url, host=str(folder))
+        loop.remove_reader(listening)
+        loop.remove_reader(server)

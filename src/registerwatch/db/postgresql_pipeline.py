@@ -25,6 +25,11 @@ SENT_TOGETHER = 16
 """Equal statements that are one transaction at most. All of them wait for the last one."""
 STUCK_SECONDS = 30.0
 """After which a server that answers nothing is taken for gone."""
+LOOK_SECONDS = 1.0
+"""After which a connection whose answer is late looks by itself what has arrived.
+
+uvloop says once that a connection was reset, and then no more: the server's last words would be read, and not its end.
+"""
 
 Rows = list[tuple[Any, ...]]
 
@@ -96,7 +101,7 @@ class PipelinedConnection:
         """Whose callers are told when the server has ended the transaction: until then it may end the connection."""
         self._prepared: dict[str, _Prepared] = {}
         self._numbers = count(1)
-        self._stuck_timer: asyncio.TimerHandle | None = None
+        self._look_timer: asyncio.TimerHandle | None = None
         self._transactions = 0
         """On their way."""
         self.opened_at = time.monotonic()
@@ -126,8 +131,8 @@ class PipelinedConnection:
         if not (self._unsent or self.is_busy):
             self._loop.call_soon(self._send)
         self._unsent.append(pending)
-        if self._stuck_timer is None:
-            self._stuck_timer = self._loop.call_later(STUCK_SECONDS, self._check_stuck)
+        if self._look_timer is None:
+            self._look_timer = self._loop.call_later(LOOK_SECONDS, self._look)
         return await pending.answer
 
     def close(self) -> None:
@@ -240,16 +245,19 @@ class PipelinedConnection:
         if not self.is_busy:
             self._send()
 
-    def _check_stuck(self) -> None:
-        """Give up when the first statement has waited too long, else look again when it may have."""
-        self._stuck_timer = None
+    def _look(self) -> None:
+        """Where the first statement has waited long, look what has arrived; where it has waited too long, give up."""
+        self._look_timer = None
         first = next(iter(self._answered or self._sent or self._unsent), None)
-        if first is not None:
-            left = first.since + STUCK_SECONDS - self._loop.time()
-            if left <= 0:
-                self._give_up(OperationalError(f"no answer within {STUCK_SECONDS:g} s"))
-            else:
-                self._stuck_timer = self._loop.call_later(left, self._check_stuck)
+        if first is None:
+            return
+        waited = self._loop.time() - first.since
+        if waited >= STUCK_SECONDS:
+            self._give_up(OperationalError(f"no answer within {STUCK_SECONDS:g} s"))
+        elif waited >= LOOK_SECONDS:
+            self._receive()
+        if not self.is_broken:
+            self._look_timer = self._loop.call_later(LOOK_SECONDS, self._look)
 
     def _give_up(self, error: OperationalError) -> None:
         """Close the connection; every caller that waits gets this error."""
@@ -259,8 +267,8 @@ class PipelinedConnection:
         self._transactions = 0
         self._loop.remove_reader(self._socket)
         self._loop.remove_writer(self._socket)
-        if self._stuck_timer is not None:
-            self._stuck_timer.cancel()
+        if self._look_timer is not None:
+            self._look_timer.cancel()
         for pending in (*self._answered, *self._sent, *self._unsent):
             pending.error = error
             pending.settle()
