@@ -32,5 +32,5 @@ async def test_a_year_tells_every_true_change_once_and_nothing_else(
     if "YEAR_OUTCOME" in os.environ:
         Path(os.environ["YEAR_OUTCOME"]).write_bytes(msgspec.json.encode(outcome))
     assert outcome.events > plan.steps / 2
-    assert len(outcome.faults) > min(30, plan.steps), "requests of all kinds failed in many ways"
+    assert len(outcome.faults) > min(30, plan.steps / 2), "requests of all kinds failed in many ways"
     assert outcome.turns.total() > plan.steps / 4, "lists were swept"
