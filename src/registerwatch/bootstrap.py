@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpcore2
 import httpx2
+import msgspec
 
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.passwords import Passwords
@@ -85,8 +85,7 @@ CERTIFICATE_SWEEP_SECONDS = 3600
 """The list of all certificates is read once in so long; less often where sweeps are set to be rarer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(msgspec.Struct, frozen=True):
     """Everything that surfaces and background work call, built once per process."""
 
     settings: Settings

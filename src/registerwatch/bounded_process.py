@@ -11,7 +11,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import InvalidInput
@@ -22,8 +23,7 @@ NICENESS = 10
 """The service and others on the machine go first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessBounds:
+class ProcessBounds(msgspec.Struct, frozen=True):
     """What one process may use."""
 
     cpu_seconds: int

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Sequence
-from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 import pytest
@@ -56,6 +55,7 @@ from registerwatch.errors import (
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.settings import Settings
+from registerwatch.structs import replace
 from tests.accounts.plain_model import COLUMNS, NO_PASSWORD, Firm, Known, Model, Opener, Person, Rows
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock, quick_passwords

@@ -3,13 +3,14 @@
 import hashlib
 import hmac
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from registerwatch.billing import provider
 from registerwatch.billing.provider import Checkout, CheckoutOrder, Subscription
 from registerwatch.clock import Clock, SystemClock
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
+from registerwatch.structs import replace
 
 DAY = 24 * 3600
 MONTH = 30 * DAY

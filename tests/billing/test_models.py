@@ -1,7 +1,5 @@
 """What an account has for what it pays."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +16,7 @@ from registerwatch.billing.models import (
     shown,
 )
 from registerwatch.billing.provider import Subscription
+from registerwatch.structs import replace
 
 START, END = 1_000_000_000, 1_000_000_000 + 30 * DAY
 ACTIVE = Subscription("sub_1", "cus_1", "active", "price_s", False, START, END, None, False)

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import httpx2
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from registerwatch.billing.provider import ACTIVE, CANCELED, PAST_DUE, TRIALING, CheckoutOrder, PaymentProvider
 from registerwatch.billing.stripe_provider import StripeProvider
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
+from registerwatch.structs import replace
 from registerwatch_standins.payment.records import Card
 from tests.support.fakes import SteppedClock
 from tests.support.payments import API_KEY, DAY, PAYMENTS, Payments

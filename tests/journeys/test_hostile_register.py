@@ -4,9 +4,9 @@ from typing import get_args
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.register.models import Completeness, Device, DeviceReading
+from registerwatch.structs import replace
 from registerwatch_standins.register.faults import Kind, Mode
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration

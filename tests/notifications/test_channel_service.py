@@ -1,7 +1,8 @@
 """Targets over all channels: who sees and changes which, what a change does to what waits, pauses."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 import pytest
@@ -21,6 +22,7 @@ from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import EMAIL, Delivery
 from registerwatch.notifications.targets import TargetService
 from registerwatch.notifications.user_time_zones import UserTimeZones
+from registerwatch.structs import replace
 from registerwatch.watches.tag_repository import add as add_tags
 from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import queue_change
@@ -313,7 +315,7 @@ async def test_a_choice_names_tags_and_watches_of_the_account_alone(rooms: Rooms
 
 async def test_wrong_channels_addresses_and_zones_are_refused_in_words(rooms: Rooms) -> None:
     new = NewChannel("plain", "#news")
-    key = replace(rooms.caller, user_id=None, session=None, name="rw_ab…wxyz")
+    key = dataclasses.replace(rooms.caller, user_id=None, session=None, name="rw_ab…wxyz")
     for caller, wrong, said in (
         (rooms.caller, replace(new, channel="pigeon"), "There are: chat, email, plain"),
         (rooms.caller, replace(new, url=" "), "Say with `url`"),

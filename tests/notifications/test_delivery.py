@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 
 import httpcore2
 import pytest
@@ -11,6 +10,7 @@ from sqlalchemy import text
 from registerwatch.db.tables import deliveries, events
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.delivery import LEASE_SECONDS
+from registerwatch.structs import replace
 from tests.accounts.actions import EMAIL
 from tests.notifications.steps import (
     another_process,

@@ -1,6 +1,5 @@
 """The public pages in every state, with long and hostile texts: registrations, and the addresses to look at."""
 
-from msgspec.structs import replace
 from sqlalchemy import delete, insert
 
 from registerwatch.accounts.credentials import credential_of
@@ -10,6 +9,7 @@ from registerwatch.notifications.channel_models import NewChannel
 from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.unsubscribe_tokens import PATH as UNSUBSCRIBE
 from registerwatch.notifications.unsubscribe_tokens import token_of
+from registerwatch.structs import replace
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
 from tests.register.certificate_rows import (
     BODY,

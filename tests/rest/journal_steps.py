@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from msgspec.structs import replace
 from sqlalchemy import delete
 
 from registerwatch.accounts.models import Caller
@@ -26,6 +25,7 @@ from registerwatch.db.tables import (
     watches,
 )
 from registerwatch.register.store.history_prune import HistoryPruner
+from registerwatch.structs import replace
 from registerwatch.watches import repository
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.records import Certificate, CertificateListing, Registration

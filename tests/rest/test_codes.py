@@ -4,9 +4,9 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.register.identifiers.check_digits import hibc_character
+from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.mcp.messages import asking, used
 from tests.pages.markup import Markup

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import text
 
 from registerwatch.clock import iso_utc
+from registerwatch.structs import replace
 from tests.support.harness import NOW, UDI, ServiceHarness
 
 pytestmark = pytest.mark.anyio

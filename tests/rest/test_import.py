@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from msgspec.structs import replace
 
+from registerwatch.structs import replace
 from tests.register.builders import a_udi
 from tests.support.harness import ERROR_FIELDS, NewAccount, ServiceHarness, auth_headers
 

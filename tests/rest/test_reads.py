@@ -4,8 +4,8 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from msgspec.structs import replace
 
+from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness, ServiceStarter

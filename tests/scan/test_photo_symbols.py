@@ -3,7 +3,6 @@
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from bench.labels import (
@@ -27,6 +26,7 @@ from registerwatch.errors import InvalidInput
 from registerwatch.scan.photo_process import BOUNDS, PhotoReader, photo_processes
 from registerwatch.scan.photo_symbols import symbols_in_photo
 from registerwatch.scan.symbols import Symbol
+from registerwatch.structs import replace
 from tests.register.builders import PROPERTY
 
 MATRIX = Symbol("Data Matrix", "]d2", "01040123456789011728013110A1B2C3\x1d211234567")

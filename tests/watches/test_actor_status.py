@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import update
 
 from registerwatch.db.tables import watches
+from registerwatch.structs import replace
 from registerwatch.watches.snapshot import decoded, encoded
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter

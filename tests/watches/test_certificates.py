@@ -4,10 +4,10 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.clock import iso_utc
 from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
+from registerwatch.structs import replace
 from registerwatch_standins.register.records import Certificate, Registration
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, NewAccount, ServiceHarness, ServiceStarter

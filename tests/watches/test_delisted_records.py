@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.register.ingest.refresh import NO_LONGER_LISTED
+from registerwatch.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.mcp.messages import used
 from tests.register.forgetful_world import ForgetfulWorld

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.clock import iso_utc
+from registerwatch.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, NewAccount, ServiceHarness, auth_headers

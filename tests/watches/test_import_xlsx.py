@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from registerwatch.errors import InvalidInput
+from registerwatch.structs import replace
 from registerwatch.tables.cells import MAX_CELL_LENGTH
 from registerwatch.watches.import_process import BOUNDS, ListFileReader, workbook_processes
 from registerwatch.watches.import_table import LeftOut

@@ -4,13 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.db.tables import deliveries
 from registerwatch.notifications.models import EventType
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import DeviceObservation, ReadContext
+from registerwatch.structs import replace
 from registerwatch.watches.observe import NO_CERTIFICATES, WatchObserver
 from tests.register.builders import UDI, a_device, a_full_reading, a_row
 from tests.support.harness import ServiceHarness

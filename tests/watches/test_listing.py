@@ -1,13 +1,13 @@
 """Lists of watches: what a filter finds, how it is counted and sorted."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from sqlalchemy import insert, update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import events, watches
+from registerwatch.structs import replace
 from registerwatch.watches import repository
 from registerwatch.watches.listing import PAGE_ROWS, WatchFilter, WatchOrder
 from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER

@@ -4,12 +4,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.db.tables import deliveries
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX, LEGISLATION_PREFIX
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import ReadContext
+from registerwatch.structs import replace
 from registerwatch.watches import event_repository, repository
 from registerwatch.watches.models import FAILING_AFTER
 from tests.register.builders import UDI, a_full_reading, a_row

@@ -1,11 +1,11 @@
 """The log of failed reads of a watch, on both databases."""
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import read_failures as table
 from registerwatch.register.models import Certificate, Completeness
+from registerwatch.structs import replace
 from registerwatch.watches import read_failures, repository
 from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.observe import NO_CERTIFICATES

@@ -1,8 +1,8 @@
 """Rows of a manufacturer's list, which need not be the records that answer for their UDI-DIs."""
 
 import pytest
-from msgspec.structs import replace
 
+from registerwatch.structs import replace
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import text
 
 from registerwatch.accounts.models import Caller
@@ -13,6 +12,7 @@ from registerwatch.register.certificates import Scope
 from registerwatch.register.ingest.certificate_sweep import CertificateSweep
 from registerwatch.register.models import from_document
 from registerwatch.register.sources.eudamed.certificate_lists import EudamedCertificateLists
+from registerwatch.structs import replace
 from registerwatch.watches.diff import compare
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot, baseline, decoded
 from registerwatch_standins.register.generated import GeneratedWorld

@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.db.tables import device_sweeps, portfolio_news
+from registerwatch.structs import replace
 from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness

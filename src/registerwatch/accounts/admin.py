@@ -1,8 +1,8 @@
 """What the operator of the service does with accounts, from the command line."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -18,10 +18,10 @@ from registerwatch.accounts.validation import company_name, email_address
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, NoSuchAccount
+from registerwatch.structs import replace
 
 
-@dataclass(frozen=True, slots=True)
-class AccountListing:
+class AccountListing(msgspec.Struct, frozen=True):
     """An account in the list of all."""
 
     account: Account

@@ -1,7 +1,8 @@
 """The audit trail: who did what in an account, for its owner."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 NEWEST = 100
 MAX_LINES_A_DAY = 100
@@ -93,8 +94,7 @@ REPEATABLE = frozenset(
 bounds how often an account does that."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(msgspec.Struct, frozen=True):
     """One line of the trail: at `created_at` (unix seconds) `actor` did `action` to `subject` (or to nothing).
 
     A line with `repeated` stands for so many of them, the last at `last_at` to `subject`.

@@ -1,8 +1,9 @@
 """Reading the audit trail as people do: filtered, page by page in both directions, or all of it."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from registerwatch.accounts import audit_trail
 from registerwatch.accounts.audit import Action, AuditEntry
@@ -62,8 +63,7 @@ def actions_of(group: ActionGroup) -> Sequence[Action]:
     return [action for action in Action if action in own]
 
 
-@dataclass(frozen=True, slots=True)
-class TrailPage:
+class TrailPage(msgspec.Struct, frozen=True):
     """Lines of the trail, the newest first; whether there are newer and older ones that the filter lets pass."""
 
     entries: Sequence[AuditEntry]

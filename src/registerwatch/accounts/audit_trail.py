@@ -1,9 +1,9 @@
 """The SQL of audit trails. Functions run in the transaction of the connection that they are given."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import BigInteger, Select, bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -38,8 +38,7 @@ _NEWEST = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TrailFilter:
+class TrailFilter(msgspec.Struct, frozen=True):
     """Which lines of a trail are read: all, or those of some actions, of one actor, written from `since` on and before
     `until` (unix seconds).
     """

@@ -1,10 +1,9 @@
 """Where a sign-in comes from, as far as accounts need to know it."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(msgspec.Struct, frozen=True):
     """The client of a request.
 
     `address` is an IPv4 address or, of an IPv6 address, its /64. `network` is the widest network that one party is

@@ -1,9 +1,9 @@
 """Whether a code lets a user in who has a second factor."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import recovery_codes, repository, second_factor_repository, totp
@@ -32,8 +32,7 @@ class Verdict(StrEnum):
     WRONG = "wrong"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """A verdict with the mails that tell of it, for `AccountNotices.send` after the transaction."""
 
     verdict: Verdict

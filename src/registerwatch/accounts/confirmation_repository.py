@@ -5,10 +5,10 @@ Functions run in the transaction of the connection that they are given.
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -31,8 +31,7 @@ UNDELIVERABLE = "Mails to this address came back as undeliverable"
 """How the reason begins for which mails to a user were turned off until they reach the address again."""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkHolder:
+class LinkHolder(msgspec.Struct, frozen=True):
     """Whoever reads the mailbox that a link was sent to: the user with the address, and their account."""
 
     account_id: int
@@ -44,8 +43,7 @@ class LinkHolder:
     is_confirmed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierAccess:
+class EarlierAccess(msgspec.Struct, frozen=True):
     """Ways into an account that were made so far, as its owner is shown them."""
 
     keys: Sequence[Key]
@@ -56,8 +54,7 @@ class EarlierAccess:
     invitations: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Invitation:
+class Invitation(msgspec.Struct, frozen=True):
     """Who was invited into which account, by whom."""
 
     digest: str
@@ -67,8 +64,7 @@ class Invitation:
     invited_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class OpenInvitation:
+class OpenInvitation(msgspec.Struct, frozen=True):
     """An invitation that was not accepted yet, as the account is shown it. Instants are unix seconds."""
 
     email: str

@@ -6,8 +6,8 @@ they are encrypted where there is a key.
 """
 
 import hashlib
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -37,16 +37,14 @@ TOO_MANY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """The answer that a request got before: HTTP status and body."""
 
     status: int
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class IdempotentRequest:
+class IdempotentRequest(msgspec.Struct, frozen=True):
     """One request by its key and what it asks.
 
     `digest` is of the credential and the key. `fingerprint` is of what it asks, under a key that is not stored: by a

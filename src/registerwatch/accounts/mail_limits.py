@@ -4,9 +4,9 @@ Counts are kept in the database, by digest, in fixed windows of time. They outli
 it again allows no more mails.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
 from sqlalchemy import delete, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,8 +16,7 @@ from registerwatch.db.tables import mail_counts
 DAY = 24 * 3600
 
 
-@dataclass(frozen=True, slots=True)
-class MailRule:
+class MailRule(msgspec.Struct, frozen=True):
     """At most so many mails in a window."""
 
     name: str

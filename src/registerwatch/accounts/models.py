@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
 from msgspec import Struct
 
 from registerwatch.accounts.plans import Plan
@@ -37,8 +38,7 @@ class Scope(StrEnum):
 _RANK = {scope: rank for rank, scope in enumerate(Scope)}
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(msgspec.Struct, frozen=True):
     """A company's account."""
 
     id: int
@@ -119,8 +119,7 @@ class Caller:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """An account with its people and programs, as one of them sees it. `role` and `scope` are those of who asks."""
 
     account: Account

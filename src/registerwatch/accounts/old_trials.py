@@ -1,8 +1,8 @@
 """Deleting trials that ended long ago and never paid, after a mail that says so."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 from sqlalchemy import ColumnElement, delete, exists, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -28,8 +28,7 @@ MAX_PER_RUN = 100
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class OldTrial:
+class OldTrial(msgspec.Struct, frozen=True):
     """An account that is announced or deleted."""
 
     id: int

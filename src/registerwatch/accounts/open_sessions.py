@@ -2,8 +2,8 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import ColumnElement, Select, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,8 +21,7 @@ MAX_PLACES = 100
 """Sessions whose sign-in is looked up, the newest."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSession:
+class OpenSession(msgspec.Struct, frozen=True):
     """A session as it is listed. `id` tells nothing of the session or of its digest."""
 
     id: str

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,8 +13,7 @@ from registerwatch.db.tables import passkey_challenges, passkeys, users
 CHALLENGE_SECONDS = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Passkey:
+class Passkey(msgspec.Struct, frozen=True):
     """A passkey as its user sees it."""
 
     id: int

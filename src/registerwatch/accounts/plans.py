@@ -1,8 +1,9 @@
 """Plans and their caps."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from registerwatch.errors import CapReached
 
@@ -15,8 +16,7 @@ class PlanName(StrEnum):
     OPERATOR = "operator"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """The caps of a plan: watches, users, API keys that are not revoked, and lines of all saved lists together."""
 
     name: PlanName

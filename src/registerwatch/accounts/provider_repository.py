@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,8 +13,7 @@ from registerwatch.db.tables import provider_links, provider_requests, users
 REQUEST_SECONDS = 600
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderPerson:
+class ProviderPerson(msgspec.Struct, frozen=True):
     """Whom a provider signed in. `issuer` and `subject` name them for ever, the address may change."""
 
     issuer: str
@@ -34,8 +34,7 @@ class StoredRequest:
     next: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderLink:
+class ProviderLink(msgspec.Struct, frozen=True):
     """A person at the provider who signs in as a user."""
 
     email: str

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -60,8 +61,7 @@ class BegunSignIn:
     state: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedSignIn:
+class FinishedSignIn(msgspec.Struct, frozen=True):
     """A session, or a step where a second factor is to come; None where a user has linked themselves."""
 
     opened: NewSession | NewStep | None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from sqlalchemy import BigInteger, Select, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -32,8 +33,7 @@ from registerwatch.errors import Unauthenticated
 _OF_ACCOUNT = bindparam("account_id", type_=BigInteger)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAccount:
+class StoredAccount(msgspec.Struct, frozen=True):
     """A row of accounts; the plan by its name."""
 
     id: int

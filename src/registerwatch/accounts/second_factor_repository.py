@@ -7,6 +7,7 @@ caller has from a session or from a sign-in whose account is locked.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 from sqlalchemy import Select, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -26,8 +27,7 @@ UNCONFIRMED_SECONDS = 24 * 3600
 WRONG_CODES_SECONDS = 24 * 3600
 
 
-@dataclass(frozen=True, slots=True)
-class SecondFactors:
+class SecondFactors(msgspec.Struct, frozen=True):
     """What a user has beside their password."""
 
     totp_since: int | None = None

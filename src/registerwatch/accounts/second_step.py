@@ -1,8 +1,8 @@
 """Finishing a sign-in whose password was right, by a code."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import new_places, repository, second_factor_repository, sign_in_steps
@@ -24,8 +24,7 @@ STEP_OVER = "This sign-in took too long, or too many codes were wrong. Begin aga
 WRONG_CODE = "This code is wrong, was used already, or is too old. Type the one that the app shows now."
 
 
-@dataclass(frozen=True, slots=True)
-class SecondStep:
+class SecondStep(msgspec.Struct, frozen=True):
     """A step that is to be finished: by whom, and what they have."""
 
     user_id: int

@@ -5,6 +5,7 @@ Functions run in the transaction of the connection that they are given.
 
 from dataclasses import dataclass, field
 
+import msgspec
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,8 +26,7 @@ class NewStep:
     seconds: int = STEP_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
-class StoredStep:
+class StoredStep(msgspec.Struct, frozen=True):
     """A step that is not over, and whose it is."""
 
     digest: str

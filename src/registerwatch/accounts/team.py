@@ -1,7 +1,8 @@
 """The people of an account as its owners see them: second factors, last sign-ins, open invitations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.accounts import confirmation_repository, repository
 from registerwatch.accounts.confirmation_repository import OpenInvitation
@@ -11,16 +12,14 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 
 
-@dataclass(frozen=True, slots=True)
-class Teammate:
+class Teammate(msgspec.Struct, frozen=True):
     """A user, and what they have beside their password."""
 
     user: User
     second_factors: SecondFactors
 
 
-@dataclass(frozen=True, slots=True)
-class Team:
+class Team(msgspec.Struct, frozen=True):
     """The users, oldest first, and who is invited."""
 
     people: Sequence[Teammate]

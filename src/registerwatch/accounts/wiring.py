@@ -2,8 +2,9 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
     from registerwatch.accounts.provider_client import ProviderClient
 
 
-@dataclass(frozen=True, slots=True)
-class Accounts:
+class Accounts(msgspec.Struct, frozen=True):
     """What surfaces, commands and background work call."""
 
     sessions: SessionService

@@ -4,8 +4,9 @@ import hashlib
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
 
+import msgspec
+from msgspec.structs import astuple
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_rows
@@ -21,6 +22,7 @@ from registerwatch.billing.subscription_sync import SubscriptionSync
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, PaymentRefused, PaymentsUnavailable
+from registerwatch.structs import replace
 
 ATTEMPT_SECONDS = 12 * 3600
 """The same checkout started again within this time has the same page. A page expires after 24 hours."""
@@ -43,8 +45,7 @@ NEVER_PAID = "The account has paid nothing yet; a checkout starts a subscription
 WRONG_SETTINGS = "The payment provider refused this; the operator of this service has to check its settings."
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """What an account can subscribe to."""
 
     plans: Sequence[PlanName]

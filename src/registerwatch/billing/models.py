@@ -1,8 +1,9 @@
 """Subscriptions, and the plan and period that they give an account. Instants are unix seconds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
@@ -21,8 +22,7 @@ _NEVER_BEGAN = {provider.INCOMPLETE, provider.INCOMPLETE_EXPIRED}
 _BY_SIZE = [PlanName.TRIAL, PlanName.STANDARD, PlanName.OPERATOR]
 
 
-@dataclass(frozen=True, slots=True)
-class PaidSubscription:
+class PaidSubscription(msgspec.Struct, frozen=True):
     """A subscription of an account, with the plan that it pays for."""
 
     subscription: Subscription
@@ -34,8 +34,7 @@ class PaidSubscription:
         return self.subscription.status in _HOLDING
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(msgspec.Struct, frozen=True):
     """A plan until a time."""
 
     plan: PlanName
@@ -86,8 +85,7 @@ class EventSubject(Enum):
     SUBSCRIPTION = "subscription"
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderEvent:
+class ProviderEvent(msgspec.Struct, frozen=True):
     """A genuine event. `about` and `subject_id` are None where it is about nothing that is followed here."""
 
     id: str

@@ -3,16 +3,16 @@
 Cards are entered on the provider's own pages; this service never sees them.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 TRIALING, ACTIVE, PAST_DUE = "trialing", "active", "past_due"
 INCOMPLETE, INCOMPLETE_EXPIRED = "incomplete", "incomplete_expired"
 CANCELED, UNPAID, PAUSED = "canceled", "unpaid", "paused"
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(msgspec.Struct, frozen=True):
     """A subscription as the provider has it."""
 
     id: str
@@ -29,8 +29,7 @@ class Subscription:
     had_trial: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CheckoutOrder:
+class CheckoutOrder(msgspec.Struct, frozen=True):
     """What is to be paid for, and by whom."""
 
     account_id: int
@@ -44,8 +43,7 @@ class CheckoutOrder:
     cancel_url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(msgspec.Struct, frozen=True):
     """A page of the provider for one payment."""
 
     id: str

@@ -4,9 +4,9 @@ Functions run in the transaction of the connection that they are given.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import BigInteger, ColumnElement, bindparam, delete, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -45,8 +45,7 @@ PAID = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StartedCheckout:
+class StartedCheckout(msgspec.Struct, frozen=True):
     """A checkout that was started here."""
 
     attempt: str
@@ -58,8 +57,7 @@ class StartedCheckout:
     started_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Payer:
+class Payer(msgspec.Struct, frozen=True):
     """An account that pays or has paid: what it has without paying, and what billing last wrote into the account."""
 
     version: int

@@ -5,7 +5,6 @@ meanwhile, else it is read again: an older answer never overwrites a newer one.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -21,6 +20,7 @@ from registerwatch.billing.repository import Payer
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentsUnavailable
+from registerwatch.structs import replace
 
 MAX_READS = 5
 MISSING_SECONDS = 7 * DAY

@@ -1,7 +1,8 @@
 """The use cases of billing, built together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import repository
@@ -26,8 +27,7 @@ NO_SECRET = f"This service takes no payment events: {variable_name('payment_webh
 _PAID = PreparedSelect(repository.PAID)
 
 
-@dataclass(frozen=True, slots=True)
-class Payments:
+class Payments(msgspec.Struct, frozen=True):
     """What needs a payment provider."""
 
     provider: PaymentProvider

@@ -4,10 +4,10 @@ import asyncio
 import logging
 import signal
 import socket
-from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 
+import msgspec
 import typer
 import uvicorn
 
@@ -73,13 +73,12 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
         await asyncio.gather(*standing_in)
 
 
-@dataclass(frozen=True, slots=True)
-class _Payments:
+class _Payments(msgspec.Struct, frozen=True):
     """The stand-in payment provider, and what leads the service to it."""
 
-    port: int = field(default_factory=lambda: _free_port())
-    key: str = field(default_factory=lambda: f"sk_test_{token_hex(12)}")
-    secret: str = field(default_factory=lambda: f"whsec_{token_hex(16)}")
+    port: int = msgspec.field(default_factory=lambda: _free_port())
+    key: str = msgspec.field(default_factory=lambda: f"sk_test_{token_hex(12)}")
+    secret: str = msgspec.field(default_factory=lambda: f"whsec_{token_hex(16)}")
 
     @property
     def url(self) -> str:

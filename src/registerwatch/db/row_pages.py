@@ -1,8 +1,9 @@
 """Pages of rows: one row more than a page holds is read, to see whether there are others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 Row = TypeVar("Row")
 
@@ -16,8 +17,7 @@ def row_id_of(text: str) -> int | None:
     return int(text) if is_number and int(text) <= MAX_ROW_ID else None
 
 
-@dataclass(frozen=True, slots=True)
-class RowPage(Generic[Row]):
+class RowPage(msgspec.Struct, Generic[Row], frozen=True):
     """Some rows, and whether there are others after them in the order of the list."""
 
     rows: Sequence[Row]

@@ -1,17 +1,16 @@
 """Statements that must be quick: written once with SQLAlchemy, compiled once, run past its connections."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+import msgspec
 from sqlalchemy import Dialect, Select
 
 DatabaseKind = Literal["sqlite", "postgresql"]
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledSelect:
+class CompiledSelect(msgspec.Struct, frozen=True):
     """A select in the words of one database, and the names of its parameters in their order."""
 
     sql: str

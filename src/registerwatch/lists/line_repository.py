@@ -1,11 +1,11 @@
 """The SQL of the lines of lists. Functions run in the transaction of the connection that they are given."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 from sqlalchemy import (
     ColumnElement,
     Row,
@@ -33,8 +33,7 @@ MAX_WORDS = 8
 """Of a text that is looked for; each is looked for in all lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class DueLine:
+class DueLine(msgspec.Struct, frozen=True):
     """A line that is to be matched again."""
 
     upload_id: int

@@ -1,9 +1,9 @@
 """Lines as they are stored, beside what the copy has of their codes."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import msgspec
+from msgspec.structs import asdict
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.lists.matching import Known, Match, ReadLine

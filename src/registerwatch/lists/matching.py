@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import date
+
+import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import Standing
@@ -25,8 +26,7 @@ _COUNTING = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """What a line is. The fields are those of `list_lines`."""
 
     subject: str | None
@@ -36,18 +36,16 @@ class Match:
     certs_read: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """What the copy has of some codes."""
 
     stored: Mapping[str, StoredStanding]
     """Devices and actors by UDI-DI and SRN; also those that `coded` names."""
-    coded: CodedDevices = field(default_factory=dict)
+    coded: CodedDevices = msgspec.field(default_factory=dict)
     """Devices by codes that are not their UDI-DIs, such as those of packages."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLine:
+class ReadLine(msgspec.Struct, frozen=True):
     """A line whose code was read, before the copy was asked. `reason` says why it is none."""
 
     code: str

@@ -1,9 +1,9 @@
 """What is known of saved lists, their uploads and their lines."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from registerwatch.tables.table import ReadChoices, Table
@@ -75,8 +75,7 @@ class FoundTable(Struct, frozen=True):
         return self.headings[self.code_column]
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(msgspec.Struct, frozen=True):
     """A file that was sent for a list."""
 
     id: int
@@ -100,8 +99,7 @@ class Upload:
         return self.state in ("waiting", "working")
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageCounts:
+class CoverageCounts(msgspec.Struct, frozen=True):
     """How many lines stand how."""
 
     of: Mapping[Coverage, int]
@@ -116,8 +114,7 @@ class CoverageCounts:
         return sum(self.of.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Differences:
+class Differences(msgspec.Struct, frozen=True):
     """How an upload differs from the list as it is, in lines."""
 
     new: int
@@ -126,8 +123,7 @@ class Differences:
     gone: int
 
 
-@dataclass(frozen=True, slots=True)
-class ItemList:
+class ItemList(msgspec.Struct, frozen=True):
     """A saved list, with its uploads where there are any: the one that it has, and the one that waits."""
 
     id: int
@@ -137,8 +133,7 @@ class ItemList:
     waiting: Upload | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListLine:
+class ListLine(msgspec.Struct, frozen=True):
     """One line of a list."""
 
     number: int
@@ -154,8 +149,7 @@ class ListLine:
     is_watched: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LineFilter:
+class LineFilter(msgspec.Struct, frozen=True):
     """Which lines: of one coverage, of a text in code or cells, watched or not, of a change since the list as it is."""
 
     coverage: Coverage | None = None
@@ -164,8 +158,7 @@ class LineFilter:
     change: LineChange | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedLines:
+class WatchedLines(msgspec.Struct, frozen=True):
     """What watching lines brought: subjects newly watched, watched before, and those that the plan had no room for."""
 
     added: int

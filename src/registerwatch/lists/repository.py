@@ -1,7 +1,6 @@
 """The SQL of saved lists and their uploads. Functions run in the transaction of the connection that they are given."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import item_lists, list_lines, list_uploads
 from registerwatch.lists.models import FoundTable, ItemList, Upload
+from registerwatch.structs import replace
 from registerwatch.tables.table import ReadChoices
 
 _choices = msgspec.json.Decoder(ReadChoices)

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import date
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller
@@ -55,16 +55,14 @@ class NoSuchList(InvalidInput):
     """The account has no such list, or the list no such upload."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownLine:
+class ShownLine(msgspec.Struct, frozen=True):
     """A line with what the copy has of its subject; None where it has nothing."""
 
     line: ListLine
     stored: StoredStanding | None
 
 
-@dataclass(frozen=True, slots=True)
-class LinePage:
+class LinePage(msgspec.Struct, frozen=True):
     """Some lines of an upload, and how many match."""
 
     lines: Sequence[ShownLine]
@@ -77,8 +75,7 @@ class LinePage:
         return self.upload.found.own_headings if self.upload.found is not None else ()
 
 
-@dataclass(frozen=True, slots=True)
-class ListState:
+class ListState(msgspec.Struct, frozen=True):
     """A list, how its lines stand, and how old that is: `behind` changes of the copy are not taken in yet."""
 
     item_list: ItemList
@@ -87,8 +84,7 @@ class ListState:
     behind: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class UploadDetails:
+class UploadDetails(msgspec.Struct, frozen=True):
     """An upload that waits to be kept, with the list that it is for."""
 
     item_list: ItemList
@@ -98,8 +94,7 @@ class UploadDetails:
     """None while it is worked on, and for the first of a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class UploadPreview:
+class UploadPreview(msgspec.Struct, frozen=True):
     """An upload as its page shows it."""
 
     details: UploadDetails

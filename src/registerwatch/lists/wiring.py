@@ -1,6 +1,6 @@
 """The use cases of lists, built together."""
 
-from dataclasses import dataclass
+import msgspec
 
 from registerwatch.accounts.plans import plans
 from registerwatch.clock import Clock
@@ -13,8 +13,7 @@ from registerwatch.tables.process import TableReader
 from registerwatch.watches.import_list import ImportService
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
+class Lists(msgspec.Struct, frozen=True):
     """What surfaces and background work call."""
 
     service: ListService

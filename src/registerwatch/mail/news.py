@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 from textwrap import wrap
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from registerwatch.mail.clean_text import unlinked
+from registerwatch.structs import replace
 
 MAX_HTML_BYTES = 90_000
 """Gmail shows 102 KB of a mail and cuts off the rest, foot and all."""
@@ -20,8 +21,7 @@ _BREAKABLE = re.compile("[./:@_]")
 """None of them is in what escapes a character."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewsRow:
+class NewsRow(msgspec.Struct, frozen=True):
     """A field that changed, as people read it. `before` is empty for no value, None where there is no before."""
 
     field: str
@@ -29,8 +29,7 @@ class NewsRow:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class NewsPart:
+class NewsPart(msgspec.Struct, frozen=True):
     """What was seen at one time. `more` rows are left out."""
 
     seen: str
@@ -48,8 +47,7 @@ class NewsPart:
         return len(self.rows) + self.more or 1
 
 
-@dataclass(frozen=True, slots=True)
-class NewsBlock:
+class NewsBlock(msgspec.Struct, frozen=True):
     """All that one watch, or several of one manufacturer, has to tell. Addresses are of this service."""
 
     title: str
@@ -66,8 +64,7 @@ class NewsBlock:
     """How many changes it tells, with those that are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewsMail:
+class NewsMail(msgspec.Struct, frozen=True):
     """A mail about blocks, the worst first. `left_out` are changes of blocks that it does not show."""
 
     subject: str

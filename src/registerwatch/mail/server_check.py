@@ -3,9 +3,9 @@
 import asyncio
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import aiosmtplib
+import msgspec
 
 from registerwatch.errors import ConfigurationError, MailNotSent
 from registerwatch.mail.dkim import dkim_signer_of
@@ -50,8 +50,7 @@ _USED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAnswer:
+class ServerAnswer(msgspec.Struct, frozen=True):
     """How a server took a mail: the encryption of the connection, and its own words."""
 
     encryption: str

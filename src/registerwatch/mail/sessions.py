@@ -7,13 +7,13 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
 
 import aiosmtplib
 
 from registerwatch.mail.message import Message
 from registerwatch.mail.server import SmtpServer
 from registerwatch.mail.smtp import Failure, failure_of, new_client, quit_session
+from registerwatch.structs import replace
 
 MAX_MAILS = 100
 """Of one session; many servers end one after so many."""

@@ -7,9 +7,9 @@ import asyncio
 import re
 import ssl
 from contextlib import suppress
-from dataclasses import dataclass
 
 import aiosmtplib
+import msgspec
 
 from registerwatch.mail.message import Message
 from registerwatch.mail.server import Encryption, SmtpServer
@@ -27,8 +27,7 @@ _REFUSED: dict[type[Exception], str] = {
 _ENHANCED_CODE = re.compile(r"[245]\.\d{1,3}\.\d{1,3}(?!\S)")
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why a mail was not accepted, for the operator, and whether another try may help."""
 
     reason: str

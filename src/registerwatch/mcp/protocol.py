@@ -5,7 +5,6 @@ Context Protocol, version 2024-11-05.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -40,8 +39,7 @@ class _Envelope(msgspec.Struct):
     error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """A valid request. `id` is its JSON text, None for a notification, which is never answered."""
 
     method: str
@@ -49,8 +47,7 @@ class Call:
     id: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class RpcError:
+class RpcError(msgspec.Struct, frozen=True):
     """The error of a message or of a whole body."""
 
     code: int
@@ -58,8 +55,7 @@ class RpcError:
     id: bytes = NO_ID
 
 
-@dataclass(frozen=True, slots=True)
-class ClientResponse:
+class ClientResponse(msgspec.Struct, frozen=True):
     """A client's response to a server. It gets no answer, since this server sends no requests."""
 
 

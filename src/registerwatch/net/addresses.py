@@ -7,10 +7,10 @@ delivery, since a name can resolve differently each time.
 import ipaddress
 import re
 import socket
-from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 import idna
+import msgspec
 
 from registerwatch.errors import InvalidInput
 
@@ -36,8 +36,7 @@ _LEGACY_IPV4 = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)(?:\.(?:0[xX][0-9a-fA-F]
 """Forms that C libraries accept as an IPv4 address: `127.1`, `0x7f000001`, `0177.0.0.1`, `2130706433`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """A URL that was checked as it is written. `host` is a lower-case ASCII name, or an IP address in its usual form
     without brackets.
     """

@@ -16,6 +16,7 @@ from typing import Protocol
 
 import httpcore2
 import httpx2
+import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.net.addresses import ip_of, is_public, target
@@ -162,8 +163,7 @@ class SafeHttpClient:
         return PostResult(response.status, problem, _retry_after(response), content)
 
 
-@dataclass(frozen=True, slots=True)
-class _Addressed:
+class _Addressed(msgspec.Struct, frozen=True):
     """The URL of a request, its `Host` header, and the name that the certificate must have."""
 
     url: httpcore2.URL

@@ -1,7 +1,6 @@
 """What a mail provider posts about a mail that it could not deliver."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -20,8 +19,7 @@ _STATUS = re.compile(r"[245]\.\d{1,3}\.\d{1,3}")
 _PERMANENT_OF_POSTMARK = frozenset({"HardBounce", "BadEmailAddress", "ManuallyDeactivated"})
 
 
-@dataclass(frozen=True, slots=True)
-class PostedBounce:
+class PostedBounce(msgspec.Struct, frozen=True):
     """Whose mail was not delivered, by a token or by a user's address, and whether for good."""
 
     token: str | None

@@ -3,9 +3,10 @@
 import email
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from email.message import Message
 from enum import StrEnum
+
+import msgspec
 
 from registerwatch.notifications.bounce_address import token_in
 
@@ -32,8 +33,7 @@ class BounceKind(StrEnum):
     TEMPORARY = "temporary"
 
 
-@dataclass(frozen=True, slots=True)
-class BounceReport:
+class BounceReport(msgspec.Struct, frozen=True):
     """That a mail was not delivered. `token` says whose mail; nobody has checked it. `status` is as in RFC 3463."""
 
     token: str

@@ -1,7 +1,8 @@
 """What is asked of the use cases of channels, and what they answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.notifications.channel_state import Access, ChannelState
 from registerwatch.notifications.choices import EVERYTHING, Choice
@@ -11,8 +12,7 @@ MAX_PAUSE_SECONDS = 90 * 24 * 3600
 """For so long an account's notifications can wait at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewChannel:
+class NewChannel(msgspec.Struct, frozen=True):
     """A target that somebody adds. `url` is left empty for the caller's own e-mail address."""
 
     channel: str
@@ -23,8 +23,7 @@ class NewChannel:
     repeats: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelChange:
+class ChannelChange(msgspec.Struct, frozen=True):
     """What is changed of a target; None leaves it as it is."""
 
     name: str | None = None
@@ -34,8 +33,7 @@ class ChannelChange:
     is_paused: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListedChannel:
+class ListedChannel(msgspec.Struct, frozen=True):
     """A target as somebody sees it who may do so much with it. `problem` is why nothing can be sent there."""
 
     target: Target
@@ -50,8 +48,7 @@ class ListedChannel:
         return is_paused or self.state in (ChannelState.FAILING, ChannelState.BLOCKED)
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelList:
+class ChannelList(msgspec.Struct, frozen=True):
     """The targets that somebody may see, and until when all of the account wait; None where they do not."""
 
     channels: Sequence[ListedChannel]

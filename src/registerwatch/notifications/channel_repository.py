@@ -4,8 +4,8 @@ Functions run in the transaction of the connection that they are given.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,8 +14,7 @@ from registerwatch.notifications.models import EventType, Target
 from registerwatch.notifications.target_repository import TARGET, target_of
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingDelivery:
+class WaitingDelivery(msgspec.Struct, frozen=True):
     """A digest that is not due yet, or what waits until the account's pause ends."""
 
     id: str

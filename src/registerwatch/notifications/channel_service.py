@@ -5,7 +5,6 @@ their own. An owner may turn off the address of another user, not on.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -36,6 +35,7 @@ from registerwatch.notifications.target_addresses import StoredAddress, stored_a
 from registerwatch.notifications.target_changes import columns_of, shown_name
 from registerwatch.notifications.target_secrets import TargetSecrets
 from registerwatch.notifications.targets import TargetService, TestResult
+from registerwatch.structs import replace
 
 NO_CHANNEL = "There is no channel `{name}` here. There are: {names}."
 NO_CHANNEL_ANY_MORE = "Nothing is sent by this channel here any more."

@@ -5,8 +5,8 @@ says it again: no channel is paused of which no owner was told, unless there is 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -36,8 +36,7 @@ MAX_ERROR_LENGTH = 200
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class FailingChannels:
+class FailingChannels(msgspec.Struct, frozen=True):
     """The channels of an account that an owner is told of; those given up are paused with it."""
 
     failing: Sequence[Target]

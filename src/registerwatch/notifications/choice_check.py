@@ -1,7 +1,6 @@
 """Checking what somebody chose to be told."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -21,8 +20,7 @@ NO_SUCH_TAG = "No watch of the account has these tags: {tags}."
 MAX_TOLD = 5
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(msgspec.Struct, frozen=True):
     """The account's tags, and those of the named watches that are the account's."""
 
     tags: Collection[str]

@@ -1,7 +1,6 @@
 """What a target wants to be told of, and when. Pure; instants are unix seconds."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -71,8 +70,7 @@ def choice_of(stored: str | None) -> Choice:
         return EVERYTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(msgspec.Struct, frozen=True):
     """The days that end with a digest. `batch` names it: a target gets one delivery of a batch."""
 
     frequency: Frequency

@@ -7,7 +7,6 @@ one. Where a channel sends once, what may have arrived is not sent again; the lo
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -24,6 +23,7 @@ from registerwatch.notifications.models import MAX_WAIT_SECONDS, REPEAT_PAUSES, 
 from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
 from registerwatch.notifications.target_secrets import TargetSecrets
 from registerwatch.notifications.undeliverable import UndeliverableAddresses, is_undeliverable, refused_status
+from registerwatch.structs import replace
 
 log = structlog.get_logger(__name__)
 

@@ -1,7 +1,8 @@
 """The log of deliveries as people read it: by outcome, page by page, with since when a target fails."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.db.engine import Database
 from registerwatch.notifications import delivery_log_repository, repository, target_repository
@@ -13,8 +14,7 @@ SHOWN_BODY_LENGTH = 1_000
 """Characters of each body in a page of the log. A delivery of many events has a megabyte."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
+class LogPage(msgspec.Struct, frozen=True):
     """Some deliveries to a target, newest first, and how many there are of each outcome."""
 
     target: Target

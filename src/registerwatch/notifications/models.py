@@ -4,6 +4,8 @@ import secrets
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
 from registerwatch.notifications.choices import EVERYTHING, Choice, Frequency
 
 MAX_TARGETS = 10
@@ -75,8 +77,7 @@ class Target:
         return [self.secret, self.old_secret] if overlaps and self.old_secret else [self.secret]
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(msgspec.Struct, frozen=True):
     """What a delivery says beside its events. `email` is the account's."""
 
     id: str
@@ -85,8 +86,7 @@ class Notification:
     email: str
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptResult:
+class AttemptResult(msgspec.Struct, frozen=True):
     """How one attempt ended: an HTTP status where there is one, a reason where the target did not accept it."""
 
     is_accepted: bool
@@ -107,8 +107,7 @@ class AttemptResult:
         return not (self.is_accepted or self.is_final or self.is_uncertain)
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(msgspec.Struct, frozen=True):
     """One notification to one target. `body` is None before the first claim, `is_accepted` while it is under way."""
 
     id: str
@@ -146,8 +145,7 @@ class Outcome(StrEnum):
     UNDER_WAY = "under-way"
 
 
-@dataclass(frozen=True, slots=True)
-class LogCounts:
+class LogCounts(msgspec.Struct, frozen=True):
     """How many deliveries to a target there are of each outcome."""
 
     accepted: int
@@ -165,8 +163,7 @@ class LogCounts:
         return self.total if outcome is None else numbers[outcome]
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedDelivery:
+class LoggedDelivery(msgspec.Struct, frozen=True):
     """A delivery in the log. `body` is the beginning of what is sent, whose `length` is in characters."""
 
     id: str

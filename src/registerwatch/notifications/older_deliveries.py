@@ -4,12 +4,12 @@ Their events are read from where watches store them. The release after this one 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.repository import ClaimedDelivery
+from registerwatch.structs import replace
 from registerwatch.watches.event_repository import events_of_batches
 from registerwatch.watches.models import Event
 

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,6 +17,7 @@ from registerwatch.notifications.models import Target
 from registerwatch.notifications.repository import NewDelivery
 from registerwatch.notifications.waiting_deliveries import time_of_pause
 from registerwatch.register.observation import new_batch
+from registerwatch.structs import replace
 from registerwatch.watches.models import Event
 from registerwatch.watches.tag_repository import tags_of
 
@@ -26,8 +27,7 @@ RETRY_SECONDS = 5.0
 """After which a release is tried again that the database did not answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
+class _Batch(msgspec.Struct, frozen=True):
     """Events that were stored together: the batch they belong to, and when what joins it is due."""
 
     name: str

@@ -5,9 +5,9 @@ which delivers for every account.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import BindParameter, Row, TextClause, and_, bindparam, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -52,8 +52,7 @@ _DELIVERY = select(
 _DELIVERY_COLUMNS = len(_DELIVERY.selected_columns)
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedDelivery:
+class ClaimedDelivery(msgspec.Struct, frozen=True):
     """A delivery that this worker may send until its lease ends, with its target and the account's address.
 
     `events` are rendered, a line each, a text for all that were put together. There are none where the body is written.
@@ -71,8 +70,7 @@ class ClaimedDelivery:
         return Notification(self.delivery.id, self.delivery.type, self.delivery.created_at, self.email)
 
 
-@dataclass(frozen=True, slots=True)
-class NewDelivery:
+class NewDelivery(msgspec.Struct, frozen=True):
     """Rendered events for one target, each in one line. Those of one batch join one delivery, due at `due_at`.
 
     With `is_scheduled` that may be days from now: nobody releases it before.
@@ -85,8 +83,7 @@ class NewDelivery:
     is_scheduled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedDelivery:
+class FinishedDelivery(msgspec.Struct, frozen=True):
     """How a delivery ended: its last result, after so many attempts. It counts while the lease is the sender's.
 
     With `again_at` it has not ended: it falls due again then (unix seconds), with the same id and body.

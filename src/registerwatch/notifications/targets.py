@@ -1,9 +1,9 @@
 """What an account does with its targets in a channel: addresses, secrets, tests, the log of deliveries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
@@ -42,8 +42,7 @@ MAX_TESTS, MAX_TESTS_PER_ACCOUNT = 50, 3
 _TARGETS = PreparedSelect(target_repository.TARGETS)
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(msgspec.Struct, frozen=True):
     """How a test was received."""
 
     is_accepted: bool

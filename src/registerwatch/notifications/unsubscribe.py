@@ -1,6 +1,5 @@
 """Ending the mails to a user by a link in one of them, without signing in."""
 
-from msgspec.structs import replace
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
@@ -14,6 +13,7 @@ from registerwatch.notifications.models import EMAIL, Target
 from registerwatch.notifications.target_changes import columns_of, shown_name
 from registerwatch.notifications.target_secrets import TargetSecrets
 from registerwatch.notifications.unsubscribe_tokens import token_in
+from registerwatch.structs import replace
 
 BY_LINK = "a link in a mail"
 """Who does it, in the audit trail: nobody has signed in."""

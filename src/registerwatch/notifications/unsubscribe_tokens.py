@@ -7,7 +7,8 @@ import hashlib
 import hmac
 import re
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.notifications.models import Target
 
@@ -17,8 +18,7 @@ DIGEST_BYTES = 18
 _TOKEN = re.compile(r"(?P<account>[1-9][0-9]{0,17})-(?P<target>[1-9][0-9]{0,17})-(?P<proof>[A-Za-z0-9_-]{24})")
 
 
-@dataclass(frozen=True, slots=True)
-class UnsubscribeToken:
+class UnsubscribeToken(msgspec.Struct, frozen=True):
     """What a token says. Nobody has checked its proof yet."""
 
     account_id: int

@@ -1,8 +1,8 @@
 """Moving what waits to another time: when a choice or a time zone changes, and when an account is paused or goes on."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.notifications import channel_repository, delivery_event_repository, repository
@@ -16,8 +16,7 @@ PAUSE = "pause"
 """The beginning of the batch of what waits until an account's pause ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewTime:
+class NewTime(msgspec.Struct, frozen=True):
     """When what waited goes out, and the batch that it joins."""
 
     batch: str

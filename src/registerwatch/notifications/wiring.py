@@ -1,7 +1,8 @@
 """The use cases of notifications, built together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.clock import Clock
@@ -37,8 +38,7 @@ from registerwatch.settings import Settings
 CHATS = (Slack(), Teams(), Mattermost(), Discord())
 
 
-@dataclass(frozen=True, slots=True)
-class Notifications:
+class Notifications(msgspec.Struct, frozen=True):
     """What watches, surfaces and background work call. `targets` are by the names of their channels."""
 
     secrets: TargetSecrets

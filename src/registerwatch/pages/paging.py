@@ -1,6 +1,6 @@
 """The position of a page of results among all pages."""
 
-from dataclasses import dataclass
+import msgspec
 
 MAX_PAGE = 10_000
 
@@ -11,8 +11,7 @@ def page_number(text: str) -> int:
     return min(max(1, int(text)), MAX_PAGE) if is_number else 1
 
 
-@dataclass(frozen=True, slots=True)
-class Paging:
+class Paging(msgspec.Struct, frozen=True):
     """One page of `size` rows out of `total`; all counts begin at 1."""
 
     page: int

@@ -1,11 +1,11 @@
 """Files of the site, each under an address that changes with its content; favicon.ico and robots.txt."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 
+import msgspec
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
@@ -36,8 +36,7 @@ Disallow: /?page=
 """A bare `/?` would forbid everything: parsers that drop an empty query read it as `/`, Python's among them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
+class Asset(msgspec.Struct, frozen=True):
     """A file of the site. `name` is `style.css`, `stamped` the same with a digest of its content in it."""
 
     name: str

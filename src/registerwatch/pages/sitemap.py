@@ -3,9 +3,9 @@
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
+import msgspec
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -37,8 +37,7 @@ INDEX, PART = "sitemapindex", "urlset"
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<{} xmlns="' + NAMESPACE + '">\n'
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(msgspec.Struct, frozen=True):
     made_at: float
     packed: bytes
 

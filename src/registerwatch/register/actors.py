@@ -1,8 +1,9 @@
 """Reading one actor by SRN: who it is, how many registrations it has, a page of its devices."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Annotated
+
+import msgspec
 
 from registerwatch.clock import Clock, is_recent, iso_utc
 from registerwatch.errors import IndexUnavailable
@@ -21,8 +22,7 @@ from registerwatch.register.store.documents import DocumentReader, StoredActor
 DEVICE_ROWS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class ActorAnswer:
+class ActorAnswer(msgspec.Struct, frozen=True):
     """An actor and a page of its devices. An empty `name` together with `error` means that it was not found."""
 
     srn: Annotated[str, field_doc("Single registration number, as asked for.", "AT-MF-000000252")]
@@ -33,7 +33,7 @@ class ActorAnswer:
     device_total: Annotated[
         int, field_doc("The register's count of the actor's registrations; with a filter, the copy's count.", 638)
     ] = 0
-    devices: Annotated[list[SearchRow], field_doc("At most 20 of the devices, by `page`.")] = field(
+    devices: Annotated[list[SearchRow], field_doc("At most 20 of the devices, by `page`.")] = msgspec.field(
         default_factory=list
     )
     certificates: Annotated[

@@ -1,8 +1,10 @@
 """What changed of a certificate while this service watched it, from the old values that were noted. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
 
 from registerwatch.register.certificate_kinds import kind_of_certificate
 from registerwatch.register.codes import label
@@ -27,8 +29,7 @@ _IN_WORDS: Mapping[str, Callable[[str], str]] = {"status_code": label, "type_cod
 MAX_TEXT_LENGTH = 300
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedField:
+class ChangedField(msgspec.Struct, frozen=True):
     """One field that changed; empty where the register had or has nothing. `title` is for people."""
 
     field: str
@@ -37,8 +38,7 @@ class ChangedField:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedChange:
+class ObservedChange(msgspec.Struct, frozen=True):
     """What one reading of the list brought."""
 
     observed_at: int

@@ -6,7 +6,6 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
@@ -53,8 +52,7 @@ class ListState(StrEnum):
     """Nobody has read it yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListKnowledge:
+class ListKnowledge(msgspec.Struct, frozen=True):
     """How a list of the register was read. `as_of`: when it was last read whole, None where it never was."""
 
     name: str
@@ -86,8 +84,7 @@ class ListKnowledge:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class CertificatesPage:
+class CertificatesPage(msgspec.Struct, frozen=True):
     """A page of certificates, how many there are, how many beside them have no date of expiry."""
 
     page: RowPage[StoredCertificate]
@@ -95,8 +92,7 @@ class CertificatesPage:
     knowledge: ListKnowledge
 
 
-@dataclass(frozen=True, slots=True)
-class CertificatesOfActor:
+class CertificatesOfActor(msgspec.Struct, frozen=True):
     """The certificates of a manufacturer that were registered last, and how many it has."""
 
     certificates: Sequence[StoredCertificate]
@@ -104,16 +100,14 @@ class CertificatesOfActor:
     knowledge: ListKnowledge
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalsOfActor:
+class RefusalsOfActor(msgspec.Struct, frozen=True):
     """Refused applications of a manufacturer."""
 
     page: RowPage[StoredRefusal]
     knowledge: ListKnowledge
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateDetails:
+class CertificateDetails(msgspec.Struct, frozen=True):
     """A certificate with its scopes, None where nobody has read them."""
 
     certificate: StoredCertificate
@@ -124,8 +118,7 @@ class CertificateDetails:
     has_older_history: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NoCertificate:
+class NoCertificate(msgspec.Struct, frozen=True):
     """There is no such certificate to show. `reason` says whether the register has none or nobody could look."""
 
     id: str

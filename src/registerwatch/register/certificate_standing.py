@@ -1,7 +1,8 @@
 """How the certificates of a device stand together on a day: which count as valid, until when, what is worst."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.register.certificate_states import CertificateState, ShownCertificate
 
@@ -9,8 +10,7 @@ NOT_LISTED = "No longer listed"
 _ORDER = list(CertificateState)
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateStanding:
+class CertificateStanding(msgspec.Struct, frozen=True):
     """The certificates of a device. `are_gone`: the register lists none of them any more."""
 
     certificates: Sequence[ShownCertificate]

@@ -6,9 +6,10 @@ many of them. So `EXPIRED` says what the date says, and the page says the rest.
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+
+import msgspec
 
 from registerwatch.register.certificate_kinds import kind_of_certificate
 from registerwatch.register.codes import segment
@@ -42,8 +43,7 @@ class CertificateState(Enum):
         return self.value[1]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCertificate:
+class ShownCertificate(msgspec.Struct, frozen=True):
     """A certificate with its state; `remaining` days until it expires, negative after, None without a date."""
 
     certificate: Certificate

@@ -5,7 +5,6 @@ search, which names the manufacturer; only its scopes may name devices.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -116,8 +115,7 @@ class CertificateChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=Fals
     certificate: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCertificate:
+class StoredCertificate(msgspec.Struct, frozen=True):
     """A stored certificate. `last_expiry` is the last one that the register had."""
 
     certificate: RegisteredCertificate
@@ -131,8 +129,7 @@ class StoredCertificate:
         return self.unlisted_at is None
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenCertificate:
+class WrittenCertificate(msgspec.Struct, frozen=True):
     """A certificate to store; `before` is what was stored of it, None for a new one."""
 
     certificate: RegisteredCertificate
@@ -146,8 +143,7 @@ class WrittenCertificate:
         return self.before is None or self.certificate != self.before.certificate
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateNews:
+class CertificateNews(msgspec.Struct, frozen=True):
     """Changes of one record, to be told to whom watches its manufacturer."""
 
     srn: str

@@ -1,6 +1,5 @@
 """Reading one device by UDI-DI: from the copy at once, from the register where the copy has none."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
@@ -100,8 +99,7 @@ class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class NoDevice:
+class NoDevice(msgspec.Struct, frozen=True):
     """There is no device to show. `reason` says whether the register has none or could not be read."""
 
     udi: str

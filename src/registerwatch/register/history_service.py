@@ -5,8 +5,9 @@ It is this service's own memory: the register shows only the present.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
+
+import msgspec
 
 from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
@@ -26,8 +27,7 @@ BEFORE_HISTORY = "What it was then is not known: this service has kept the histo
 DROPPED = "What it was then is kept no more: it changed very often, and its older history was deleted."
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(msgspec.Struct, frozen=True):
     """Where a page ends: the instant of an entry, and its number among those of a change or of a portfolio."""
 
     observed_at: int
@@ -43,8 +43,7 @@ class Cursor:
         return self.observed_at, not self.is_portfolio, self.id
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One change with its place in the list; `devices` are UDI-DI and name of the first devices of a portfolio's."""
 
     cursor: Cursor
@@ -52,8 +51,7 @@ class Entry:
     devices: Sequence[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryPage:
+class HistoryPage(msgspec.Struct, frozen=True):
     """Some changes of a subject, the last one first, and what is known of it altogether."""
 
     history: RecordHistory
@@ -61,8 +59,7 @@ class HistoryPage:
     more: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AsOf:
+class AsOf(msgspec.Struct, frozen=True):
     """A subject as of an instant. Without `states` the `note` says why."""
 
     instant: int

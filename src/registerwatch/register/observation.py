@@ -7,9 +7,9 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.models import Actor, Device
@@ -18,8 +18,7 @@ STORING_SECONDS = 45
 """More than a storing transaction takes, waiting for another one included."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceObservation:
+class DeviceObservation(msgspec.Struct, frozen=True):
     """A device that answers for its UDI-DI, as a read found it."""
 
     device: Device
@@ -37,8 +36,7 @@ class DeviceObservation:
         return self.device.udi
 
 
-@dataclass(frozen=True, slots=True)
-class ActorObservation:
+class ActorObservation(msgspec.Struct, frozen=True):
     """An actor, as a read found it."""
 
     actor: Actor

@@ -1,25 +1,23 @@
 """The three results of a read: found, not found, could not be read. They are kept apart."""
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 Thing = TypeVar("Thing")
 
 
-@dataclass(frozen=True, slots=True)
-class Found(Generic[Thing]):
+class Found(msgspec.Struct, Generic[Thing], frozen=True):
     """The register has it."""
 
     value: Thing
 
 
-@dataclass(frozen=True, slots=True)
-class NotFound:
+class NotFound(msgspec.Struct, frozen=True):
     """The register answered, and has no such record."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFailed:
+class ReadFailed(msgspec.Struct, frozen=True):
     """The register could not be read; it proves nothing. `reason` is a sentence for a person.
 
     It was not even asked where `is_asked` is false: the request budget had no place in time.

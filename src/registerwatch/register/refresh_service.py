@@ -1,7 +1,8 @@
 """Refreshing one subject because somebody asked for it, with what can be shown of it afterwards."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.register.actors import ActorAnswer, ActorService
 from registerwatch.register.devices import DeviceAnswer, DeviceService, NoDevice
@@ -12,8 +13,7 @@ from registerwatch.register.outcomes import NotFound, ReadFailed
 NO_RECORD = "The register has no record with this code."
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshOutcome:
+class RefreshOutcome(msgspec.Struct, frozen=True):
     """What a refresh brought. `error` says why the register was not read or has nothing; `subject` is what is stored
     now.
     """

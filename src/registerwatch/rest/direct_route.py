@@ -6,11 +6,11 @@ FastAPI looks at the annotation of every parameter again for every request. That
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
@@ -91,8 +91,7 @@ class _WrongParameters(Exception):
     """A parameter is missing, or is not of its type."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(msgspec.Struct, frozen=True):
     """A dependency: what is called, the name by which it takes the request, the steps whose results it takes."""
 
     call: Callable[..., Coroutine[Any, Any, Any]]
@@ -108,8 +107,7 @@ class _Step:
         return await self.call(**values)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     """An endpoint with what is needed to call it. Each of `steps` runs once, in FastAPI's order."""
 
     endpoint: _Step
@@ -162,8 +160,7 @@ class _Call:
         return response
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(msgspec.Struct, frozen=True):
     """A parameter of the query, the path or the headers that has one value."""
 
     name: str
@@ -191,8 +188,7 @@ class _Field:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class _Model:
+class _Model(msgspec.Struct, frozen=True):
     """A parameter that has all parameters of the query as its fields."""
 
     name: str

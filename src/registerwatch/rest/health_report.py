@@ -1,6 +1,5 @@
 """What `/health` answers: rendered where something of it has changed since it was rendered last."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
@@ -105,8 +104,7 @@ class Health(Answer):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
+class _Stored(msgspec.Struct, frozen=True):
     """What the database tells as of now; `register` may be some seconds old."""
 
     copy: CopyState
@@ -114,8 +112,7 @@ class _Stored:
     register: RegisterStatus
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
+class _Facts(msgspec.Struct, frozen=True):
     """Everything that the answer is made of; `stored` is None while the database cannot be read."""
 
     at: int

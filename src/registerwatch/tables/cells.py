@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 CellProblem = Literal["", "formula", "date", "shortened"]
 
@@ -31,23 +32,21 @@ _QUOTED_FORMULA = re.compile(r'="([^"]*)"')
 _EXPONENT = re.compile(r"([0-9])(?:[.,]([0-9]+))?E\+?([0-9]{1,2})", re.IGNORECASE | re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """What a cell holds, as text."""
 
     text: str
     problem: CellProblem = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileRow:
+class FileRow(msgspec.Struct, frozen=True):
     """A row of a file that holds something."""
 
     number: int
     """In the file, from 1."""
     texts: Sequence[str]
     """The cells until the last that holds something."""
-    problems: Mapping[int, CellProblem] = field(default_factory=dict)
+    problems: Mapping[int, CellProblem] = msgspec.field(default_factory=dict)
     """Of the cells that have one, by their columns, from 0."""
     left_out: int = 0
     """How many columns it has behind those that are kept."""

@@ -2,7 +2,8 @@
 
 import string
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.tables.archive import UNREADABLE
@@ -55,8 +56,7 @@ TOO_MANY_CELLS = (
 TOO_LARGE = f"The file has more than {MAX_FILE_BYTES // 1024**2} MiB. Split it, or save fewer columns."
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(msgspec.Struct, frozen=True):
     """The rows of a file that hold something, and how it was read."""
 
     rows: Sequence[FileRow]

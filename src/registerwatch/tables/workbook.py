@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from registerwatch.errors import InvalidInput
 from registerwatch.tables.archive import NO_WORKBOOK, TOO_LARGE, Attributes, WorkbookArchive
 from registerwatch.tables.cells import one_line
@@ -27,8 +29,7 @@ _SIGN_OF_DATE = re.compile("[dmhys]", re.IGNORECASE)
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(msgspec.Struct, frozen=True):
     """A sheet of cells."""
 
     name: str
@@ -36,8 +37,7 @@ class Sheet:
     is_visible: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Workbook:
+class Workbook(msgspec.Struct, frozen=True):
     """What is to be known to read sheets."""
 
     archive: WorkbookArchive
@@ -79,8 +79,7 @@ def is_date_format(format_code: str) -> bool:
     return "general" not in signs.lower() and bool(_SIGN_OF_DATE.search(signs))
 
 
-@dataclass(frozen=True, slots=True)
-class _Relation:
+class _Relation(msgspec.Struct, frozen=True):
     kind: str
     part: str
 

@@ -1,8 +1,8 @@
 """Doing one thing to many watches of an account: those that somebody chose one by one, or all that match a filter."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller
@@ -20,8 +20,7 @@ TOO_MANY = f"At most {MAX_CHOSEN:,} watches can be changed at once. Choose fewer
 NONE_CHOSEN = "Choose one or more watches first."
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """Watches with these ids, or all that match a filter where there is one. An id of another account is no watch."""
 
     ids: Sequence[int] = ()

@@ -7,7 +7,6 @@ a manufacturer.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 
 import msgspec
@@ -36,8 +35,7 @@ def cause_of(run: str, manufacturer_srn: str, changes: Sequence[FieldChange]) ->
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class EventGroup:
+class EventGroup(msgspec.Struct, frozen=True):
     """Events of one cause, newest first; an event without a cause is a group of its own."""
 
     events: Sequence[Event]

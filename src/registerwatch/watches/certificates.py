@@ -11,6 +11,7 @@ from datetime import date
 from enum import StrEnum
 from functools import cached_property
 
+import msgspec
 from msgspec import Struct
 
 from registerwatch.register.codes import label as label_of_code
@@ -141,8 +142,7 @@ class WatchedCertificate:
         return all(word in told for word in words)
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateFilter:
+class CertificateFilter(msgspec.Struct, frozen=True):
     """Which certificates are listed. What is empty does not restrict."""
 
     text: str = ""
@@ -208,8 +208,7 @@ class CertificateOverview:
         return min((each.read_at for each in self.devices if each.read_at is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class ManufacturerCertificates:
+class ManufacturerCertificates(msgspec.Struct, frozen=True):
     """How the certificates of one manufacturer are spread over the groups."""
 
     name: str

@@ -1,7 +1,8 @@
 """Which UDI-DI or SRN a code of a list means, beside what is known of some. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.code_service import one_of, the_owner
@@ -20,8 +21,7 @@ CodedDevices = Mapping[str, Sequence[str]]
 NO_CODES: CodedDevices = {}
 
 
-@dataclass(frozen=True, slots=True)
-class CodeOfList:
+class CodeOfList(msgspec.Struct, frozen=True):
     """A code as it stands in a list, read once."""
 
     text: str

@@ -1,8 +1,8 @@
 """How long it took from the moment when a change was first visible to us to the event that tells it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import text
 
 from registerwatch.clock import Clock
@@ -13,8 +13,7 @@ MAX_EVENTS = 5_000
 """The newest events that are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(msgspec.Struct, frozen=True):
     """Of the events of one kind: how many, and the seconds that half and 95 of a hundred of them took at most."""
 
     events: int

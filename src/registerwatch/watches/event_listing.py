@@ -1,7 +1,8 @@
 """Which events are listed, and pages of them. Pure."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.watches.causes import EventGroup
@@ -9,8 +10,7 @@ from registerwatch.watches.models import Event, EventKind, EventSeverity
 from registerwatch.watches.subjects import subject as subject_of
 
 
-@dataclass(frozen=True, slots=True)
-class EventFilter:
+class EventFilter(msgspec.Struct, frozen=True):
     """Which events are listed; what is empty demands nothing."""
 
     kinds: frozenset[str] = frozenset()
@@ -37,8 +37,7 @@ class EventFilter:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class EventPage:
+class EventPage(msgspec.Struct, frozen=True):
     """Some events. After the id `next` come those that will be stored, and those that are stored and not listed yet.
 
     `more` says whether others are stored: later ones where the page goes on from an id, earlier ones where it begins
@@ -59,8 +58,7 @@ class EventPage:
         return cls([event for event in listed if chosen.accepts(event)], last.id, len(read) > limit)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPage:
+class GroupPage(msgspec.Struct, frozen=True):
     """Some events by cause, newest first. Earlier ones come before the id `earlier`; None where there are none."""
 
     groups: Sequence[EventGroup]

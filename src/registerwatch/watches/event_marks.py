@@ -6,8 +6,8 @@ events so far. Archived is for the whole account, and an archived event is unsee
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller
@@ -16,6 +16,7 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
+from registerwatch.structs import replace
 from registerwatch.watches import event_marks_repository as marks
 from registerwatch.watches import event_repository
 from registerwatch.watches import event_search_repository as search
@@ -31,8 +32,7 @@ _AT_ONCE = 1_000
 """Events that an export, or a repair, holds in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenCounts:
+class UnseenCounts(msgspec.Struct, frozen=True):
     """How many events a user has not seen, each number up to `MAX_COUNTED`."""
 
     by_severity: Mapping[EventSeverity, int]
@@ -43,16 +43,14 @@ class UnseenCounts:
         return min(MAX_COUNTED, sum(self.by_severity.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenEvents:
+class UnseenEvents(msgspec.Struct, frozen=True):
     """Events that a user has not seen, those that matter most first, and how many there are in all."""
 
     events: Sequence[ListedEvent]
     counts: UnseenCounts
 
 
-@dataclass(frozen=True, slots=True)
-class EventListing:
+class EventListing(msgspec.Struct, frozen=True):
     """A page of events, newest first, and what is said beside it."""
 
     events: Sequence[ListedEvent]

@@ -1,8 +1,8 @@
 """Storing events and putting them into the outbox, in the transaction that brought them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.observation import ReadContext, new_batch
@@ -14,8 +14,7 @@ from registerwatch.watches.options import WatchOptions
 from registerwatch.watches.outbox import Outbox
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEvent:
+class FoundEvent(msgspec.Struct, frozen=True):
     """What changed for one watch."""
 
     account_id: int

@@ -5,7 +5,6 @@ Functions run in the transaction of the connection that they are given.
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -62,8 +61,7 @@ AFTER = _SOME_OF_ACCOUNT.where(events.c.id > bindparam("after", type_=BigInteger
 _NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
 
 
-@dataclass(frozen=True, slots=True)
-class NewEvent:
+class NewEvent(msgspec.Struct, frozen=True):
     """An event to store."""
 
     account_id: int

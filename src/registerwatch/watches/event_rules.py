@@ -4,7 +4,8 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, STATUS_PREFIX, label
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
@@ -26,16 +27,14 @@ MAX_NAMED = 3
 """Devices that a headline names."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventField:
+class EventField(msgspec.Struct, frozen=True):
     """A compared field: what people call it, and what its change is about."""
 
     name: str
     kind: EventKind
 
 
-@dataclass(frozen=True, slots=True)
-class SeverityRule:
+class SeverityRule(msgspec.Struct, frozen=True):
     """A change of one of `fields` (any field where there is none) has this severity.
 
     `new` limits the rule to these new values, `within_days` to ends that are so near or past, `was_empty` to changes of

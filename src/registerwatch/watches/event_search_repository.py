@@ -5,9 +5,9 @@ reading its row. Counts end at a bound. Functions run in the transaction of the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, Row, Select, case, exists, func, literal, or_, select, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,8 +19,7 @@ from registerwatch.watches.event_selection import EventSelection, EventView
 from registerwatch.watches.models import Event, EventSeverity
 
 
-@dataclass(frozen=True, slots=True)
-class ListedEvent:
+class ListedEvent(msgspec.Struct, frozen=True):
     """An event as a user's list shows it."""
 
     event: Event
@@ -28,8 +27,7 @@ class ListedEvent:
     archived_at: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Viewer:
+class Viewer(msgspec.Struct, frozen=True):
     """A user of an account, whose marks count."""
 
     account_id: int

@@ -1,8 +1,9 @@
 """Which events a person looks at: unseen, all or archived ones, and filters. Pure."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 from registerwatch.db.row_pages import row_id_of
 from registerwatch.errors import InvalidInput
@@ -20,12 +21,11 @@ class EventView(StrEnum):
     ARCHIVED = "archived"
 
 
-@dataclass(frozen=True, slots=True)
-class EventSelection:
+class EventSelection(msgspec.Struct, frozen=True):
     """Some of an account's events as one user sees them; what is empty demands nothing."""
 
     view: EventView = EventView.ALL
-    about: EventFilter = field(default_factory=EventFilter)
+    about: EventFilter = msgspec.field(default_factory=EventFilter)
     fields: frozenset[str] = frozenset()
     """Names of changed fields, of which an event has one at least."""
     subject: str = ""

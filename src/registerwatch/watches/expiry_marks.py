@@ -1,8 +1,9 @@
 """How near the end of a certificate is told: at which days, and in which words. Pure."""
 
 import re
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+import msgspec
 
 from registerwatch.watches.diff import FieldChange
 
@@ -37,8 +38,7 @@ def days_of(text: str) -> int | None:
     return int(found["days"]) if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class DueCertificate:
+class DueCertificate(msgspec.Struct, frozen=True):
     """A certificate that a watch shows and that ends on `expiry`."""
 
     key: str
@@ -47,8 +47,7 @@ class DueCertificate:
     expiry: date
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """A mark to store; it is told where `is_told`, else it only says what the watch need not be told any more."""
 
     certificate: DueCertificate

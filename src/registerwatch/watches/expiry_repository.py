@@ -5,7 +5,6 @@ Functions run in the transaction of the connection that they are given.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Any
@@ -43,8 +42,7 @@ class _SnapshotPart(msgspec.Struct, frozen=True, gc=False):
 _snapshots = msgspec.json.Decoder(_SnapshotPart)
 
 
-@dataclass(frozen=True, slots=True)
-class EndingWatch:
+class EndingWatch(msgspec.Struct, frozen=True):
     """A watch with those of its certificates that end soon or have ended lately."""
 
     id: int

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -49,8 +50,7 @@ FATES: Mapping[PlannedFate, LineFate] = {
 """What the contract's answer calls them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedLine:
+class ImportedLine(msgspec.Struct, frozen=True):
     """One line of a list."""
 
     line: Annotated[int, Meta(description="Its number, from 1.", examples=[2])]

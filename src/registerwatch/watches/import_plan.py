@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+
+import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers import (
@@ -16,6 +18,7 @@ from registerwatch.register.identifiers import (
     udis_like_srn,
     why_none,
 )
+from registerwatch.structs import replace
 from registerwatch.tables.cells import PROBLEMS
 from registerwatch.watches.code_meaning import NO_CODES, CodedDevices, CodeOfList
 from registerwatch.watches.import_table import ListLine
@@ -33,8 +36,7 @@ nobody has looked yet.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class KnownSubject:
+class KnownSubject(msgspec.Struct, frozen=True):
     """What the copy tells of a subject."""
 
     knowledge: Knowledge
@@ -45,8 +47,7 @@ class KnownSubject:
 NOT_LOOKED = KnownSubject("unread")
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedLine:
+class PlannedLine(msgspec.Struct, frozen=True):
     """One line of a list."""
 
     number: int
@@ -90,7 +91,7 @@ class ImportPlan:
     def with_known(self, known: Mapping[str, KnownSubject]) -> "ImportPlan":
         """The same with what the copy tells of each subject."""
         lines = [replace(line, known=known.get(line.subject, NOT_LOOKED)) for line in self.lines]
-        return replace(self, lines=lines)
+        return ImportPlan(lines, self.present, self.cap)
 
 
 def plan_lines(

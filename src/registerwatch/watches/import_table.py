@@ -1,14 +1,13 @@
 """From the rows of a table to the lines of a list: which column holds the identifiers, and which lines are taken."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers import as_registered, is_number, subject, why_none
+from registerwatch.structs import replace
 from registerwatch.tables.cells import MIN_DIGITS, Cell, CellProblem, bare
 from registerwatch.tables.headings import HEADINGS, normal
 from registerwatch.watches.import_text import HEADERS, MAX_LINES
@@ -71,8 +70,7 @@ Row = tuple[int, Sequence[Cell]]
 """A row's number, from 1, and its cells."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnHeading:
+class ColumnHeading(msgspec.Struct, frozen=True):
     """Where the heading of the used column stands: the index among the rows that were given, the column, its words."""
 
     row: int

@@ -1,9 +1,10 @@
 """Which watches of an account a list shows, and what it tells of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+
+import msgspec
 
 from registerwatch.accounts.validation import one_line
 from registerwatch.watches.models import HealthState, Watch
@@ -26,8 +27,7 @@ class WatchOrder(StrEnum):
     LAST_CHANGE = "change"
 
 
-@dataclass(frozen=True, slots=True)
-class WatchFilter:
+class WatchFilter(msgspec.Struct, frozen=True):
     """Which watches are listed. What is empty does not restrict."""
 
     text: str = ""
@@ -56,8 +56,7 @@ class WatchFilter:
         return self == WatchFilter()
 
 
-@dataclass(frozen=True, slots=True)
-class ListedWatch:
+class ListedWatch(msgspec.Struct, frozen=True):
     """A watch in a list."""
 
     watch: Watch
@@ -66,8 +65,7 @@ class ListedWatch:
     tags: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WatchCounts:
+class WatchCounts(msgspec.Struct, frozen=True):
     """How many watches match a filter, by state and kind. What the filter says of these two is left out of `cells`."""
 
     chosen: WatchFilter
@@ -91,8 +89,7 @@ class WatchCounts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class WatchPage:
+class WatchPage(msgspec.Struct, frozen=True):
     """A page of the watches that match a filter."""
 
     rows: Sequence[ListedWatch]

@@ -1,11 +1,11 @@
 """Listing an account's watches for people: filtered, sorted, by page, with tags and the last change of each."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 
 from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
+from registerwatch.structs import replace
 from registerwatch.watches import listing_repository, tag_repository
 from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts, WatchFilter, WatchOrder, WatchPage
 

@@ -1,10 +1,10 @@
 """Watches and events. Instants are unix seconds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from registerwatch.watches.diff import FieldChange
@@ -107,8 +107,7 @@ class Event(Struct, frozen=True, gc=False):
     """Before the first request of a listing or a read that showed the change; None where nobody noted that."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncRun:
+class SyncRun(msgspec.Struct, frozen=True):
     """How far a sync is that a page started. Instants are unix seconds."""
 
     run: str

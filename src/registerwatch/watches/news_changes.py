@@ -1,7 +1,8 @@
 """The changes that news of a manufacturer's devices and certificates make. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.watches.diff import FieldChange, summary_of
 
@@ -30,8 +31,7 @@ FIELD_OF_NEWS: Mapping[str, str] = {
 """The field of each change in `portfolio_news`, in the order in which an event tells and names them."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceNews:
+class DeviceNews(msgspec.Struct, frozen=True):
     """One device of a manufacturer that was registered, left the market or came back."""
 
     primary_di: str

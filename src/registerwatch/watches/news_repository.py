@@ -7,7 +7,6 @@ visible, and a cursor leaves nothing out. Functions run in the transaction of th
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -37,8 +36,7 @@ class NewsLog(StrEnum):
     CERTIFICATES = "certificates_seen"
 
 
-@dataclass(frozen=True, slots=True)
-class NewsReader:
+class NewsReader(msgspec.Struct, frozen=True):
     """A watch of a manufacturer, locked, with its cursor over a log; None before there is a baseline."""
 
     id: int
@@ -49,8 +47,7 @@ class NewsReader:
     seen: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class PortfolioNews:
+class PortfolioNews(msgspec.Struct, frozen=True):
     """What happened to a manufacturer's devices: how many of each change, and the first by name."""
 
     counts: Mapping[str, int]
@@ -58,8 +55,7 @@ class PortfolioNews:
     visible_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateNews:
+class CertificateNews(msgspec.Struct, frozen=True):
     """What changed of one certificate."""
 
     id: int

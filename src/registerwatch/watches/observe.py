@@ -5,8 +5,8 @@ whatever happens. A read costs what the watches on its subject cost; watches on 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.observation import DeviceObservation, Observation, ReadContext
@@ -22,8 +22,7 @@ from registerwatch.watches.snapshot import baseline, decoded, encoded, label_of,
 NO_CERTIFICATES = "The rest was read, but its certificates could not be."
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
+class _Compared(msgspec.Struct, frozen=True):
     """The result of comparing an observation with one kept snapshot."""
 
     changes: Sequence[FieldChange]

@@ -1,8 +1,9 @@
 """How an account's watches are on the whole: what its first page shows, in few statements however many there are."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock, day_of
@@ -18,8 +19,7 @@ AHEAD_DAYS = 90
 SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class WatchOverview:
+class WatchOverview(msgspec.Struct, frozen=True):
     """An account's watches on the whole."""
 
     states: Mapping[HealthState, StateCount]

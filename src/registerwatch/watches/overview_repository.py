@@ -1,9 +1,9 @@
 """The SQL of the overview. Every function about watches takes the account's id."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
+import msgspec
 from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,8 +16,7 @@ from registerwatch.watches.models import NOT_REGISTERED, HealthState
 from registerwatch.watches.repository import health_state
 
 
-@dataclass(frozen=True, slots=True)
-class StateCount:
+class StateCount(msgspec.Struct, frozen=True):
     """The watches in one state: how many, how many were never read, how many failed, when the first was read last, how
     many devices the register has as not on the EU market.
     """
@@ -29,8 +28,7 @@ class StateCount:
     off_market: int
 
 
-@dataclass(frozen=True, slots=True)
-class FailingWatch:
+class FailingWatch(msgspec.Struct, frozen=True):
     """A watch whose last read failed."""
 
     id: int

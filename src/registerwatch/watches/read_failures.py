@@ -6,8 +6,8 @@ locked the watches, so nobody else writes their rows meanwhile.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -18,8 +18,7 @@ MAX_KEPT = 50
 """Rows of one watch that are kept, the newest ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFailure:
+class ReadFailure(msgspec.Struct, frozen=True):
     """Reads of a watch that failed one after the other for the same reason. Instants are unix seconds."""
 
     id: int

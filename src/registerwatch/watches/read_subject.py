@@ -1,6 +1,6 @@
 """Reading a watched subject from the register, now."""
 
-from dataclasses import dataclass
+import msgspec
 
 from registerwatch.accounts.models import Account
 from registerwatch.accounts.plans import PlanName
@@ -18,8 +18,7 @@ UNCOMPARED = "The register was read, but not the record that answers for this su
 DEFECT = "Reading it met a fault of this service, which is in the log."
 
 
-@dataclass(frozen=True, slots=True)
-class SubjectRead:
+class SubjectRead(msgspec.Struct, frozen=True):
     """What came of reading a subject: found and compared, tried in vain, or not asked for, which `unasked` explains."""
 
     is_found: bool = False

@@ -1,8 +1,8 @@
 """Rechecking: once in a while a few watches of the whole service are read again."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 
 from registerwatch.clock import Clock
@@ -26,8 +26,7 @@ HELD_SECONDS = 900
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class RecheckResult:
+class RecheckResult(msgspec.Struct, frozen=True):
     """A run: subjects that were tried, how many of them the register had, and those that were not asked for."""
 
     tried: int

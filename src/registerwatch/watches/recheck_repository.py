@@ -7,10 +7,10 @@ deleting and adding it again wins nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
 from sqlalchemy import BigInteger, ColumnElement, Row, and_, case, func, literal, or_, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -173,8 +173,7 @@ def _subjects_of(turns: Sequence[Turn]) -> set[str]:
     return {turn.subject for turn in turns if turn.subject is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class _LastTurns:
+class _LastTurns(msgspec.Struct, frozen=True):
     """Whose the last turns were: whether of a watch that was never read, and for each kind whether of who pays."""
 
     was_first_read: bool

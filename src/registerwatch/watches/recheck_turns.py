@@ -1,15 +1,15 @@
 """Whose watches a recheck reads: accounts take turns, and within an account the longest unread comes first. Pure."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+
+import msgspec
 
 FIRST_READS_OF = 3
 """One place in so many of a run is for watches that were never read, as long as there are some."""
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingAccount:
+class WaitingAccount(msgspec.Struct, frozen=True):
     """An account that waits for its turn since an instant, with its subjects, the longest unread first."""
 
     id: int
@@ -17,8 +17,7 @@ class WaitingAccount:
     subjects: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(msgspec.Struct, frozen=True):
     """A turn of an account: the subject that is read for it; None where others in the run read all that it watches."""
 
     account_id: int

@@ -5,9 +5,9 @@ which concern every account that watches a subject.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 
+import msgspec
 from sqlalchemy import BigInteger, ColumnElement, Integer, bindparam, case, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -48,8 +48,7 @@ COUNT = select(func.count()).where(_OF_ACCOUNT)
 """How many watches the account `account_id` has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(msgspec.Struct, frozen=True):
     """What a read needs to know of a watch."""
 
     id: int
@@ -65,8 +64,7 @@ class Watched:
     basic_udi: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NewWatch:
+class NewWatch(msgspec.Struct, frozen=True):
     """A watch to store, with its baseline where the copy has a fresh read of the subject."""
 
     subject: str

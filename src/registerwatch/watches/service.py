@@ -1,7 +1,8 @@
 """Adding, listing, naming and removing watches."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import keep_cap
@@ -36,8 +37,7 @@ _UNKNOWN = StoredName("")
 NO_WATCH = "The account has no watch with this id."
 
 
-@dataclass(frozen=True, slots=True)
-class AddedWatch:
+class AddedWatch(msgspec.Struct, frozen=True):
     """The watch on a subject, and whether it is new."""
 
     watch: Watch

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock
@@ -23,8 +24,7 @@ GRACE_SECONDS = 60
 """A sync that has not ended so long after its time limit no longer holds its delivery back."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyncResult:
+class SyncResult(msgspec.Struct, frozen=True):
     """A sync: how many watches were read, every event that no sync had listed, how many were not tried and why, and how
     many were tried in vain.
     """

@@ -9,7 +9,7 @@ from registerwatch.watches.models import SyncRun
 
 async def of_account(connection: AsyncConnection, account_id: int) -> SyncRun | None:
     """The account's last sync that a page started."""
-    columns = (sync_runs.c[name] for name in SyncRun.__slots__)
+    columns = (sync_runs.c[name] for name in SyncRun.__struct_fields__)
     found = await connection.execute(select(*columns).where(sync_runs.c.account_id == account_id))
     row = found.mappings().one_or_none()
     return SyncRun(**row) if row is not None else None
@@ -18,7 +18,7 @@ async def of_account(connection: AsyncConnection, account_id: int) -> SyncRun | 
 async def begin(connection: AsyncConnection, account_id: int, run: SyncRun) -> None:
     """Store a run in place of the one before. The caller has locked the account."""
     await connection.execute(delete(sync_runs).where(sync_runs.c.account_id == account_id))
-    values = {name: getattr(run, name) for name in SyncRun.__slots__}
+    values = {name: getattr(run, name) for name in SyncRun.__struct_fields__}
     await connection.execute(insert(sync_runs).values(account_id=account_id, **values))
 
 

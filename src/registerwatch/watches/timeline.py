@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from itertools import groupby
+
+import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.watches.models import Event
@@ -15,8 +16,7 @@ PAGE_LENGTH = 30
 _POSITION = re.compile(r"(?P<at>[0-9]{1,12})-(?P<kind>event|read)-(?P<id>[0-9]{1,18})")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(msgspec.Struct, frozen=True, order=True):
     """The place of an entry in a timeline; the text of it stands in addresses: `1795320000-event-41`."""
 
     at: int
@@ -39,16 +39,14 @@ class Position:
 TimelineEntry = Event | ReadFailure
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineDay:
+class TimelineDay(msgspec.Struct, frozen=True):
     """What happened on one day, the newest first."""
 
     day: date
     entries: Sequence[TimelineEntry]
 
 
-@dataclass(frozen=True, slots=True)
-class TimelinePage:
+class TimelinePage(msgspec.Struct, frozen=True):
     """Entries, the newest first. `earlier` is where the next page begins, None where there is none."""
 
     entries: Sequence[TimelineEntry]

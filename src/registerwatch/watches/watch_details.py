@@ -1,9 +1,9 @@
 """One watch as its page shows it: what people set for it, what happened to it; and what they do there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller
@@ -25,8 +25,7 @@ from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelinePage, 
 from registerwatch.watches.watch_details_repository import StoredSettings
 
 
-@dataclass(frozen=True, slots=True)
-class WatchDetails:
+class WatchDetails(msgspec.Struct, frozen=True):
     """A watch with what people set for it and a page of what happened to it."""
 
     watch: Watch
@@ -43,15 +42,14 @@ class WatchDetails:
         return registered_name(self.watch)
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEdit:
+class WatchEdit(msgspec.Struct, frozen=True):
     """What people set for a watch, as they type it. An empty name, and the register's own, follow the register."""
 
     name: str = ""
     tags: str = ""
     """With commas between them."""
     notes: str = ""
-    options: WatchOptions = field(default_factory=WatchOptions)
+    options: WatchOptions = msgspec.field(default_factory=WatchOptions)
 
 
 class ReadResult(StrEnum):
@@ -143,8 +141,7 @@ def registered_name(watch: Watch) -> str:
     return label_of(watch.snapshot, watch.subject) if watch.snapshot is not None else watch.subject
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(msgspec.Struct, frozen=True):
     """A watch, and the id of its newest event, 0 where it has none."""
 
     watch: Watch

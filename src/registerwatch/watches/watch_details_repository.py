@@ -1,7 +1,6 @@
 """The SQL of what people set for a watch. Every function takes the account's id."""
 
-from dataclasses import dataclass
-
+import msgspec
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -10,8 +9,7 @@ from registerwatch.watches.models import Watch
 from registerwatch.watches.repository import WATCH, watch_of
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSettings:
+class StoredSettings(msgspec.Struct, frozen=True):
     """What people set for a watch; `options` in JSON."""
 
     label: str

@@ -1,6 +1,6 @@
 """The use cases of watches, built together."""
 
-from dataclasses import dataclass
+import msgspec
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -28,8 +28,7 @@ from registerwatch.watches.tags import TagService
 from registerwatch.watches.watch_details import WatchDetailsService
 
 
-@dataclass(frozen=True, slots=True)
-class Watches:
+class Watches(msgspec.Struct, frozen=True):
     """What surfaces, commands and background work call."""
 
     service: WatchService

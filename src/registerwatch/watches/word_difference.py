@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import takewhile
+
+import msgspec
 
 MIN_LENGTH = 40
 """Characters of both texts together below which each is read at a glance."""
@@ -30,16 +31,14 @@ class SegmentKind(StrEnum):
     INSERTED = "inserted"
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True):
     """A part of two texts."""
 
     kind: SegmentKind
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class WordDifference:
+class WordDifference(msgspec.Struct, frozen=True):
     """The parts of two texts: `same` and `deleted` ones are the old text, `same` and `inserted` ones the new one."""
 
     segments: Sequence[Segment]

@@ -1,8 +1,8 @@
 """What endpoints are given: the service and the rate limits of their application, the credential of a request."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 from fastapi import Depends
 from starlette.requests import Request
 
@@ -41,8 +41,7 @@ def client_of(request: Request) -> Client:
     return client_at(address_of(request))
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(msgspec.Struct, frozen=True):
     """A dependency that counts a request, once however often it is called."""
 
     limit: Limit

@@ -3,9 +3,10 @@
 import math
 from bisect import bisect_right
 from collections import OrderedDict
-from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Protocol
+
+import msgspec
 
 from registerwatch.clock import Clock
 
@@ -16,8 +17,7 @@ MAX_DROPPED_AT_ONCE = 1_000
 """Addresses of one rule that one request drops at most, so that no request takes long."""
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimitRule:
+class RateLimitRule(msgspec.Struct, frozen=True):
     """At most `amount` requests of one address within any `seconds`. `name` identifies it."""
 
     name: str
@@ -25,8 +25,7 @@ class RateLimitRule:
     seconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimitUsage:
+class RateLimitUsage(msgspec.Struct, frozen=True):
     """How much of a rule an address has used after a request, which was `allowed` or one too many.
 
     `remaining` requests are left now; in `reset` whole seconds, at least 1, the oldest counted one leaves the window.

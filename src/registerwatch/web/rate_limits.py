@@ -1,10 +1,10 @@
 """Rate limits by client address and by account: the limits, checking requests, the `RateLimit-*` headers."""
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 
 from registerwatch.clock import Clock
@@ -73,8 +73,7 @@ OF_NETWORKS = frozenset(
 """Limits of what is guessed or made in numbers: whoever has many IPv6 addresses is counted by their network as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
+class RateLimits(msgspec.Struct, frozen=True):
     """Counts requests. With `enabled` false nothing is limited."""
 
     enabled: bool

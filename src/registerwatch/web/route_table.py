@@ -7,9 +7,9 @@ full and leaves the rest to the routes after it, so every 404 and 405 stays what
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 from starlette.convertors import Convertor
@@ -63,8 +63,7 @@ class RouteTable(BaseRoute):
         raise NoMatchFound(name, path_params)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     """What is asked of a route for every request, which FastAPI's context of it looks up each time."""
 
     path: str

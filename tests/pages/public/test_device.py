@@ -3,9 +3,9 @@
 from urllib.parse import quote
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.register.devices import NOT_REGISTERED
+from registerwatch.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup

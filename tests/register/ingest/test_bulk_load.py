@@ -6,13 +6,13 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from msgspec.structs import replace
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.ingest.bulk_load import KNOWN_BATCHES_TO_STOP, LoadProgress
 from registerwatch.register.sources.eudamed.client import PAGE_SIZE
+from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.record_file import write_records

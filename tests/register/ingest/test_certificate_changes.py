@@ -1,7 +1,6 @@
 """What a walk through the list of certificates changes, and what of it is news."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -26,6 +25,7 @@ from registerwatch.register.ingest.certificate_changes import (
     compare_refusals,
 )
 from registerwatch.register.ingest.list_walk import MISSED, Listed, WalkedList
+from registerwatch.structs import replace
 from tests.register.builders import PROPERTY
 
 SRN, OTHER_SRN = "DE-MF-000000001", "DE-MF-000000002"

@@ -1,7 +1,7 @@
 """What lists of a manufacturer's devices tell: whatever they leave out, show twice or in another order."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from hypothesis import given
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from registerwatch.register.codes import STATUS_PREFIX
 from registerwatch.register.ingest.portfolio_changes import PortfolioChange, is_on_market, judged, newly_registered
 from registerwatch.register.store.portfolio import ListedDevice, StoredListing
+from registerwatch.structs import replace
 from tests.register.builders import PROPERTY
 
 ON, OFF, UNINTENDED = (

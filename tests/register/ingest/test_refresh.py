@@ -6,7 +6,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.register.ingest.refresh import (
@@ -21,6 +20,7 @@ from registerwatch.register.ingest.refresh import (
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.settings import Settings
+from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.canned import CannedRegister, one_device
 from tests.register.forgetful_world import ForgetfulWorld

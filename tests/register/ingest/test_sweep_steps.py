@@ -1,6 +1,5 @@
 """What a sweep asks next: pages or searches by their cost, and when a walk has listed everything."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from registerwatch.register.ingest.sweep_steps import (
     next_step,
 )
 from registerwatch.register.store.sweeps import DeviceSweep
+from registerwatch.structs import replace
 from tests.register.builders import PROPERTY
 
 SIZE = 300

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from registerwatch.register.models import Certificate, Device, document
 from registerwatch.register.search.filters import FLAG_FACETS, Facet, FacetCounts, Filters, counted, values_of_document
 from registerwatch.register.search.hits import Hits
 from registerwatch.register.search.index import SearchIndex
+from registerwatch.structs import replace
 from tests.register.builders import FEW, a_device, a_udi
 from tests.register.search.index_folder import EVERYTHING, indexed
 

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from registerwatch.db.engine import Database
 from registerwatch.register.models import Completeness
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceListing
 from registerwatch.register.sources.eudamed.guards import IGNORED_FILTER, REPROBE_SECONDS
+from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from registerwatch_standins.register.world import World

@@ -5,7 +5,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from registerwatch.db.engine import Database
@@ -13,6 +12,7 @@ from registerwatch.register.models import Completeness
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch.register.sources.eudamed.guards import REPROBE_SECONDS
+from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World

@@ -4,8 +4,8 @@ from collections import Counter
 from random import Random
 
 import pytest
-from msgspec.structs import replace
 
+from registerwatch.structs import replace
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.generated import GeneratedArchive, GeneratedWorld
 from registerwatch_standins.register.random_changes import make_random_changes

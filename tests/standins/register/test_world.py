@@ -1,8 +1,8 @@
 """Changes over a world, the change log, and what a change moves."""
 
 import pytest
-from msgspec.structs import replace
 
+from registerwatch.structs import replace
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World

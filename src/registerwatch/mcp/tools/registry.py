@@ -5,7 +5,6 @@ failure; nothing is raised to the client.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +14,7 @@ from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.models import Caller, Scope
 from registerwatch.bootstrap import Service
 from registerwatch.errors import DatabaseUnavailable, RegisterwatchError, ScopeTooNarrow, Unauthenticated
+from registerwatch.structs import replace
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import INTERNAL, NO_DATABASE
 
@@ -23,8 +23,7 @@ NEEDS_KEY = "API key required."
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True):
     """The service, the credential that the HTTP request carried, and what counts the caller's requests.
 
     `client` tells the network that the request came from. `count` raises `RateLimited`. `denied` is told who may not
@@ -59,8 +58,7 @@ class ToolContext:
         return caller
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True):
     """What a tool answers, as JSON text."""
 
     text: bytes
@@ -96,8 +94,7 @@ ToolFunction = Callable[[Arguments, ToolContext], Awaitable[ToolResult]]
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """A tool. `empty_payload` is what a failure's payload has beside `error`; `scope` what it needs of a key, None
     where it needs none.
     """

@@ -1,10 +1,12 @@
 """What a chat message says: the mail about the same events, in few lines. Each service gives it its own form. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from registerwatch.mail.clean_text import unlinked
 from registerwatch.mail.news import NewsBlock, NewsMail, NewsRow, severity_word
+from registerwatch.structs import replace
 
 MAX_LINES = 8
 """Changes of one block."""
@@ -12,8 +14,7 @@ MAX_LINES = 8
 TEST = "A test of Registerwatch: changes of what you watch will be posted here."
 
 
-@dataclass(frozen=True, slots=True)
-class ChatBlock:
+class ChatBlock(msgspec.Struct, frozen=True):
     """All that one watch, or several of one manufacturer, has to tell. `more` changes are left out."""
 
     title: str
@@ -26,16 +27,14 @@ class ChatBlock:
     changes: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChatLink:
+class ChatLink(msgspec.Struct, frozen=True):
     """A link below a message, into this service."""
 
     title: str
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChatNews:
+class ChatNews(msgspec.Struct, frozen=True):
     """A message, the worst first. `left_out` are changes of blocks that it does not show; `note` may be empty."""
 
     headline: str

@@ -1,10 +1,11 @@
 """What a mail says of its events: the worst first, those of one watch or one cause together, bounded. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
 
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.mail.news import NewsBlock, NewsMail, NewsPart, NewsRow, severity_word
@@ -25,8 +26,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 _RANKS = {str(severity): rank for rank, severity in enumerate(EventSeverity)}
 
 
-@dataclass(frozen=True, slots=True)
-class MailAddresses:
+class MailAddresses(msgspec.Struct, frozen=True):
     """Where the links of a mail lead."""
 
     public_url: str

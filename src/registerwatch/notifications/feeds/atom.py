@@ -1,9 +1,10 @@
 """Changes as an Atom feed (RFC 4287)."""
 
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree
+
+import msgspec
 
 from registerwatch.clock import iso_utc
 from registerwatch.notifications.feeds.models import FeedPage
@@ -28,8 +29,7 @@ _IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 """Characters that no XML document can hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageLinks:
+class PageLinks(msgspec.Struct, frozen=True):
     """Addresses of a page, of the one with the newest entries, and of the one with earlier entries (RFC 5005)."""
 
     this: str

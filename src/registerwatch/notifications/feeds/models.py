@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from registerwatch.watches.event_listing import GroupPage
 from registerwatch.watches.models import HealthState, Watch
 
@@ -10,8 +12,7 @@ MAX_FEEDS = 10
 TOKEN_PREFIX = "ft_"  # noqa: S105  # how tokens begin
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(msgspec.Struct, frozen=True):
     """A token that works until somebody ends it. `prefix` is the masked token."""
 
     id: int
@@ -27,8 +28,7 @@ class NewFeed:
     token: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class FeedPage:
+class FeedPage(msgspec.Struct, frozen=True):
     """A page of a feed: events by cause. The first page of everything has the watches, too, that are not healthy."""
 
     feed: Feed

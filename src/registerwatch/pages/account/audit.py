@@ -1,10 +1,10 @@
 """The audit trail: filtered, page by page, as a file. For owners."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import date
 from zoneinfo import ZoneInfo
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -41,8 +41,7 @@ BAD_LINE = "`before` and `after` are numbers of lines, and only one of them is g
 router = account_pages()
 
 
-@dataclass(frozen=True, slots=True)
-class AuditQuery:
+class AuditQuery(msgspec.Struct, frozen=True):
     """What an address asks for. Days are those of the user's zone, both included."""
 
     about: ActionGroup | None = None

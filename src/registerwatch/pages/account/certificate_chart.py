@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
+import msgspec
+
 from registerwatch.watches.certificates import CertificateGroup, WatchedCertificate
 
 MONTHS_BEFORE, MONTHS_AFTER = 6, 60
@@ -20,8 +22,7 @@ MAX_MARKS, MAX_MARKS_OF_MONTH = 60, 10
 """Where no more certificates are shown, and no month has more, each is a mark of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
+class Month(msgspec.Struct, frozen=True):
     """A month in which certificates end."""
 
     first_day: date
@@ -43,8 +44,7 @@ class Month:
         return len({each.device.watch_id for found in self.certificates for each in found.devices})
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     """A part of a month's bar: the certificates of one group."""
 
     x: int
@@ -54,8 +54,7 @@ class Bar:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """One certificate."""
 
     x: int

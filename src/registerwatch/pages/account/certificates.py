@@ -1,10 +1,10 @@
 """The certificates of the watched devices: which end when, by manufacturer, by device, and what nobody could read."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,6 +15,7 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn
 from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.paging import Paging, page_number
+from registerwatch.structs import replace
 from registerwatch.tables.csv_file import Row
 from registerwatch.watches.certificates import (
     MAX_TEXT_LENGTH,
@@ -68,8 +69,7 @@ class View(StrEnum):
     GAPS = "gaps"
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """What the address asks for. What it says wrongly is left out."""
 
     chosen: CertificateFilter

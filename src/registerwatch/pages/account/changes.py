@@ -1,7 +1,8 @@
 """Changes of an event as people read them: a name for the field, before, after, and which words differ."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.watches.diff import EXPIRY, FieldChange
 from registerwatch.watches.event_rules import NUMBERS, field_name, most_severe_first, told
@@ -15,8 +16,7 @@ DATES = frozenset({EXPIRY, "status_date"})
 SEVERITY_TONES = {EventSeverity.HIGH: "bad", EventSeverity.MEDIUM: "warn", EventSeverity.LOW: "none"}
 
 
-@dataclass(frozen=True, slots=True)
-class ShownChange:
+class ShownChange(msgspec.Struct, frozen=True):
     """One changed field, or a number of devices with those of them that the event names."""
 
     change: FieldChange

@@ -1,15 +1,17 @@
 """Which events the page of events shows, as its address says it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from registerwatch.accounts.validation import one_line
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.account.days import day_of, end_of, start_of
 from registerwatch.pages.addresses import with_query
 from registerwatch.register.identifiers import subject as identifier_in
+from registerwatch.structs import replace
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.event_rules import field_name
 from registerwatch.watches.event_selection import EventSelection, EventView, field_filter, row_id
@@ -29,8 +31,7 @@ KINDS = {
 """What people call the kinds of events."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
+class Chip(msgspec.Struct, frozen=True):
     """A filter that is on, and the address of the list without it."""
 
     words: str
@@ -38,8 +39,7 @@ class Chip:
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class EventQuery:
+class EventQuery(msgspec.Struct, frozen=True):
     """A view, filters, and where the list goes on. `filters` are pairs of a parameter and its value."""
 
     view: EventView = EventView.UNSEEN

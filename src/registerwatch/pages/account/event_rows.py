@@ -1,19 +1,19 @@
 """Events as the page of events shows them: by day, and those of one cause together."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from registerwatch.pages.account.changes import ShownChange, severity_tone, shown_changes
 from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.event_search_repository import ListedEvent
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(msgspec.Struct, frozen=True):
     """One event, or several of one cause, newest first."""
 
     listed: Sequence[ListedEvent]
@@ -39,8 +39,7 @@ class EventRow:
         return severity_tone(self.severity)
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(msgspec.Struct, frozen=True):
     """What a day brought."""
 
     at: int

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -34,8 +34,7 @@ FAILED_HEADER = ("Line", "Identifier", "Why it is not watched")
 _NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(msgspec.Struct, frozen=True):
     """What was typed into the form, and what is wrong with it."""
 
     text: str = ""

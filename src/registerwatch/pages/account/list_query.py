@@ -1,12 +1,14 @@
 """Which lines of a list a page shows, as its address says it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import get_args
+
+import msgspec
 
 from registerwatch.lists.models import Coverage, LineChange, LineFilter
 from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.paging import page_number
+from registerwatch.structs import replace
 
 MAX_TEXT_LENGTH = 200
 
@@ -28,8 +30,7 @@ def upload_path(list_id: int, upload_id: int) -> str:
     return f"/app/lists/{list_id}/uploads/{upload_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class ListQuery:
+class ListQuery(msgspec.Struct, frozen=True):
     """A filter and a page. What the address says in other words than ours is left out."""
 
     path: str

@@ -1,7 +1,8 @@
 """How a list stands, as its pages show it: counts with their tones, and a bar of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.lists.models import COVERAGES, Coverage, CoverageCounts
 from registerwatch.web.list_files import COVERAGE_WORDS
@@ -19,8 +20,7 @@ BAR_WIDTH = 1_000
 """Units of the bar's view box."""
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """The lines that stand in one way: how many, and their part of the bar."""
 
     coverage: Coverage

@@ -5,8 +5,8 @@ The list travels in the form; nothing of a code or a photo is stored.
 
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -40,8 +40,7 @@ CSV_HEADER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(msgspec.Struct, frozen=True):
     """What one request brought: the codes that were collected, and those that were just scanned."""
 
     collected: Sequence[str] = ()

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+import msgspec
 from starlette.requests import Request
 
 from registerwatch.accounts.models import Caller
@@ -35,8 +35,7 @@ WORDS: dict[State, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedCode:
+class ScannedCode(msgspec.Struct, frozen=True):
     """A code and what it names."""
 
     code: str
@@ -83,8 +82,7 @@ class ScannedCode:
         return [part.value or part.written for part in self.parsed.parts if part.name == name]
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedCodes:
+class ScannedCodes(msgspec.Struct, frozen=True):
     """The codes that were collected, and those that were just scanned."""
 
     collected: Sequence[ScannedCode] = ()

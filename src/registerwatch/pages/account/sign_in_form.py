@@ -1,8 +1,8 @@
 """The form for signing in, and forms that were sent without a session and are kept while their sender signs in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -27,8 +27,7 @@ FILE_LOST = "Your session has ended. Sign in again, then choose the file once mo
 TOO_LARGE_TO_KEEP = "Your session has ended. Sign in again, then send the form once more: it is too large to be kept."
 
 
-@dataclass(frozen=True, slots=True)
-class KeptForm:
+class KeptForm(msgspec.Struct, frozen=True):
     """A form that waits for its sender to sign in. Empty where none does."""
 
     address: str = ""
@@ -48,8 +47,7 @@ class KeptForm:
         return [(KEPT_FOR, self.address), *((KEPT_PREFIX + name, value) for name, value in self.fields)]
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(msgspec.Struct, frozen=True):
     """What follows signing in: a form that waits, a subject to watch, a page."""
 
     kept: KeptForm = KeptForm()

@@ -1,7 +1,8 @@
 """The first page of the account, as its template shows it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.clock import day_of
 from registerwatch.notifications.channel_models import ListedChannel
@@ -20,8 +21,7 @@ NEW_ACCOUNT_SECONDS = 14 * 24 * 3600
 """For so long an account counts as new."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstSteps:
+class FirstSteps(msgspec.Struct, frozen=True):
     """What a new account does first, and whether it has."""
 
     can_mail: bool
@@ -47,8 +47,7 @@ class FirstSteps:
         return self.is_confirmed and self.watches and bool(self.channels) and self.has_colleague
 
 
-@dataclass(frozen=True, slots=True)
-class Today:
+class Today(msgspec.Struct, frozen=True):
     """What is new for a user."""
 
     now: int

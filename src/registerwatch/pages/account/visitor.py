@@ -1,9 +1,9 @@
 """Who looks at a page of an account: dependencies that ask people to sign in where they have not."""
 
-from dataclasses import dataclass
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import msgspec
 from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -20,8 +20,7 @@ from registerwatch.web.injection import service_of
 OWNERS_ONLY = "Only an owner of the account may do this. The owners are listed on the page “Team”."
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
+class Visitor(msgspec.Struct, frozen=True):
     """A user who is signed in."""
 
     caller: Caller

@@ -1,14 +1,15 @@
 """Which watches the page of all watches shows, as its address says it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import get_args
 
+import msgspec
 from starlette.datastructures import QueryParams
 
 from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.forms import Form
 from registerwatch.pages.paging import page_number
+from registerwatch.structs import replace
 from registerwatch.watches.listing import WatchFilter, WatchOrder
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.snapshot import Kind
@@ -25,8 +26,7 @@ _ORDERS = {order.value: order for order in WatchOrder}
 ALL = WatchFilter()
 
 
-@dataclass(frozen=True, slots=True)
-class WatchQuery:
+class WatchQuery(msgspec.Struct, frozen=True):
     """A filter, an order and a page. What the address says in other words than ours is left out."""
 
     chosen: WatchFilter = ALL

@@ -1,8 +1,9 @@
 """The table of watches and the state of a sync, as their templates show them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
+
+import msgspec
 
 from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of
@@ -10,6 +11,7 @@ from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_standing import Badge, warnings
 from registerwatch.pages.paging import Paging
+from registerwatch.structs import replace
 from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts
 from registerwatch.watches.models import HealthState, SyncRun
 from registerwatch.watches.snapshot import Snapshot
@@ -27,8 +29,7 @@ STATES: Mapping[HealthState, str] = {
 BADGES: Mapping[HealthState, str] = {"ok": "", "failing": "bad", "overdue": "warn", "unread": "", "unknown": "warn"}
 
 
-@dataclass(frozen=True, slots=True)
-class WatchRow:
+class WatchRow(msgspec.Struct, frozen=True):
     """A row of the table."""
 
     listed: ListedWatch
@@ -59,8 +60,7 @@ class WatchRow:
         return BADGES[self.answer.health.state]
 
 
-@dataclass(frozen=True, slots=True)
-class WatchTable:
+class WatchTable(msgspec.Struct, frozen=True):
     """A page of watches with what stands around it."""
 
     query: WatchQuery
@@ -102,8 +102,7 @@ class WatchTable:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class SyncView:
+class SyncView(msgspec.Struct, frozen=True):
     """How far the account's last sync is."""
 
     run: SyncRun

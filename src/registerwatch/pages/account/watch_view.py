@@ -1,9 +1,10 @@
 """One watch as its page shows it."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from registerwatch.clock import day_of
 from registerwatch.pages.account.changes import ShownChange, shown_changes
@@ -28,8 +29,7 @@ LAST_READ_FAILED, READ_IN_PART = ("Last read failed", "warn"), ("Read in part", 
 """Of a watch that was read within three days."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownEntry:
+class ShownEntry(msgspec.Struct, frozen=True):
     """An event or a failed read in the timeline, with the changes of the event."""
 
     entry: TimelineEntry
@@ -47,8 +47,7 @@ class ShownEntry:
         return self.entry if isinstance(self.entry, ReadFailure) else None
 
 
-@dataclass(frozen=True, slots=True)
-class WatchView:
+class WatchView(msgspec.Struct, frozen=True):
     """A watch, what is stored of its subject, and since when."""
 
     details: WatchDetails

@@ -1,7 +1,5 @@
 """The page of all watches: a table that can be filtered and sorted, and what is done to many of them at once."""
 
-from dataclasses import replace
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,6 +12,7 @@ from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_rows import WatchTable, sync_view
 from registerwatch.pages.forms import Form, form_of
+from registerwatch.structs import replace
 from registerwatch.watches.bulk import Selection
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit

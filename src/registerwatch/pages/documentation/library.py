@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+
+import msgspec
 
 import registerwatch
 
@@ -15,8 +16,7 @@ TRIED_AT = "http://localhost:8000"
 """Where the examples in `docs/` ask the service; on the pages it is where the service is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(msgspec.Struct, frozen=True):
     """A page of `docs/`: the name of its file without `.md`, its name in navigation, what it tells."""
 
     name: str

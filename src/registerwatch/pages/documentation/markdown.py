@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
@@ -27,8 +28,7 @@ AddressOf = Callable[[str], str | None]
 """Gives where a link leads, None where it leads nowhere and its words alone are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """A heading below the title; `level` is 2 to 6."""
 
     level: int
@@ -36,8 +36,7 @@ class Heading:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A page: the text of its first heading, everything after it as HTML, and the headings there."""
 
     title: str

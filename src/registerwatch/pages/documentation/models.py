@@ -1,7 +1,8 @@
 """The operations of the interface for programs as people read them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.pages.documentation.library import API_PATH
 from registerwatch.pages.documentation.schemas import Field, TypeName
@@ -20,16 +21,14 @@ TITLES = {
 """Names of groups of operations in navigation; any other group has its own with a capital letter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """A parameter, and where it goes: `query`, `path` or `header`."""
 
     field: Field
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(msgspec.Struct, frozen=True):
     """A request body of one media type. `fields` is empty where it is no object with fields."""
 
     media_type: str
@@ -37,8 +36,7 @@ class Body:
     fields: Sequence[Field]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """An answer of one status. `type` is None where its body is no JSON, `media_type` empty where it has no body."""
 
     status: str
@@ -52,8 +50,7 @@ class Answer:
         return self.status[0] in "45d"
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """One operation. `example` is a successful answer in JSON, `curl` empty where the service itself sends."""
 
     id: str
@@ -81,8 +78,7 @@ class Operation:
         return not self.curl
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedObject:
+class DescribedObject(msgspec.Struct, frozen=True):
     """A JSON object that operations answer or take."""
 
     name: str
@@ -90,8 +86,7 @@ class DescribedObject:
     fields: Sequence[Field]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """The operations of one tag, with the objects in their bodies."""
 
     tag: str

@@ -1,10 +1,10 @@
 """What the documentation of one service shows: its guides and its interface. Made at the first use, then kept."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 from markupsafe import Markup
 
 from registerwatch.pages.documentation.library import BY_NAME, TOPICS, TRIED_AT, Topic, address_of, text_of
@@ -70,8 +70,7 @@ class Documentation:
         return [each for each in found if each.operations]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundGroup:
+class FoundGroup(msgspec.Struct, frozen=True):
     """Some operations of a group."""
 
     group: Group

@@ -1,7 +1,6 @@
 """JSON schemas of `/openapi.json` as people read them: the name of a type, its fields, an example."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -16,8 +15,7 @@ MAX_DEPTH = 6
 """Of an example: no answer nests deeper."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeName:
+class TypeName(msgspec.Struct, frozen=True):
     """The name of a type, in words around at most one object that has fields of its own."""
 
     before: str
@@ -25,8 +23,7 @@ class TypeName:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """A field of an object, or a parameter. `values` are all that it can have, where those are few."""
 
     name: str

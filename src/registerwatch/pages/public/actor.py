@@ -1,7 +1,6 @@
 """The page of an actor: who it is, and its devices."""
 
-from dataclasses import dataclass
-
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
@@ -38,8 +37,7 @@ EUDAMED_ACTORS = "https://ec.europa.eu/tools/eudamed/#/screen/search-eo"
 """The register's own search of actors. The address of one actor's page there has its uuid, which the copy has not."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActorView:
+class ActorView(msgspec.Struct, frozen=True):
     """An actor as it is shown, with one page of its devices."""
 
     actor: ActorAnswer

@@ -1,8 +1,8 @@
 """The page of one certificate: what it is, what it proves, its scopes, what changed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -30,8 +30,7 @@ MAX_SCOPES = 200
 MAX_BASIC_UDIS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ShownScope:
+class ShownScope(msgspec.Struct, frozen=True):
     """A scope of the certificate."""
 
     scope: StoredScope
@@ -47,8 +46,7 @@ class ShownScope:
         return ", ".join(label(code) for code in self.scope.device_type_codes)
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateView:
+class CertificateView(msgspec.Struct, frozen=True):
     """A certificate as its page shows it."""
 
     details: CertificateDetails

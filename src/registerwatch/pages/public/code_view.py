@@ -1,7 +1,8 @@
 """What a code says beside the device that it names, as pages show it. Nothing of it is stored."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import msgspec
 
 from registerwatch.clock import Clock
 from registerwatch.pages.addresses import actor_address, device_address, search_address
@@ -10,8 +11,7 @@ from registerwatch.register.identifiers import Candidate, ParsedCode, parse
 KINDS = {"udi-di": "UDI-DI", "basic-udi-di": "Basic UDI-DI", "srn": "SRN", "certificate": "Certificate"}
 
 
-@dataclass(frozen=True, slots=True)
-class CodeView:
+class CodeView(msgspec.Struct, frozen=True):
     """A code that says more than its identifier alone."""
 
     parsed: ParsedCode

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
@@ -20,6 +20,7 @@ from registerwatch.pages.rendering import unindexed_page
 from registerwatch.register.devices import DeviceAnswer, NoDevice
 from registerwatch.register.history_service import AsOf, as_of
 from registerwatch.register.identifiers import MAX_CODE_LENGTH
+from registerwatch.structs import replace
 from registerwatch.tables.csv_file import Row
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
@@ -34,8 +35,7 @@ NOTHING_TO_COMPARE = "There are no two records to compare."
 router = APIRouter()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What is to be compared, as it was typed: codes of devices, or one code and dates."""
 
     codes: Sequence[str]

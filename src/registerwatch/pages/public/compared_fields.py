@@ -1,8 +1,9 @@
 """The fields of devices beside each other, in the order and words of their pages, and whether they differ. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from registerwatch.pages.addresses import actor_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
@@ -35,8 +36,7 @@ class RowState(Enum):
         return self.value[2]
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """A line of a cell: words, then a day or an instant (ISO). `tag` is the `lang` of the words, empty for none."""
 
     words: str
@@ -51,8 +51,7 @@ class Fact:
         return f"{self.words} {self.at}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """What one column has of a field. Where it is not known whether that is all, nothing is the same as it."""
 
     facts: tuple[Fact, ...]
@@ -72,8 +71,7 @@ class Cell:
 UNREAD = Cell((Fact(NOT_READ_YET),), is_known=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRow:
+class ComparedRow(msgspec.Struct, frozen=True):
     """A field; `cells` has None where a column has no record. `code` is the part of the title that is a code."""
 
     title: str

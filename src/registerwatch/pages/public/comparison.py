@@ -1,8 +1,9 @@
 """Devices side by side, or one at several instants: the columns, and what comparing them told. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from registerwatch.clock import iso_utc, utc_in_words
 from registerwatch.pages.public.compared_fields import ComparedRow, RowState, rows_of
@@ -20,8 +21,7 @@ class Absence(Enum):
     UNKNOWN_THEN = "Not known"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A device, or a device as of an instant (unix seconds). Without a record `absence` and `reason` say why."""
 
     udi: str
@@ -76,8 +76,7 @@ class Column:
         return read_at if read_at and read_at != self.read_at else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """Columns side by side."""
 
     columns: Sequence[Column]

@@ -1,6 +1,5 @@
 """The page of a device."""
 
-from dataclasses import dataclass
 from datetime import date
 
 import msgspec
@@ -50,8 +49,7 @@ EUDAMED_DEVICE = "https://ec.europa.eu/tools/eudamed/#/screen/search-device/"
 _served = msgspec.json.Decoder(ServedDevice)
 
 
-@dataclass(frozen=True, slots=True)
-class TradeName:
+class TradeName(msgspec.Struct, frozen=True):
     """A trade name in one language; `tag` is the value of its `lang` attribute, empty for none."""
 
     language: str
@@ -59,8 +57,7 @@ class TradeName:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceView:
+class DeviceView(msgspec.Struct, frozen=True):
     """A device as it is shown on a day."""
 
     device: ServedDevice

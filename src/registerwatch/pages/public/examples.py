@@ -1,7 +1,8 @@
 """Searches to try, taken from what is stored, so that each of them finds something."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.pages.addresses import search_address
 from registerwatch.register.codes import label
@@ -11,8 +12,7 @@ from registerwatch.register.search.filters import Filters
 MIN_WORD_LENGTH = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):
     """A search: how one looks with it, what is typed, its address."""
 
     match_kind: str

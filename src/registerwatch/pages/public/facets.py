@@ -1,13 +1,15 @@
 """Narrowing the results of a search: the filters that are chosen, and how many results have which other value."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from registerwatch.pages.addresses import search_address
 from registerwatch.pages.public.parameters import PageQuery
 from registerwatch.register.facet_names import FacetNames, Names, told_values
 from registerwatch.register.search.filters import OTHER, UNKNOWN, Counts, Facet, Filters, emdn_levels
+from registerwatch.structs import replace
 from registerwatch.web.facets import facet_label
 
 SHOWN = 8
@@ -30,8 +32,7 @@ _WITH_CODE = frozenset({Facet.EMDN, Facet.NOTIFIED_BODY})
 """Facets whose values are shown beside their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A value: its words, how many results have it, and the search with it or, where it is chosen, without it.
 
     No address for a value that no filter has.
@@ -44,8 +45,7 @@ class Choice:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FacetView:
+class FacetView(msgspec.Struct, frozen=True):
     """The values of one facet. `path` leads through the levels of the nomenclature above them."""
 
     title: str
@@ -64,8 +64,7 @@ class FacetView:
         return self.values[SHOWN:]
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowing:
+class Narrowing(msgspec.Struct, frozen=True):
     """What a page of results shows for narrowing them. `facets` are empty where they were not asked for."""
 
     chosen: Sequence[Choice]
@@ -91,8 +90,7 @@ async def narrowing_of(query: PageQuery, counts: Counts, stored: FacetNames) -> 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Links:
+class _Links(msgspec.Struct, frozen=True):
     """Makes the links of one search."""
 
     query: PageQuery

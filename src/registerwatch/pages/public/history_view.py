@@ -1,7 +1,6 @@
 """The history of a record as people read it: a line for each field, certificates one by one. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -49,8 +48,7 @@ OF_CERTIFICATE = {
 DATES = frozenset({"status_date", "expiry", "valid_from"})
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One changed value. `of` is the number of the certificate that has it; `devices` are UDI-DI and name of those that
     a number counts.
     """
@@ -68,8 +66,7 @@ class Line:
         return word_difference(self.old, self.new)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownEntry:
+class ShownEntry(msgspec.Struct, frozen=True):
     """What one read changed. `uuid` is empty where the subject has one record."""
 
     observed_at: str
@@ -81,8 +78,7 @@ class ShownEntry:
     """Names of fields that were read for the first time."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryView:
+class HistoryView(msgspec.Struct, frozen=True):
     """A page of a history. `address` is that of the whole history, `next` that of the page behind, or empty."""
 
     page: HistoryPage

@@ -1,8 +1,9 @@
 """Certificates of a manufacturer as pages show them: on its own page, beside a device, beside a watch."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from datetime import date
+
+import msgspec
 
 from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of, iso_utc
@@ -25,8 +26,7 @@ NOT_THIS = "No proof for this device: neither its scope nor the device’s recor
 SCOPE_UNREAD = "Not known: its scope was not read yet, and the device’s record does not name it"
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateRow:
+class CertificateRow(msgspec.Struct, frozen=True):
     """A certificate on a day. `of_device` says what it is to the device that the page is about; empty elsewhere."""
 
     certificate: StoredCertificate
@@ -94,8 +94,7 @@ class CertificateRow:
         return not names, self.is_unlisted, self.is_over, self.left is None, end, self.certificate.id
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateSection:
+class CertificateSection(msgspec.Struct, frozen=True):
     """Certificates of a manufacturer and refused applications; `most` rows of them are shown."""
 
     srn: str
@@ -104,7 +103,7 @@ class CertificateSection:
     knowledge: ListKnowledge
     refused: Sequence[StoredRefusal] = ()
     has_more_refused: bool = False
-    refusals: ListKnowledge = field(default_factory=lambda: ListKnowledge("refusals"))
+    refusals: ListKnowledge = msgspec.field(default_factory=lambda: ListKnowledge("refusals"))
     most: int = MAX_ON_PAGE
 
     @property

@@ -1,16 +1,15 @@
 """The query parameters of the pages. Missing and unknown ones are ignored, invalid values refused."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from starlette.datastructures import QueryParams
 
 from registerwatch.register.search.filters import Facet, Filters
 from registerwatch.web.filters import facets_of, page_of, search_filters
 
 
-@dataclass(frozen=True, slots=True)
-class PageQuery:
+class PageQuery(msgspec.Struct, frozen=True):
     """The query parameters of a page. `query` is trimmed; `page` counts from 1."""
 
     query: str

@@ -3,9 +3,9 @@ types.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -41,8 +41,7 @@ FOUND: dict[MatchKind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(msgspec.Struct, frozen=True):
     """A page of results as it is shown. `code` is the UDI-DI or SRN that was searched for, if it was one."""
 
     parameters: PageQuery
@@ -116,8 +115,7 @@ class Results:
         return search_address(self.parameters.query, self.parameters.filters, number, facets=facets)
 
 
-@dataclass(frozen=True, slots=True)
-class Introduction:
+class Introduction(msgspec.Struct, frozen=True):
     """What is shown before a search: searches to try, how many devices `stored` can be found, `problem`."""
 
     examples: list[Example]

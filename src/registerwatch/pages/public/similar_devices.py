@@ -1,7 +1,8 @@
 """Devices like one that is shown: on the market, of the same risk class, under the same code of the nomenclature."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.bootstrap import Service
 from registerwatch.pages.addresses import search_address
@@ -13,8 +14,7 @@ from registerwatch.register.search.filters import EMDN_CODE, Filters
 ROWS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarDevices:
+class SimilarDevices(msgspec.Struct, frozen=True):
     """The first of them, how many there are, and the search that finds all, with the device itself among them.
 
     `code` is the device's first code of the nomenclature; devices under a code below it count, too. `error` says why

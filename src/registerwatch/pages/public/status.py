@@ -1,8 +1,8 @@
 """The public page about the service: how old the copy and the sweeps are, and what was verified of the register."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -60,8 +60,7 @@ WORDS = {
 router = APIRouter()
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCheck:
+class ShownCheck(msgspec.Struct, frozen=True):
     """A check as the page shows it. Instants are ISO 8601, None for never."""
 
     title: str
@@ -74,8 +73,7 @@ class ShownCheck:
     was_fine: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ShownWalk:
+class ShownWalk(msgspec.Struct, frozen=True):
     """A list of the register as the page shows it: how complete it was last read."""
 
     title: str
@@ -86,8 +84,7 @@ class ShownWalk:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class StatusView:
+class StatusView(msgspec.Struct, frozen=True):
     """What the page shows."""
 
     status: RegisterStatus

@@ -1,8 +1,8 @@
 """What a page says of itself outside of itself: in search results, in previews of links, at the head of a print."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from markupsafe import Markup
 
 from registerwatch.pages.addresses import actor_address, certificate_address, device_address, search_address
@@ -19,8 +19,7 @@ MAX_NAME = 100
 """Characters of a name: some trade names are as long as a paragraph."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where the service is, and whether its records are EUDAMED's."""
 
     public_url: str
@@ -37,8 +36,7 @@ def origin_of(settings: Settings) -> Origin:
     return Origin(settings.public_url, settings.reads_real_register)
 
 
-@dataclass(frozen=True, slots=True)
-class PageSummary:
+class PageSummary(msgspec.Struct, frozen=True):
     """The title and text of a page, and its address. `read_at` is when its record was read, None without one."""
 
     title: str

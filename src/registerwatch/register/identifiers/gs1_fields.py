@@ -4,8 +4,9 @@ biip is imported with the first element string that is read: it takes 18 MB and 
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from registerwatch.register.identifiers.code_dates import DateForm, read_date
 from registerwatch.register.identifiers.parsed_code import Part, PartName
@@ -28,8 +29,7 @@ _DATES: dict[str, DateForm] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRule:
+class FieldRule(msgspec.Struct, frozen=True):
     """What may follow an application identifier."""
 
     identifier: str

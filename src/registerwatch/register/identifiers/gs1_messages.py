@@ -5,8 +5,9 @@ Sources: GS1 General Specifications 7.8 (FNC1), 3 (application identifiers); GS1
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
 
 from registerwatch.register.identifiers.check_digits import is_number
 from registerwatch.register.identifiers.gs1_fields import FieldRule, field_rule, leading_rule, part_of
@@ -42,8 +43,7 @@ _MAX_PAIRS = 50
 """Fields of a Digital Link; shops add some of their own to those of GS1."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Element:
+class _Element(msgspec.Struct, frozen=True):
     """One field of a message. `rule` is None where the application identifier is unknown."""
 
     identifier: str

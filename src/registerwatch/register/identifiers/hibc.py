@@ -5,7 +5,9 @@ Sources: ANSI/HIBC 2.6 (sections 2.2 and 2.3, appendices B and F); HIBC Basic UD
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from registerwatch.register.identifiers.check_digits import character_pair, hibc_character, is_number
 from registerwatch.register.identifiers.code_dates import DateForm, read_date
@@ -48,8 +50,7 @@ _SUPPLEMENTS: dict[str, tuple[PartName, bool]] = {
 _QUANTITY_DIGITS = {"8": 2, "9": 5}
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
+class _Ending(msgspec.Struct, frozen=True):
     """A code without its check character."""
 
     body: str

@@ -5,7 +5,8 @@ IMDRF N48 appendix A.
 """
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from registerwatch.register.identifiers.check_digits import donation_value, is_number
 from registerwatch.register.identifiers.code_dates import DateForm, read_date
@@ -17,8 +18,7 @@ _PRODUCT = re.compile(r"[A-Z][0-9]{4}[A-Z0-9]{6}[A-Z][0-9]{4}")
 _STARTS = re.compile(r"[=&]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Structure:
+class _Structure(msgspec.Struct, frozen=True):
     """A data structure: its identifier, the characters after that, and what they say."""
 
     identifier: str

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 CandidateKind = Literal["udi-di", "basic-udi-di", "srn", "certificate"]
 Agency = Literal["gs1", "hibcc", "iccbba", "ifa", "eudamed"]
 Verdict = Literal["right", "wrong", "absent", "unknown"]
@@ -20,8 +22,7 @@ LABELS: dict[PartName, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CheckDigits:
+class CheckDigits(msgspec.Struct, frozen=True):
     """What the check digits or characters of an identifier say; `expected` is what they should be."""
 
     verdict: Verdict
@@ -40,8 +41,7 @@ UNCHECKED = CheckDigits("unknown")
 ABSENT = CheckDigits("absent")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """One identifier that a code can mean."""
 
     kind: CandidateKind
@@ -71,8 +71,7 @@ class Candidate:
         return (self.value, *self.also)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """Something else that a code says, of one lot or one device."""
 
     name: PartName

@@ -6,8 +6,9 @@ polite: every request takes its place in the register's budget, after requests t
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
 
+import msgspec
+from msgspec.structs import asdict
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -18,6 +19,7 @@ from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.source import BulkSource, RecordBatch
 from registerwatch.register.store.records import RecordStore
+from registerwatch.structs import replace
 
 DEAD_SECONDS = 1_800
 """Without a stored batch, after which a run counts as ended by a kill; longer than the register ever throttles."""
@@ -25,8 +27,7 @@ KNOWN_BATCHES_TO_STOP = 3
 """Batches in a row without anything new, after which a load of the newest records has met what is stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoadProgress:
+class LoadProgress(msgspec.Struct, frozen=True):
     """How far a load is: records read and stored (new or changed) in this run, and the expected total if known."""
 
     records: int
@@ -34,8 +35,7 @@ class LoadProgress:
     total: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class LoadRun:
+class LoadRun(msgspec.Struct, frozen=True):
     """A run of one source as it is noted in the database. Instants are unix seconds."""
 
     source: str
@@ -47,8 +47,7 @@ class LoadRun:
     finished_at: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(msgspec.Struct, frozen=True):
     """Where a run continues: what is noted of it, and the source's cursor.
 
     `known_at` is a revision: the run ends at batches of which nothing was stored after it. None: it reads to the end.

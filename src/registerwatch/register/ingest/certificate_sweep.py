@@ -7,9 +7,9 @@ a second transaction, and of what a killed node left in the log when a sweep beg
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import TypeVar
 
+import msgspec
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -62,8 +62,7 @@ MAX_FAILURES = 3
 """In a row, after which the register is asked for no more scopes for now."""
 
 
-@dataclass(frozen=True, slots=True)
-class SweepResult:
+class SweepResult(msgspec.Struct, frozen=True):
     """What came of a sweep: certificates listed, changed ones, news of certificates and refusals.
 
     `problem` says why the list of certificates was not read completely, and is empty where it was.
@@ -76,8 +75,7 @@ class SweepResult:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Walked:
+class _Walked(msgspec.Struct, frozen=True):
     """What a sweep read."""
 
     certificates: WalkedList[RegisteredCertificate]
@@ -89,8 +87,7 @@ class _Walked:
     """The revision of the copy before it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
+class _Compared(msgspec.Struct, frozen=True):
     """What a sweep changes. A list that is not to be believed changes nothing, and `…_problem` says why."""
 
     certificates: CertificateChanges

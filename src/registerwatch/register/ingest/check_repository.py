@@ -1,8 +1,9 @@
 """What was verified of the register, in the table `register_checks`, and what the copy has to compare with."""
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
+import msgspec
+from msgspec.structs import asdict
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -14,8 +15,7 @@ RECENT = 300
 """Records that were stored last, of which codes are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSample:
+class StoredSample(msgspec.Struct, frozen=True):
     """What the records that were stored last have: their codes, and one that lists certificates, `""` for none."""
 
     codes: dict[CheckName, set[str]]

@@ -1,8 +1,9 @@
 """When the register is looked at, what a look changes, and which list depends on which check. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
+
+import msgspec
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.register.codes import (
@@ -13,6 +14,7 @@ from registerwatch.register.codes import (
     STATUS_BY_CODE,
 )
 from registerwatch.register.sources.checks import CheckName, CheckResult, Looked, Outcome, judge_codes, judge_total
+from registerwatch.structs import replace
 
 HOUR_SECONDS = 3_600
 DAY_SECONDS = 24 * 3_600
@@ -66,8 +68,7 @@ RELIED_ON: Mapping[CheckedList, frozenset[CheckName]] = {
 GATES = frozenset[CheckName]().union(*RELIED_ON.values())
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterCheck:
+class RegisterCheck(msgspec.Struct, frozen=True):
     """What is known of one check. Instants are unix seconds.
 
     `looked_at` is the last look, `checked_at` the last one that was answered, and `is_ok` what it found; both None

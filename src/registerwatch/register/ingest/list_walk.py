@@ -6,12 +6,14 @@ is missing for gone asks for more: that every row could be read.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 from registerwatch.clock import Clock
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.source import ListPage
+from registerwatch.structs import replace
 
 CHANGED = "The list changed while it was read."
 MISSED = "Rows of the list were missed while it was read."
@@ -38,16 +40,14 @@ class Keyed(Protocol):
 Row = TypeVar("Row", bound=Keyed)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed(Generic[Row]):
+class Listed(msgspec.Struct, Generic[Row], frozen=True):
     """A row, and the instant before the request of the page that had it (unix seconds)."""
 
     row: Row
     visible_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class WalkedList(Generic[Row]):
+class WalkedList(msgspec.Struct, Generic[Row], frozen=True):
     """What a walk saw, in the order in which it came, a row that came twice included.
 
     `total` is what the register counted last, None where no page could be read. `problem` says why the walk is not
@@ -59,7 +59,7 @@ class WalkedList(Generic[Row]):
     total: int | None = None
     unreadable: int = 0
     problem: str = ""
-    unread: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:

@@ -7,8 +7,9 @@ of them is on the market.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from registerwatch.register.codes import StatusFilter
 from registerwatch.register.store.portfolio import ListedDevice, StoredListing
@@ -22,8 +23,7 @@ class PortfolioChange(StrEnum):
     ON_MARKET = "on_market"
 
 
-@dataclass(frozen=True, slots=True)
-class MarketJudgement:
+class MarketJudgement(msgspec.Struct, frozen=True):
     """Which UDI-DIs a complete walk found on the market, and what that changed."""
 
     on_market: Mapping[str, bool]

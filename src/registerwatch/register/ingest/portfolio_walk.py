@@ -1,8 +1,8 @@
 """Storing a page of a manufacturer's devices among those listed before, with the news that it brings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.ingest.portfolio_changes import PortfolioChange, judged, newly_registered
@@ -13,8 +13,7 @@ from registerwatch.register.store.portfolio import ListedDevice, PortfolioNews
 from registerwatch.register.store.sweeps import DeviceSweep
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPage:
+class StoredPage(msgspec.Struct, frozen=True):
     """What a page brought: records that the walk had not listed before, and changes."""
 
     new: int

@@ -9,8 +9,8 @@ import math
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 
 from registerwatch.clock import Clock
@@ -43,8 +43,7 @@ MAX_BACKGROUND_REFRESHES_OF_CLIENT = 10
 DROPPED = "The register was not asked: too many other records wait to be read; ask again in a minute."
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
+class Refreshed(msgspec.Struct, frozen=True):
     """The register was read and the copy holds what it said; `changed` when that was news."""
 
     changed: bool
@@ -59,8 +58,7 @@ ClientOf = Callable[[], str]
 """Tells the network of the client that a read is for; asked only where the register is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLimits:
+class ReadLimits(msgspec.Struct, frozen=True):
     """What a read is good enough for who asks, and how long its request budget is waited for.
 
     A read that is under way is shared if it began after the read number `after` (`Refresher.reads_begun`). One that is
@@ -80,8 +78,7 @@ class ReadLimits:
         return PlaceWait.until(self.start_until, self.requester)
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
+class _Running(msgspec.Struct, frozen=True):
     task: "asyncio.Task[RefreshResult]"
     priority: RequestPriority
     number: int

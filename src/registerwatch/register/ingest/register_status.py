@@ -1,8 +1,9 @@
 """How fresh everything is and what was verified of the register: for the page `/status`, `/health` and `/metrics`."""
 
 import asyncio
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -36,8 +37,7 @@ def state_of(check: RegisterCheck) -> CheckState:
     return CheckState.NOT_LOOKED if check.is_ok is None else CheckState.FINE
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterStatus:
+class RegisterStatus(msgspec.Struct, frozen=True):
     """What is stored, how far sweeps are, and every check of this process. `at` is in unix seconds."""
 
     at: int

@@ -1,8 +1,8 @@
 """How far the sweeps are, by their tables, for `/status`, `/health` and `/metrics`. Instants are unix seconds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,8 +12,7 @@ BEHIND_SECONDS = 1_800
 """A manufacturer whose devices were not listed for so long is behind."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceSweepState:
+class DeviceSweepState(msgspec.Struct, frozen=True):
     """How far the sweep of devices is.
 
     `manufacturers` are swept; of these `unswept` were never listed to the end, `behind` not within half an hour, and
@@ -29,8 +28,7 @@ class DeviceSweepState:
     oldest_at: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SweepState:
+class SweepState(msgspec.Struct, frozen=True):
     """The sweep of devices, and the last walks of lists by their names: `certificates`, `refusals`, …"""
 
     devices: DeviceSweepState

@@ -6,10 +6,12 @@ the count grew, a walk that has come to the last page goes on at the first one, 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from zlib import crc32
 
+import msgspec
+
 from registerwatch.register.store.sweeps import DeviceSweep
+from registerwatch.structs import replace
 
 DOUBT_SECONDS = 24 * 3600
 """So long first lists of a manufacturer are doubted that go on contradicting what is known."""
@@ -27,23 +29,20 @@ _NAMED = "+"
 _PAGE, _AGAIN, _UDI = "page ", "again ", "udi "
 
 
-@dataclass(frozen=True, slots=True)
-class PageStep:
+class PageStep(msgspec.Struct, frozen=True):
     """The next request lists a page, the first one is 0. `is_again` tells that the last page was listed already."""
 
     number: int
     is_again: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SearchStep:
+class SearchStep(msgspec.Struct, frozen=True):
     """The next request searches a UDI-DI."""
 
     udi: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPage:
+class ListedPage(msgspec.Struct, frozen=True):
     """What a page showed: the count of all records, whether it is the last one, how many records the walk has listed by
     now, and how many of them this page was the first to list. The count of the walk is None where nobody needs it.
     `is_unsettled` tells that a first list may show records of a device as they were at different moments.

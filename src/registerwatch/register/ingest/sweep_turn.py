@@ -1,9 +1,10 @@
 """One turn of one manufacturer in the sweep of devices."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -24,6 +25,7 @@ from registerwatch.register.store import portfolio, row_comparison, sweeps
 from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.row_comparison import StoredActor, StoredRecord
 from registerwatch.register.store.sweeps import DeviceSweep
+from registerwatch.structs import replace
 
 log = structlog.get_logger(__name__)
 
@@ -41,8 +43,7 @@ class KnownDevices(Protocol):
         """How many devices it has at least of a manufacturer that the register lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class SweepAdapters:
+class SweepAdapters(msgspec.Struct, frozen=True):
     """What a turn works with."""
 
     database: Database
@@ -60,8 +61,7 @@ class SweepAdapters:
         return int(self.clock.now())
 
 
-@dataclass(frozen=True, slots=True)
-class TurnResult:
+class TurnResult(msgspec.Struct, frozen=True):
     """What a turn did: requests for lists that were answered, watched subjects that differed, changes of the list.
 
     `problem` says why it ended early, or is empty; `has_ended` tells that the walk came to its end.
@@ -75,8 +75,7 @@ class TurnResult:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(msgspec.Struct, frozen=True):
     """What a request brought, with the copy's revision and the instant before it. The page is None of a search.
 
     `known` is how many devices the copy has of the manufacturer, where a first list may end with the page; `named` are
@@ -88,7 +87,7 @@ class _Answer:
     asked_at: int
     page: ListedPage | None = None
     known: int = 0
-    named: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 @dataclass(slots=True)

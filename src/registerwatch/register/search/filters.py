@@ -7,7 +7,6 @@ device of which a value is not known has `UNKNOWN`, so that the values of every 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
@@ -72,8 +71,7 @@ _OTHER_CODES = {"EL": "GR", "UK": "GB"}
 """Codes of countries that SRNs have beside those of ISO 3166."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(msgspec.Struct, frozen=True):
     """What results must have; None for anything. Texts are as `filter_values` gives them."""
 
     status: StatusFilter | None = None
@@ -196,8 +194,7 @@ def emdn_level(code: str) -> int:
     return 1 if code == UNKNOWN else (len(code) + 1) // 2
 
 
-@dataclass(frozen=True, slots=True)
-class FacetCounts:
+class FacetCounts(msgspec.Struct, frozen=True):
     """How many of the devices that were found have each value, the most frequent first.
 
     `others` counts values that are not told, once for every device that has one.

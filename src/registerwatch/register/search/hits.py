@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+import msgspec
 import tantivy
 from tantivy import Query
 
@@ -22,8 +23,7 @@ def count_of(result: tantivy.SearchResult) -> int:
     return count or 0
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """All documents that a search finds in one state of the index."""
 
     searcher: tantivy.Searcher

@@ -3,7 +3,6 @@ has just read is missing from its answer.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -21,8 +20,7 @@ MAX_UNINDEXED = 5_000
 _row = msgspec.json.Decoder(SearchRow)
 
 
-@dataclass(frozen=True, slots=True)
-class DevicePage:
+class DevicePage(msgspec.Struct, frozen=True):
     """One page of a manufacturer's devices in the order of their UDI-DIs, and the exact number of all.
 
     `facets` count the values of all of them.
@@ -30,7 +28,7 @@ class DevicePage:
 
     rows: list[SearchRow]
     total: int
-    facets: Counts = field(default_factory=dict)
+    facets: Counts = msgspec.field(default_factory=dict)
 
 
 class ManufacturerDevices:

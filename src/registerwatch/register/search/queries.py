@@ -1,7 +1,6 @@
 """Searching the stored copy: exact UDI, exact SRN, names, catalogue references, in this order."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import msgspec
@@ -24,6 +23,7 @@ from registerwatch.register.search.index import INDEX_UNREADABLE, SearchIndex
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.register.store.certificate_queries import CertificateQueries, StoredCertificate
 from registerwatch.register.store.documents import CodedDevice, DocumentReader, listed_or_all
+from registerwatch.structs import replace
 
 NAME_ROWS = 8
 SRN_ROWS = 20
@@ -39,8 +39,7 @@ Match = Literal["udi", "srn", "name", "reference"]
 _row = msgspec.json.Decoder(SearchRow)
 
 
-@dataclass(frozen=True, slots=True)
-class _Query:
+class _Query(msgspec.Struct, frozen=True):
     """What was typed, what it reads as, its spellings as an identifier, and the UDI-DI that it is written like."""
 
     text: str
@@ -55,8 +54,7 @@ class _Query:
         return cls(text, read, udi_spellings(text, read), _code_of(text, read))
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPage:
+class SearchPage(msgspec.Struct, frozen=True):
     """One page of results. `total` counts all of them exactly; `code` is the UDI-DI or SRN that was searched for.
 
     `certificates` are those that have what was searched for as their number, whatever else was found by words.
@@ -71,7 +69,7 @@ class SearchPage:
     certificates: Sequence[StoredCertificate] = ()
     coded: Sequence[CodedDevice] = ()
     """The devices of the whole result, where what was searched for is another code of them, such as of a package."""
-    facets: Counts = field(default_factory=dict)
+    facets: Counts = msgspec.field(default_factory=dict)
 
     @property
     def is_delisted(self) -> bool:

@@ -1,7 +1,6 @@
 """Pages of what a query finds, in the order of UDI-DIs or the best first."""
 
-from dataclasses import dataclass
-
+import msgspec
 from tantivy import Order, Query, Searcher
 
 from registerwatch.register.search.hits import Hits, Selection, count_of
@@ -29,8 +28,7 @@ def ranked(searcher: Searcher, query: Query, limit: int, offset: int, expected: 
     return Hits(rows, total, selection)
 
 
-@dataclass(frozen=True, slots=True)
-class Parted:
+class Parted(msgspec.Struct, frozen=True):
     """What is found in two parts without a common document: those of `first`, the best first, then those of `then`,
     which are all equal. `both` finds all of them; `expected` says about how many hits each part has.
     """

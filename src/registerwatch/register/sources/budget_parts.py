@@ -19,6 +19,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
+
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 
 WINDOW_SECONDS = 60
@@ -52,8 +54,7 @@ class RequestPriority(Enum):
 _ORDER = {priority: place for place, priority in enumerate(RequestPriority)}
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(msgspec.Struct, frozen=True):
     """A kind's guaranteed part of the budget, and up to which sum of all requests it borrows, both in percent."""
 
     part: int
@@ -81,8 +82,7 @@ def places(per_minute: int) -> dict[RequestPriority, int]:
     return parts
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(msgspec.Struct, frozen=True):
     """When a kind last asked for a place, and since when it has been asking without a break (unix seconds)."""
 
     since: int

@@ -72,16 +72,14 @@ class CheckName(StrEnum):
         return self.value.startswith("total ")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(msgspec.Struct, frozen=True):
     """What a look found: whether it is as relied on, and a sentence or a value."""
 
     is_ok: bool
     found: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
+class Unanswered(msgspec.Struct, frozen=True):
     """The source did not answer, or showed nothing that could be looked at; it proves nothing."""
 
     reason: str
@@ -117,8 +115,7 @@ class SourceChecks(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """The fields that are read of one kind of record.
 
     `type` is what it is decoded into: each of its fields has to be named by some of the records, except `optional`

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from sqlalchemy import Row, text
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS, Clock, ClockJumps, SystemClock
@@ -188,8 +189,7 @@ class RequestBudget:
         return _State.of(row, self._per_minute, self._clock.now(), jump)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wait:
+class _Wait(msgspec.Struct, frozen=True):
     """Seconds until another try for a place makes sense, 0 for now; whether the register throttles us."""
 
     seconds: float = 0.0

@@ -4,7 +4,6 @@ import asyncio
 import email.utils
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC
 from functools import partial
 from typing import Generic, TypeVar
@@ -25,8 +24,7 @@ MAX_BODY_BYTES = 20_000_000
 """Bytes of one answer that are read; the largest real page has under 500,000."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """How long a read may go on: `tries` per request, pauses doubling from `pause` seconds, `limit` seconds in all."""
 
     tries: int
@@ -48,8 +46,7 @@ def _unchecked(_answer: object) -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRequest(Generic[Answer]):
+class ApiRequest(msgspec.Struct, Generic[Answer], frozen=True):
     """One GET request: its address, parameters, how to decode and check the answer.
 
     `check` raises `RegisterFailure` for an answer that cannot be true. `cost` is the request's weight in the budget.
@@ -58,7 +55,7 @@ class ApiRequest(Generic[Answer]):
     url: str
     params: dict[str, str]
     decoder: "msgspec.json.Decoder[Answer]"
-    check: Callable[[Answer], None] = field(default=_unchecked)
+    check: Callable[[Answer], None] = msgspec.field(default=_unchecked)
     cost: int = 1
 
 

@@ -1,7 +1,6 @@
 """The rows of a page, decoded one by one: the other rows of a page are kept when one cannot be read."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -16,8 +15,7 @@ log = structlog.get_logger(__name__)
 NO_KEY = "no possible key"
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadRow:
+class UnreadRow(msgspec.Struct, frozen=True):
     """A row that cannot be read. The reason names a place and a type, never the value."""
 
     content: msgspec.Raw

@@ -5,8 +5,9 @@ A source is a module or package beside this one that `bootstrap.py` builds. It r
 """
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
+
+import msgspec
 
 from registerwatch.register.certificates import NotifiedBody, Refusal, RegisteredCertificate, Scope
 from registerwatch.register.models import Actor, Device, DeviceReading
@@ -22,8 +23,7 @@ register ignores the filter.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRecord:
+class KnownRecord(msgspec.Struct, frozen=True):
     """A stored record, so that a read can leave out what it has.
 
     `detail_version` is the version whose detail is stored, None when a read has to bring the detail.
@@ -35,16 +35,14 @@ class KnownRecord:
     searched_revision: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ActorReading:
+class ActorReading(msgspec.Struct, frozen=True):
     """An actor and its first device rows. Rows name the manufacturer, so an authorised representative has none."""
 
     actor: Actor
-    rows: list[DeviceReading] = field(default_factory=list)
+    rows: list[DeviceReading] = msgspec.field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordBatch:
+class RecordBatch(msgspec.Struct, frozen=True):
     """What one step of a bulk source brings: records, and the cursor of the next step, `""` after the last one.
 
     `total` is the number of all records, where the source gives it.
@@ -55,8 +53,7 @@ class RecordBatch:
     total: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListPage(Generic[Row]):
+class ListPage(msgspec.Struct, Generic[Row], frozen=True):
     """A page of a list that is read from end to end: its rows that can be read, and what the source counts in all.
 
     `named` are rows of which nothing else can be read: identifiers by uuid, of devices the UDI-DI, of certificates and
@@ -67,7 +64,7 @@ class ListPage(Generic[Row]):
     total: int
     is_last: bool
     unreadable: frozenset[int] = frozenset()
-    named: Mapping[str, str] = field(default_factory=dict)
+    named: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class RegisterSource(Protocol):

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections import OrderedDict, deque
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Requester:
+class Requester(msgspec.Struct, frozen=True):
     """Who waits: the number of an account, or the network of a client without one; whether it is on trial."""
 
     id: int | str

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.models import (
@@ -33,6 +32,7 @@ from registerwatch.register.store.scoped_certificates import (
     encoded_lost,
     with_scoped,
 )
+from registerwatch.structs import replace
 
 Key = tuple[str, str]
 """UDI-DI and uuid, which together identify a record."""

@@ -1,9 +1,9 @@
 """Reading the stored certificates, refused applications and notified bodies of the whole register."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, Integer, Select, Text, bindparam, func, or_, select
 
 from registerwatch.db.certificate_numbers import plain_number
@@ -17,8 +17,7 @@ from registerwatch.register.store.history_reader import HistoryReader
 from registerwatch.register.store.record_history import StoredChange
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCertificate:
+class StoredCertificate(msgspec.Struct, frozen=True):
     """A certificate as stored. Instants are unix seconds, dates as the register has them; `named` counts the Basic
     UDI-DIs that its scopes name.
     """
@@ -49,8 +48,7 @@ class StoredCertificate:
         return self.named >= MAX_NAMED
 
 
-@dataclass(frozen=True, slots=True)
-class FoundCertificate:
+class FoundCertificate(msgspec.Struct, frozen=True):
     """A certificate with its scopes as JSON, None where nobody has read them.
 
     `last_change` is the id of the last change in its history, 0 where it has none. A later one is not in the
@@ -62,8 +60,7 @@ class FoundCertificate:
     last_change: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRefusal:
+class StoredRefusal(msgspec.Struct, frozen=True):
     """A refused application as stored."""
 
     id: str
@@ -78,16 +75,14 @@ class StoredRefusal:
     notified_body_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoredWalk:
+class StoredWalk(msgspec.Struct, frozen=True):
     """How a list of the register was last read: `complete_at` is None before the first time it was seen whole."""
 
     complete_at: int | None
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateSelection:
+class CertificateSelection(msgspec.Struct, frozen=True):
     """Which certificates are asked for; None for any. `number` is a plain one, `expires_before` a date."""
 
     number: str | None = None
@@ -97,8 +92,7 @@ class CertificateSelection:
     expires_before: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateCounts:
+class CertificateCounts(msgspec.Struct, frozen=True):
     """How many certificates a selection has, and how many beside them have no date of expiry.
 
     Without `expires_before` the undated ones are among them.

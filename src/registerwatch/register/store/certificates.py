@@ -4,7 +4,6 @@ What a walk writes goes into one transaction. Statements take many rows at once,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -38,8 +37,7 @@ ListedTable = Literal["certificates", "refusals"]
 """A table of what a list has."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadScopes:
+class ReadScopes(msgspec.Struct, frozen=True):
     """The scopes of a certificate as its own record tells them, and the instant before the request."""
 
     scopes: Sequence[Scope]
@@ -47,16 +45,14 @@ class ReadScopes:
     due_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class DueScopes:
+class DueScopes(msgspec.Struct, frozen=True):
     """A certificate whose scopes are to be read, as it is or will be stored."""
 
     certificate: RegisteredCertificate
     due_at: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AskedScopes:
+class AskedScopes(msgspec.Struct, frozen=True):
     """Scopes that the register was asked for after the instant `began_at`; None where they could not be read."""
 
     due: DueScopes

@@ -4,7 +4,6 @@ Only a document of an older version is decoded, to be given the fields that it l
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
@@ -32,8 +31,7 @@ class StoredDocument(msgspec.Struct, frozen=True, gc=False):
         return self.has_detail and self.certs_read_at is not None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredActor:
+class StoredActor(msgspec.Struct, frozen=True):
     """An actor as stored, with its last reading (unix seconds)."""
 
     actor: Actor
@@ -51,8 +49,7 @@ class ChangedRow(msgspec.Struct, frozen=True, gc=False):
     is_listed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class UnindexedRow:
+class UnindexedRow(msgspec.Struct, frozen=True):
     """A current record that was changed after a revision; without its document where that does not name an SRN."""
 
     udi: str
@@ -60,8 +57,7 @@ class UnindexedRow:
     document: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class CodedDevice:
+class CodedDevice(msgspec.Struct, frozen=True):
     """A device that has something as another code: the one of a package, a direct marking and the like."""
 
     code: str

@@ -4,7 +4,6 @@ A record as of an instant is its present with the changes after that instant und
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -28,8 +27,7 @@ class HistoryKind(StrEnum):
     CERTIFICATE = "certificate"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordChange:
+class RecordChange(msgspec.Struct, frozen=True):
     """One change of a stored record. `old` has the fields that changed, with their values before, as JSON has them."""
 
     subject: str

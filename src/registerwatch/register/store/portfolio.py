@@ -4,9 +4,9 @@ Functions run in the transaction of the connection that they are given.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import and_, case, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -19,8 +19,7 @@ MAX_NAME = 200
 _CHUNK = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class ListedDevice:
+class ListedDevice(msgspec.Struct, frozen=True):
     """A row of a manufacturer's list."""
 
     uuid: str
@@ -30,8 +29,7 @@ class ListedDevice:
     is_latest: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StoredListing:
+class StoredListing(msgspec.Struct, frozen=True):
     """A stored row. `is_listed` tells that the present walk has listed it, `was_on_market` what was last found of its
     UDI-DI, None where nothing was; `is_settled` that an earlier walk found it as it is now.
     """
@@ -44,8 +42,7 @@ class StoredListing:
     is_settled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PortfolioNews:
+class PortfolioNews(msgspec.Struct, frozen=True):
     """A change of a manufacturer's devices. `visible_at` is before the request that listed it."""
 
     udi: str

@@ -4,8 +4,8 @@ What one listing brought is one group for each kind of change, however many devi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from sqlalchemy import BigInteger, Integer, bindparam, func, select
 
 from registerwatch.db.engine import Database
@@ -16,8 +16,7 @@ MAX_NAMED = 50
 """Devices of a group that are named."""
 
 
-@dataclass(frozen=True, slots=True)
-class PortfolioGroup:
+class PortfolioGroup(msgspec.Struct, frozen=True):
     """Devices with the same change, found at once (unix seconds); `devices` are UDI-DI and name of the first ones."""
 
     id: int

@@ -20,8 +20,7 @@ UNSHOWN = frozenset({"has_detail", "has_certificates", "document_version", "comp
 """Fields of a state that say what was read, not what the register has."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChange:
+class StoredChange(msgspec.Struct, frozen=True):
     """A row of `record_history`. Instants are unix seconds."""
 
     id: int
@@ -34,16 +33,14 @@ class StoredChange:
     revision: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StoredState:
+class StoredState(msgspec.Struct, frozen=True):
     """A record as it is stored now. `first_seen_at` is None where it was stored before any history was kept."""
 
     state: State
     first_seen_at: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ValueChange:
+class ValueChange(msgspec.Struct, frozen=True):
     """A field that changed, with both values as JSON has them."""
 
     field: str
@@ -51,8 +48,7 @@ class ValueChange:
     new: Any
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedChange:
+class ObservedChange(msgspec.Struct, frozen=True):
     """A change of a record as it is shown.
 
     `first_read` are fields that were empty before only because nobody had read them.
@@ -112,8 +108,7 @@ class RecordHistory:
         return self.since if record.first_seen_at is None else record.first_seen_at
 
 
-@dataclass(frozen=True, slots=True)
-class StatesAsOf:
+class StatesAsOf(msgspec.Struct, frozen=True):
     """States of records at an instant, by uuid, and when each was observed first. `is_dropped` tells that the history
     of that time is kept no more.
     """

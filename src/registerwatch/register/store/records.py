@@ -6,7 +6,6 @@ revisions in order misses none, and a read that another one overtook is recognis
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any
 
@@ -55,8 +54,7 @@ DETAIL_SECONDS = 7 * 24 * 3600
 """A stored detail is read again after so long: dates in it can change without a new version."""
 
 
-@dataclass(frozen=True, slots=True)
-class CopyState:
+class CopyState(msgspec.Struct, frozen=True):
     """Size and age of the copy. Instants are unix seconds."""
 
     copy_id: str

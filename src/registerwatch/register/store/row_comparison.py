@@ -1,7 +1,6 @@
 """Whether rows of a list differ from what the copy has of the same records."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,8 +20,7 @@ in its own record, or a device whose detail is behind its row. Either may be so 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRecord:
+class StoredRecord(msgspec.Struct, frozen=True):
     """What the copy has of a record."""
 
     device: Device
@@ -38,8 +36,7 @@ class StoredRecord:
     """When it was last read in full, else stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredActor:
+class StoredActor(msgspec.Struct, frozen=True):
     """What the copy has of an actor, and when it was read (unix seconds)."""
 
     actor: Actor

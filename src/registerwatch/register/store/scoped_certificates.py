@@ -8,7 +8,6 @@ can have any Basic UDI-DI.
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -25,13 +24,12 @@ MAX_LOST = 20
 """Certificates that a device had, which are remembered: the last ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceScopes:
+class DeviceScopes(msgspec.Struct, frozen=True):
     """What scopes say of some devices: certificates by manufacturer and Basic UDI-DI, each with the revision that the
     copy had before the list was read that showed it so. `known` are manufacturers whose scopes were all read.
     """
 
-    certificates: Mapping[tuple[str, str], Mapping[Certificate, int]] = field(default_factory=dict)
+    certificates: Mapping[tuple[str, str], Mapping[Certificate, int]] = msgspec.field(default_factory=dict)
     known: Collection[str] = frozenset()
 
     def of(self, device: Device) -> Mapping[Certificate, int]:
@@ -67,8 +65,7 @@ class StoredCertificates(msgspec.Struct, frozen=True, gc=False):
     lost: Sequence[LostCertificate] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedCertificates:
+class JoinedCertificates(msgspec.Struct, frozen=True):
     """The certificates of a device with those whose scope names it, and what it had of its own and has no more.
 
     `has_all_scoped` tells that none is left out whose scope names it, `is_doubtful` that the list says something else

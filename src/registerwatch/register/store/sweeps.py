@@ -5,15 +5,16 @@ not watched itself is one that nobody with an active account watches: it stays, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, Select, and_, case, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.tables import device_sweeps, portfolio_devices, portfolio_news
+from registerwatch.structs import replace
 
 LEASE_SECONDS = 900
 """So long after its last step a node has a manufacturer: more than a step takes, waiting for the budget included."""
@@ -22,8 +23,7 @@ RETRY_SECONDS = 120
 _CHUNK = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceSweep:
+class DeviceSweep(msgspec.Struct, frozen=True):
     """A swept manufacturer: what is swept of it, and how far its walk is. `db/tables.py` tells the columns."""
 
     srn: str
@@ -43,8 +43,7 @@ class DeviceSweep:
     unreadable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SweptManufacturer:
+class SweptManufacturer(msgspec.Struct, frozen=True):
     """A manufacturer that belongs into the queue.
 
     `lists_all` tells that it is watched itself, so that all its devices are listed; `watched` is the number of its
@@ -56,8 +55,7 @@ class SweptManufacturer:
     watched: int
 
 
-@dataclass(frozen=True, slots=True)
-class QueueChanges:
+class QueueChanges(msgspec.Struct, frozen=True):
     """How the queue differs from what it should be; those that changed with whether they are due at once."""
 
     added: Sequence[SweptManufacturer]
@@ -70,7 +68,7 @@ class QueueChanges:
         return bool(self.added or self.changed or self.removed)
 
 
-_COLUMNS = [device_sweeps.c[each.name] for each in fields(DeviceSweep)]
+_COLUMNS = [device_sweeps.c[name] for name in DeviceSweep.__struct_fields__]
 _MEMBERSHIP = device_sweeps.c.srn, device_sweeps.c.lists_all, device_sweeps.c.watched
 _WALK = "walk", "walk_began_at", "cursor", "total", "is_steady", "unreadable"
 _PROGRESS = *_WALK, "swept_at", "complete_at", "doubted_at", "problem"

@@ -5,7 +5,6 @@ that was killed holds it for minutes only.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -31,8 +30,7 @@ class LeaseLost(Exception):
     """Another node has taken the list over, since this one was silent for too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class WalkRow:
+class WalkRow(msgspec.Struct, frozen=True):
     """The last walk of a list, as it is noted. Instants are unix seconds."""
 
     name: str
@@ -49,8 +47,7 @@ class WalkRow:
     """Ids of rows that walks listed and none could read yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class WalkEnd:
+class WalkEnd(msgspec.Struct, frozen=True):
     """What came of a walk. `is_complete` tells that it saw the whole list; `unread` are as in `WalkRow`."""
 
     name: str

@@ -5,7 +5,6 @@ Basic UDI-DI record; the detail is left out when its version is already stored.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import structlog
@@ -139,8 +138,7 @@ class EudamedClient:
         return answer, readable(answer.content, device_row, is_keyed, listed=f"newest registrations, page {page}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Searched:
+class _Searched(msgspec.Struct, frozen=True):
     """Rows of the certificate search, None when it could not be read; unproven while its filter does not filter."""
 
     rows: list[wire.CertificateRow] | None

@@ -1,7 +1,6 @@
 """One read of EUDAMED's interface: its requests, its deadline, and the proofs that the filters which it uses filter."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
@@ -35,14 +34,13 @@ listing = msgspec.json.Decoder(wire.Page[msgspec.Raw])
 device_row = msgspec.json.Decoder(wire.DeviceRow)
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterInterface:
+class RegisterInterface(msgspec.Struct, frozen=True):
     """The interface at one address, with the sender of requests to it and what is known of its filters."""
 
     requests: RegisterHttpClient
     base_url: str
     clock: Clock
-    proofs: FilterProofs = field(default_factory=FilterProofs)
+    proofs: FilterProofs = msgspec.field(default_factory=FilterProofs)
 
 
 class RegisterRead:
