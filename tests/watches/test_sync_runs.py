@@ -1,7 +1,7 @@
 """Syncs that a page starts."""
 
 import asyncio
-from dataclasses import replace
+import dataclasses
 
 import pytest
 from sqlalchemy import update
@@ -9,6 +9,7 @@ from sqlalchemy import update
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import sync_runs
 from registerwatch.errors import PeriodEnded
+from registerwatch.structs import replace
 from registerwatch.watches.models import SyncRun
 from registerwatch.watches.sync_runs import RUN_SECONDS
 from tests.support.harness import ServiceHarness, ServiceStarter
@@ -105,7 +106,7 @@ async def test_what_the_shutdown_stops_says_so_and_the_rest_is_read_first(start_
 
 async def test_nothing_is_read_after_the_period(harness: ServiceHarness) -> None:
     caller = await harness.owner_watching()
-    ended = replace(caller, account=replace(caller.account, expires_at=harness.now))
+    ended = dataclasses.replace(caller, account=replace(caller.account, expires_at=harness.now))
 
     with pytest.raises(PeriodEnded):
         await harness.service.watches.sync_runs.start(ended)

@@ -26,7 +26,7 @@ SENT_TOGETHER = 16
 STUCK_SECONDS = 30.0
 """After which a server that answers nothing is taken for gone."""
 LOOK_SECONDS = 1.0
-"""After which a connection whose answer is late looks by itself what has arrived.
+"""How often a connection looks by itself what has arrived while answers are awaited.
 
 uvloop says once that a connection was reset, and then no more: the server's last words would be read, and not its end.
 """
@@ -246,17 +246,15 @@ class PipelinedConnection:
             self._send()
 
     def _look(self) -> None:
-        """Where the first statement has waited long, look what has arrived; where it has waited too long, give up."""
+        """Take what has arrived, and give up when the first statement has waited too long for its answer."""
         self._look_timer = None
+        self._receive()
         first = next(iter(self._answered or self._sent or self._unsent), None)
-        if first is None:
+        if first is None:  # as when the connection is lost
             return
-        waited = self._loop.time() - first.since
-        if waited >= STUCK_SECONDS:
+        if self._loop.time() - first.since >= STUCK_SECONDS:
             self._give_up(OperationalError(f"no answer within {STUCK_SECONDS:g} s"))
-        elif waited >= LOOK_SECONDS:
-            self._receive()
-        if not self.is_broken:
+        else:
             self._look_timer = self._loop.call_later(LOOK_SECONDS, self._look)
 
     def _give_up(self, error: OperationalError) -> None:
