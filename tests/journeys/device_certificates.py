@@ -20,6 +20,8 @@ Entry = tuple[str, str, str]
 """Number, expiry and status in words."""
 FIELDS = (NUMBER, EXPIRY, STATUS)
 FOR_EVER = 10**12
+SCOPED = 9
+"""Place of what says so in a certificate of a snapshot, where scopes alone name it."""
 
 
 class WrongCertificates(AssertionError):
@@ -48,6 +50,8 @@ class DeviceCertificates:
         """How many certificates of each number the answering records had."""
         self._baselines: dict[Watcher, int] = {}
         """When watches had no baseline for the last time, and no read of one had begun."""
+        self._lists: dict[Watcher, int] = {}
+        """When the list of all certificates began to be read that was known then: of scopes no younger one tells."""
         self._judged_at = 0
 
     def note(self, udi: str, step: int) -> None:
@@ -68,17 +72,19 @@ class DeviceCertificates:
         snapshots: Mapping[Watcher, Any],
         step: int,
         began: Mapping[str, int],
+        listed: int,
     ) -> None:
         """Judge the changes of a step, and what watches know after it. `began` tells when the reads of subjects that
-        ended in it had begun.
+        ended in it had begun, `listed` when the list of all certificates was begun that was known before.
         """
         changes: dict[Watcher, list[FieldChange]] = {}
         for watcher, change in told:
-            self._judge_truth(watcher, change)
+            self._judge_truth(watcher, change, snapshots.get(watcher))
             changes.setdefault(watcher, []).append(change)
         for watcher, snapshot in snapshots.items():
             if watcher not in self._known:
                 self._baselines[watcher] = min(self._judged_at, began.get(watcher[1], self._judged_at))
+                self._lists[watcher] = min(self._baselines[watcher], listed)
             self._judge_known(watcher, _known(snapshot), changes.get(watcher, []))
         self._judged_at = step
 
@@ -97,9 +103,10 @@ class DeviceCertificates:
                 if not any(other[2] == entry[2] and entry[1] in ("", other[1]) for other in alike):
                     raise WrongCertificates(f"{watcher} knows {alike}, but the register lists {entry}")
 
-    def _judge_truth(self, watcher: Watcher, change: FieldChange) -> None:
+    def _judge_truth(self, watcher: Watcher, change: FieldChange, snapshot: Any) -> None:
         name, old, new, number = change
-        if name == NUMBER and not old and not self._came(watcher[1], number, self._baselines.get(watcher, 0)):
+        baselines = self._lists if number in _of_scopes(snapshot) else self._baselines
+        if name == NUMBER and not old and not self._came(watcher[1], number, baselines.get(watcher, 0)):
             raise WrongCertificates(f"{watcher}: {change}, but it was listed at the baseline")
         since, past = self._since.get((watcher, number, name), 0), self._past.get(watcher[1], [])
         place = FIELDS.index(name)
@@ -133,6 +140,11 @@ class DeviceCertificates:
             is_passing = any(each[:2] == (name, new) and each[3] == number for each in changes)
             if not (is_passing or any(_fits(entry, value) for entry in now.entries)):
                 raise WrongCertificates(f"{watcher} was told {name} {old} → {new} of {number}, and knows {now.entries}")
+
+
+def _of_scopes(snapshot: Any) -> set[str]:
+    """The numbers of certificates that scopes alone name."""
+    return {entry[0] for entry in (snapshot or {}).get("certs") or () if any(entry[SCOPED:])}
 
 
 def _fits(entry: Entry, value: Mapping[str, str]) -> bool:

@@ -147,6 +147,8 @@ class EventChecks:
     """Judges certificates of devices apart from what a read saw, where scopes tell of them too."""
     judge_news: Callable[[Sequence[Stored]], Awaitable[None]] = _nothing_to_tell
     """Judges events that tell news, which no read brings."""
+    list_began: Callable[[], int] = lambda: 0
+    """When the last complete list of certificates began to be read, in steps."""
 
     def note_world(self, udis: Iterable[str]) -> None:
         """Note what the register says now of these UDI-DIs."""
@@ -212,7 +214,7 @@ class EventChecks:
         began: dict[str, int] = {}
         for read in self.requests.finished:
             began[read.subject] = min(read.began, began.get(read.subject, read.began))
-        self.certificates.judge(of_certificates, snapshots, self.requests.steps, began)
+        self.certificates.judge(of_certificates, snapshots, self.requests.steps, began, self.list_began())
         left = [replace(e, changes=[each for each in e.changes if each[0] not in _CERTIFICATE_FIELDS]) for e in told]
         return [event for event in left if event.changes]
 

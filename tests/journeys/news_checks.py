@@ -104,6 +104,10 @@ class NewsChecks:
             if log == PORTFOLIO and watcher[0] in self._checks.active
         }
 
+    def list_began(self) -> int:
+        """When the last complete list of certificates began to be read, in steps; now where there was none."""
+        return self._complete.get(CERTIFICATES, (0, self._checks.requests.steps))[1]
+
     async def judge(self, events: Sequence[Stored]) -> None:
         """Judge what was told in a step, then note who has a baseline."""
         for event in events:

@@ -193,7 +193,7 @@ class Year:
             change_lists=self._change_lists,
             meanwhile=self._while_held,
         )
-        self.checks.judge_news = self._sweeps.judge
+        self.checks.judge_news, self.checks.list_began = self._sweeps.judge, self.news.list_began
         self._history = HistoryChecks(self._database, Random(f"history {plan.seed}"))
 
     async def run(self) -> Outcome:

@@ -2,18 +2,19 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar
 
-import msgspec
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from registerwatch.collector import paused_collector
 
 
-class CommandSource(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class CommandSource:
     """Where a command is, and its line in the list of commands."""
 
     module: str

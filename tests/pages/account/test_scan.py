@@ -5,6 +5,7 @@ import csv
 import io
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from bench.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographed, saved, symbol
 from PIL import Image
@@ -156,7 +157,7 @@ async def test_of_fifty_photos_at_once_each_is_read_or_told_to_come_again(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     run = CountedRun()
-    object.__setattr__(harness.service, "photos", PhotoReader(photo_processes(run=run)))
+    msgspec.structs.force_setattr(harness.service, "photos", PhotoReader(photo_processes(run=run)))
     photo = saved(Image.new("L", (60, 60)))
 
     answers = await asyncio.gather(
