@@ -25,7 +25,7 @@ SENT_TOGETHER = 16
 """Equal statements that are one transaction at most. All of them wait for the last one."""
 STUCK_SECONDS = 30.0
 """After which a server that answers nothing is taken for gone."""
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 0.25
 """How often a connection looks by itself what has arrived while answers are awaited.
 
 uvloop says once that a connection was reset, and then no more: the server's last words would be read, and not its end.
