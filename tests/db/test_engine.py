@@ -1,6 +1,8 @@
 """Reading a database past its transactions: what a reader sees, and what one reader leaves to the next."""
 
 import asyncio
+import gc
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -95,6 +97,39 @@ async def test_writers_of_sqlite_take_turns_in_the_order_in_which_they_came(data
     await asyncio.gather(*map(write, range(50)))
 
     assert wrote == list(range(50))
+
+
+async def test_closing_waits_for_connections_in_use_and_closes_them_too(database_url: str) -> None:
+    database, read, let = Database(database_url), asyncio.Event(), asyncio.Event()
+
+    async def reads() -> None:
+        async with database.reading() as connection:
+            await connection.execute(select(copy_state.c.revision))
+            read.set()
+            await let.wait()
+
+    reading = asyncio.create_task(reads())
+    await read.wait()
+    closing = asyncio.create_task(database.close())
+    closed, _ = await asyncio.wait([closing], timeout=0.03)
+    assert not closed
+    let.set()
+    await closing
+    await reading
+
+    with warnings.catch_warnings(action="error"):
+        gc.collect()
+
+
+async def test_closing_waits_for_no_connection_that_is_never_given_back(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "CLOSE_SECONDS", 0.05)
+    database = Database(database_url)
+
+    async with database.reading() as connection:
+        await database.close()
+        await connection.invalidate()
 
 
 async def test_a_database_can_be_closed_twice_and_before_its_first_use(database_url: str) -> None:

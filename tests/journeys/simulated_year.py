@@ -278,13 +278,17 @@ class Year:
             await self._add()
 
     async def _end(self) -> None:
-        """A calm day after two on which nothing is proven any more: everything is read once, then nothing is new."""
+        """Calm days after two on which nothing is proven any more: everything is read once, then nothing is new. First
+        lists that contradict what is known are believed after a day of them.
+        """
         self._reads.share = self._reads.odd_probes = 0.0
         self._world.release_details()
         self._clock.move(2 * DAY)
         for account in self._accounts:
             await self._set_active(account, is_active=True)
         if self._plan.sweeps:
+            await self._sweeps.sweep_all()
+            self._clock.move(DAY)
             await self._sweeps.sweep_all()
         for last in (False, True):
             for account in self._accounts:

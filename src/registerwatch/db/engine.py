@@ -7,7 +7,7 @@ failing half-way.
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from registerwatch.db.driver_errors import is_fault, unavailable
 from registerwatch.db.quick_reads import quick_reads
@@ -45,6 +45,8 @@ connection let nobody wait longer than 28.
 """
 FREE_SECONDS = 30
 """How long somebody waits for a connection while all are in use."""
+CLOSE_SECONDS = 5
+"""How long closing waits for connections in use."""
 _ANSWER = text("SELECT 1 FROM copy_state")
 _ROOM = "room" * 16_384
 """64 kB: a small row would find room in a page that the database has already."""
@@ -131,10 +133,21 @@ class Database:
         return await self._quick.all(select.sql, *select.ordered(values))
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; for those in use it waits some seconds. Who was cancelled may still give one back."""
         await self._quick.close()
-        await self._reader.dispose()
-        await self._engine.dispose()  # the last one folds SQLite's log into the file, which a reader may not
+        for engine in (self._reader, self._engine):  # the last one folds SQLite's log into the file; a reader may not
+            await _given_back(engine)
+            await engine.dispose()
+
+
+async def _given_back(engine: AsyncEngine) -> None:
+    """Returns when no connection is in use, or after `CLOSE_SECONDS`: one that is given back later is never closed."""
+    pool = engine.pool
+    assert isinstance(pool, QueuePool)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            while pool.checkedout():  # noqa: ASYNC110  # the pool has no sign of it
+                await asyncio.sleep(0.01)
 
 
 async def _begin(connection: AsyncConnection) -> None:
