@@ -27,6 +27,7 @@ from registerwatch.register.history_service import as_of
 from registerwatch.register.models import Completeness, Device, DeviceReading
 from registerwatch.register.store.history_reader import HistoryReader
 from registerwatch.register.store.records import RecordStore
+from registerwatch.structs import replace
 from tests.support.postgresql import Cluster
 
 pytestmark = pytest.mark.anyio
@@ -282,7 +283,7 @@ async def test_a_database_of_before_history_keeps_its_records_events_and_watches
 
     later = device.since + 60
     changed = DeviceReading(
-        device=msgspec.structs.replace(document, trade_name="Screw"), completeness=Completeness.SOME, source="eudamed"
+        device=replace(document, trade_name="Screw"), completeness=Completeness.SOME, source="eudamed"
     )
     await RecordStore(older).store([changed], read_at=later)
     names = [as_of(await reader.device("di-1"), at).states.states["u-1"]["trade_name"] for at in (later - 1, later)]

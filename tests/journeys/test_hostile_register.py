@@ -2,7 +2,6 @@
 
 from typing import get_args
 
-import msgspec
 import pytest
 
 from registerwatch.register.models import Completeness, Device, DeviceReading
@@ -254,7 +253,7 @@ async def test_a_record_that_the_register_lists_no_more_stops_answering_for_its_
         udi = record.primary_di
         await harness.get(f"/v1/devices/{udi}")
         gone = next(iter((await harness.service.records.known(udi)).values())).device
-        newer = msgspec.structs.replace(gone, uuid="ffffffff-0000-4000-8000-000000000000", version=99, reference="OLD")
+        newer = replace(gone, uuid="ffffffff-0000-4000-8000-000000000000", version=99, reference="OLD")
         reading = DeviceReading(device=newer, completeness=Completeness.EVERYTHING, source="eudamed", detail_version=99)
         await harness.service.records.store([reading], read_at=1)
         assert (await harness.get(f"/v1/devices/{udi}")).json()["reference"] == "OLD"

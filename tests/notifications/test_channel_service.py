@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
 import pytest
 
 from registerwatch.accounts import audit_trail
@@ -310,7 +309,7 @@ async def test_a_choice_names_tags_and_watches_of_the_account_alone(rooms: Rooms
             await rooms.choose(room, choice)
     async with rooms.harness.database.transaction() as connection:
         await connection.exec_driver_sql("DELETE FROM watch_tags")
-    await rooms.choose(room, msgspec.structs.replace(chosen, hour=9))  # what is gone may stay chosen
+    await rooms.choose(room, replace(chosen, hour=9))  # what is gone may stay chosen
 
 
 async def test_wrong_channels_addresses_and_zones_are_refused_in_words(rooms: Rooms) -> None:

@@ -26,6 +26,7 @@ from registerwatch.register.models import (
     precedence_of,
 )
 from registerwatch.register.other_codes import OtherCode
+from registerwatch.structs import replace
 from tests.register.builders import PROPERTY, UDI, a_device, a_full_reading, a_row, devices, legislations, readings
 
 EMPTY: tuple[object, ...] = (None, "", (), {}, msgspec.UNSET)
@@ -43,7 +44,7 @@ precedences = st.builds(
 @PROPERTY
 @given(devices(), readings())
 def test_a_full_reading_replaces_everything(stored: Device, reading: DeviceReading) -> None:
-    full = msgspec.structs.replace(reading, completeness=Completeness.EVERYTHING, lags=False)
+    full = replace(reading, completeness=Completeness.EVERYTHING, lags=False)
 
     assert merge(stored, full, stored_detail_version=9) == full.device
 
@@ -51,7 +52,7 @@ def test_a_full_reading_replaces_everything(stored: Device, reading: DeviceReadi
 @pytest.mark.parametrize("completeness", [Completeness.EVERYTHING, Completeness.ALL_BUT_CERTIFICATES])
 def test_a_full_reading_changes_the_flags_that_it_tells_and_no_other(completeness: Completeness) -> None:
     stored = a_device(sterile=True, latex=True, implantable=False)
-    reading = msgspec.structs.replace(a_full_reading(sterile=False, reusable=True), completeness=completeness)
+    reading = replace(a_full_reading(sterile=False, reusable=True), completeness=completeness)
     merged = merge(stored, reading, stored_detail_version=1)
 
     assert merged is not None
@@ -70,13 +71,13 @@ def test_a_part_fills_in_flags_with_yes_and_no_and_empties_none() -> None:
 def test_a_reading_without_certificates_replaces_everything_but_them(
     stored: Device, reading: DeviceReading, detail_version: int | None
 ) -> None:
-    partial = msgspec.structs.replace(reading, completeness=Completeness.ALL_BUT_CERTIFICATES, lags=False)
+    partial = replace(reading, completeness=Completeness.ALL_BUT_CERTIFICATES, lags=False)
     merged = merge(stored, partial, stored_detail_version=detail_version)
 
     assert merged is not None
     never_read = not stored.certs and detail_version is None
     assert merged.certs == (partial.device.certs if never_read else stored.certs)
-    assert msgspec.structs.replace(merged, certs=()) == msgspec.structs.replace(partial.device, certs=())
+    assert replace(merged, certs=()) == replace(partial.device, certs=())
 
 
 @PROPERTY
@@ -84,7 +85,7 @@ def test_a_reading_without_certificates_replaces_everything_but_them(
 def test_a_partial_reading_fills_in_and_never_blanks_a_field(
     stored: Device, reading: DeviceReading, detail_version: int | None
 ) -> None:
-    row = msgspec.structs.replace(reading, completeness=Completeness.SOME)
+    row = replace(reading, completeness=Completeness.SOME)
     merged = merge(stored, row, stored_detail_version=detail_version)
 
     if merged is None:
@@ -99,7 +100,7 @@ def test_a_partial_reading_fills_in_and_never_blanks_a_field(
 def test_an_older_or_lagging_reading_changes_nothing(
     stored: Device, reading: DeviceReading, detail_version: int | None
 ) -> None:
-    row = msgspec.structs.replace(reading, completeness=Completeness.SOME)
+    row = replace(reading, completeness=Completeness.SOME)
     told, before = row.device.version or 0, stored.version or 0
     outdated = told < before or (row.lags and detail_version is not None and told <= detail_version)
 
@@ -202,7 +203,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 def test_a_stored_document_reads_back_as_the_same_device(
     device: Device, name: str, names: dict[str, str], numbers: list[str]
 ) -> None:
-    device = msgspec.structs.replace(
+    device = replace(
         device, trade_name=name, trade_names=names, certs=tuple(Certificate(number=number) for number in numbers)
     )
 

@@ -1,12 +1,13 @@
 """What counts as a change, and what is kept to compare with next time."""
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
+from registerwatch.structs import replace
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange, compare, summary_of
 from registerwatch.watches.snapshot import COMPARED, FIELD_SET, SeenCertificate, Snapshot, decoded, encoded
 from tests.register.builders import PROPERTY
@@ -28,7 +29,8 @@ from tests.watches.builders import (
 
 def only(name: str, value: str) -> Snapshot:
     """A snapshot with nothing but this field."""
-    return replace(a_snapshot(), **{name: value})
+    changed: dict[str, Any] = {name: value}
+    return replace(a_snapshot(), **changed)
 
 
 @pytest.mark.parametrize("name", COMPARED)
@@ -305,7 +307,7 @@ def test_certificates_that_are_alike_and_the_same_as_before_are_no_change(snapsh
     assert compare(snapshot, snapshot)[0] == []
 
 
-LATER_FIELDS = {"notified_body": "0123", "listed_in": "record"}
+LATER_FIELDS: dict[str, Any] = {"notified_body": "0123", "listed_in": "record"}
 
 
 def test_a_snapshot_of_an_earlier_release_knows_neither_body_nor_place_and_makes_no_change() -> None:

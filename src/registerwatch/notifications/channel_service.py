@@ -6,7 +6,6 @@ their own. An owner may turn off the address of another user, not on.
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller, Role
@@ -220,7 +219,7 @@ class ChannelService:
         if access_to(before, caller) is Access.SILENCE:
             if not _only_turns_off(change):
                 raise InvalidInput(ONLY_OFF)
-            choice = msgspec.structs.replace(before.choice, frequency=Frequency.OFF)
+            choice = replace(before.choice, frequency=Frequency.OFF)
         elif choice is not None:
             choice = await self._checked(connection, caller, choice, before.choice)
         zone = None if change.time_zone is None else zone_of(change.time_zone)

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.choices import MAX_NAMED, Choice
+from registerwatch.structs import replace
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches import tag_repository
 
@@ -57,4 +58,4 @@ def checked_names(choice: Choice, known: KnownNames, before: Choice) -> Choice:
     if unknown := [each for each in choice.watches if each not in watches]:
         raise InvalidInput(NO_SUCH_WATCH.format(ids=", ".join(str(each) for each in unknown[:MAX_TOLD])))
     tags = tuple(dict.fromkeys(spelled[tag.casefold()] for tag in choice.tags))
-    return msgspec.structs.replace(choice, tags=tags, watches=tuple(dict.fromkeys(choice.watches)))
+    return replace(choice, tags=tags, watches=tuple(dict.fromkeys(choice.watches)))

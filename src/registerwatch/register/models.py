@@ -12,6 +12,7 @@ import msgspec
 
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.other_codes import OtherCode, told_again
+from registerwatch.structs import replace
 
 LAG_SECONDS = 24 * 3600
 """How far the Data Lake may be behind the register; some hours; how many is not documented."""
@@ -299,14 +300,14 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     """
     new = reading.device
     if stored is None:
-        return msgspec.structs.replace(new, other_codes=msgspec.UNSET) if new.other_codes == () else new
+        return replace(new, other_codes=msgspec.UNSET) if new.other_codes == () else new
     if reading.completeness is not Completeness.SOME:
         new = _with_flags_of(stored, new)
     if reading.completeness is Completeness.EVERYTHING:
         return new
     if reading.completeness is Completeness.ALL_BUT_CERTIFICATES:
         were_read = bool(stored.certs) or stored_detail_version is not None
-        return msgspec.structs.replace(new, certs=stored.certs) if were_read else new
+        return replace(new, certs=stored.certs) if were_read else new
     stored_version, new_version = stored.version or 0, new.version or 0
     if new_version < stored_version:
         return None
@@ -318,7 +319,7 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     nameless, named = new.authorised_representative, stored.authorised_representative
     if nameless and named and not nameless.name and nameless.srn == named.srn:
         del filled["authorised_representative"]
-    return msgspec.structs.replace(stored, **filled)
+    return replace(stored, **filled)
 
 
 def is_latest(stored: RecordPrecedence | None, reading: DeviceReading) -> bool:
@@ -349,7 +350,7 @@ def _with_flags_of(stored: Device, new: Device) -> Device:
     kept = {
         name: value for name in FLAGS if getattr(new, name) is None and (value := getattr(stored, name)) is not None
     }
-    return msgspec.structs.replace(new, **kept) if kept else new
+    return replace(new, **kept) if kept else new
 
 
 FLAGS = ("sterile", "latex", "implantable", "reusable")

@@ -1,8 +1,7 @@
 """Channels over REST: every way in which changes reach somebody."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-import msgspec
 from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
@@ -31,6 +30,7 @@ from registerwatch.rest.parameters import RowId, row_id
 from registerwatch.rest.routers import account_router
 from registerwatch.rest.webhook_answers import DeliveryList, TestAnswer
 from registerwatch.rest.webhooks import SENDS, DeliveryParameters
+from registerwatch.structs import replace
 from registerwatch.watches.models import EventSeverity
 from registerwatch.web.answers import Done
 from registerwatch.web.injection import InjectedService
@@ -58,9 +58,9 @@ class ChoiceRequest(RequestBody):
 
     def changed(self, before: Choice) -> Choice:
         """A choice in which what was sent is as it was sent."""
-        sent = {name: value for name, value in self if value is not None}
-        lists = {name: tuple(sent[name]) for name in ("tags", "watches") if name in sent}
-        return msgspec.structs.replace(before, **sent | lists)
+        sent: dict[str, Any] = {name: value for name, value in self if value is not None}
+        sent |= {name: tuple(sent[name]) for name in ("tags", "watches") if name in sent}
+        return replace(before, **sent)
 
 
 class ChannelRequest(RequestBody):

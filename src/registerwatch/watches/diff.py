@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from registerwatch.structs import replace
 from registerwatch.watches.certificate_matching import matched
 from registerwatch.watches.snapshot import (
     CODED,
@@ -48,10 +49,10 @@ def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]
     ]
     kept = {name: value for name in _PLAIN if (value := getattr(now, name))}
     if now.certs is None:
-        return changes, msgspec.structs.replace(seen, **kept)
+        return changes, replace(seen, **kept)
     certificate_changes, certs = _compare_certificates(seen, now)
     searched, scoped = seen.searched or now.searched, seen.scoped or now.scoped
-    seen = msgspec.structs.replace(seen, **kept, certs=certs, searched=searched, scoped=scoped)
+    seen = replace(seen, **kept, certs=certs, searched=searched, scoped=scoped)
     return changes + certificate_changes, seen
 
 
@@ -97,7 +98,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
         replaced = [(going.pop(), new.pop())]
     changes = [change for before, after in found.pairs + replaced for change in _changes_of(before, after)]
     changes += [FieldChange(NUMBER, "", each.number, each.number) for each in new]
-    going = [msgspec.structs.replace(each, is_gone=True) for each in going]
+    going = [replace(each, is_gone=True) for each in going]
     present = [_filled(before, after) for before, after in found.pairs] + found.come
     return changes, tuple(in_order([*present, *staying, *going, *found.gone]))
 
@@ -133,7 +134,7 @@ def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Fie
 
 def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:
     """The certificate as it is now, with what it had before where it has nothing now."""
-    return msgspec.structs.replace(
+    return replace(
         after,
         expiry=after.expiry or before.expiry,
         status=after.status or before.status,

@@ -9,9 +9,8 @@ import string
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-import msgspec
-
 from registerwatch.errors import InvalidInput
+from registerwatch.structs import replace
 from registerwatch.tables.cells import Cell
 from registerwatch.tables.delimited import cells_of_line, rows_of, split_lines
 from registerwatch.tables.encodings import decoded
@@ -39,7 +38,7 @@ def text_file_lines(content: bytes) -> ParsedList:
     """The lines of a file that is no workbook. Raises `InvalidInput`."""
     check_is_text(content)
     text, _, is_guessed = decoded(content)
-    return msgspec.structs.replace(text_lines(text), is_guessed=is_guessed)
+    return replace(text_lines(text), is_guessed=is_guessed)
 
 
 def text_lines(text: str) -> ParsedList:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from itertools import islice
 
-import msgspec
-
 from registerwatch.errors import InvalidInput
+from registerwatch.structs import replace
 from registerwatch.tables.archive import UNREADABLE
 from registerwatch.tables.cells import Cell, bare
 from registerwatch.tables.sheet import sheet_rows
@@ -34,7 +33,7 @@ def _lines(workbook: Workbook) -> ParsedList:
         rows = _rows(workbook, sheet) if sheet.is_visible else []
         if rows:
             others = len(workbook.sheets) - 1
-            return msgspec.structs.replace(table_lines(rows), sheet=bare(sheet.name), other_sheets=others)
+            return replace(table_lines(rows), sheet=bare(sheet.name), other_sheets=others)
     raise InvalidInput(LIST_IS_EMPTY)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from registerwatch.errors import InvalidInput
+from registerwatch.structs import replace
 
 MAX_NOTES_LENGTH = 4_000
 
@@ -35,7 +36,7 @@ class OptionChange(msgspec.Struct, frozen=True):
     def applied_to(self, options: WatchOptions) -> WatchOptions:
         """The options with these set."""
         wanted = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
-        return msgspec.structs.replace(options, **wanted)
+        return replace(options, **wanted)
 
 
 def options_of(stored: str) -> WatchOptions:

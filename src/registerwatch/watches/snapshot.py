@@ -11,6 +11,7 @@ import msgspec
 from registerwatch.register.codes import label as label_of_code
 from registerwatch.register.models import Actor, Certificate, CertificatePlace, Device
 from registerwatch.register.observation import ActorObservation, Observation
+from registerwatch.structs import replace
 
 Kind = Literal["udi", "srn"]
 
@@ -179,7 +180,7 @@ def snapshot_of(observation: Observation) -> Snapshot:
         searched=observation.searched,
         scoped=observation.scoped,
     )
-    return device if observation.in_full else msgspec.structs.replace(device, field_set=0)
+    return device if observation.in_full else replace(device, field_set=0)
 
 
 def counted_certificates(seen: Snapshot | None, now: Snapshot) -> list[SeenCertificate]:
@@ -192,7 +193,7 @@ def counted_certificates(seen: Snapshot | None, now: Snapshot) -> list[SeenCerti
 
 def baseline(now: Snapshot) -> Snapshot:
     """The first snapshot, as a read saw it."""
-    return now if now.certs is None else msgspec.structs.replace(now, certs=tuple(counted_certificates(None, now)))
+    return now if now.certs is None else replace(now, certs=tuple(counted_certificates(None, now)))
 
 
 def label_of(snapshot: Snapshot, subject: str) -> str:

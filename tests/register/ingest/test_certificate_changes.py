@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,7 +48,7 @@ def a_certificate(number: str = "Z-1", uid: str = "c-1", **differs: Any) -> Regi
 
 
 def changed(certificate: RegisteredCertificate, **differs: Any) -> RegisteredCertificate:
-    return msgspec.structs.replace(certificate, **{"version": (certificate.version or 0) + 1, **differs})
+    return replace(certificate, **{"version": (certificate.version or 0) + 1, **differs})
 
 
 def a_walk(*rows: RegisteredCertificate, problem: str = "", unreadable: int = 0) -> WalkedList[RegisteredCertificate]:
@@ -118,7 +117,7 @@ def test_a_version_under_another_uuid_is_the_same_certificate() -> None:
 def test_an_old_version_beside_the_present_one_says_nothing() -> None:
     before = a_certificate()
     now = changed(before, uuid="other", status_code=SUSPENDED)
-    old = msgspec.structs.replace(before, is_latest=False)
+    old = replace(before, is_latest=False)
 
     for rows in ((now, old), (old, now)):
         assert told(stored_of(before), a_walk(*rows)) == [(STATUS, "Issued", "Suspended")]
@@ -267,7 +266,7 @@ def test_a_certificate_of_nobody_is_stored_and_told_to_nobody() -> None:
 def test_what_comes_under_the_number_of_a_record_that_was_not_shown_waits_for_a_whole_walk() -> None:
     before, other = a_certificate(), a_certificate("Z-2", "c-2")
     now = changed(before, revision="2")
-    twin = msgspec.structs.replace(now, id="c-3", uuid="c-3-uuid")
+    twin = replace(now, id="c-3", uuid="c-3-uuid")
     stored = stored_of(before, other)
 
     assert told(stored, in_part(other, twin)) == []
@@ -278,7 +277,7 @@ def test_what_comes_under_the_number_of_a_record_that_was_not_shown_waits_for_a_
 def test_a_refused_application_is_told_once() -> None:
     old = Refusal(id="r-1", srn=SRN, notified_body="0123", reference="APP-1")
     new = Refusal(id="r-2", srn=SRN, notified_body="0123", reference="APP-2")
-    again = msgspec.structs.replace(new, id="r-3")
+    again = replace(new, id="r-3")
     walked = WalkedList([Listed(each, 100) for each in (new, old, again)], 3)
 
     baseline = compare_refusals({}, walked, has_baseline=False)

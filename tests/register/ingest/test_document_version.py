@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.register.models import DOCUMENT_VERSION, FLAGS
+from registerwatch.structs import replace
 from registerwatch.watches.snapshot import decoded
 from tests.support.harness import NewAccount, ServiceHarness
 from tests.support.table_rows import copy_rows
@@ -35,7 +36,7 @@ async def make_older(harness: ServiceHarness) -> None:
                 text("UPDATE devices SET document = :document, document_version = 0 WHERE id = :id"), older
             )
         for watch in (await connection.execute(text("SELECT id, snapshot FROM watches"))).all():
-            seen = msgspec.structs.replace(decoded(watch.snapshot), status_date="", risk_class="", field_set=0)
+            seen = replace(decoded(watch.snapshot), status_date="", risk_class="", field_set=0)
             older = {"id": watch.id, "snapshot": msgspec.json.encode(seen).decode()}
             await connection.execute(text("UPDATE watches SET snapshot = :snapshot WHERE id = :id"), older)
 

@@ -14,6 +14,7 @@ from registerwatch.register.sources import data_lake
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.wire import BasicUdiRecord, Code, DeviceDetail, DeviceRow
 from registerwatch.register.sources.fields import preferred_name
+from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.wire import datalake as sent_datalake
 from registerwatch_standins.register.wire import devices as sent
@@ -196,7 +197,7 @@ def test_a_read_without_the_detail_tells_the_same_as_the_read_that_had_it(
 
     without = mapping.reading_of_device(row, None, basic, [], with_detail.device)
 
-    assert without == msgspec.structs.replace(with_detail, keeps_detail=True)
+    assert without == replace(with_detail, keeps_detail=True)
 
 
 def test_a_detail_older_than_its_row_takes_back_no_name_that_was_told_later() -> None:
@@ -207,7 +208,7 @@ def test_a_detail_older_than_its_row_takes_back_no_name_that_was_told_later() ->
 
     device = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], later).device
     first = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], None).device
-    row = msgspec.structs.replace(row, version_number=1)
+    row = replace(row, version_number=1)
     of_now = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], later)
 
     assert (device.trade_name, device.reference) == ("Cathona II", "REF-2")

@@ -12,6 +12,7 @@ from registerwatch.register.sources.data_lake import DeviceRow, reading_of_row
 from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.other_codes import other_codes_of
 from registerwatch.register.sources.record_file import FileRecord, reading_of_record
+from registerwatch.structs import replace
 from registerwatch_standins.register import records
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.wire import datalake as sent_datalake
@@ -145,7 +146,7 @@ def test_a_line_of_a_file_has_them_as_they_are_served() -> None:
 
 
 def test_the_stand_in_sends_them_in_these_forms() -> None:
-    record = msgspec.structs.replace(
+    record = replace(
         GeneratedWorld(1, seed=7).newest(0, 1)[0],
         primary_di=UDI,
         other_codes=(

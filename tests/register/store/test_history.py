@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from registerwatch.register.store.history_prune import HistoryPruner
 from registerwatch.register.store.history_reader import HistoryReader
 from registerwatch.register.store.record_history import RecordHistory, device_of
 from registerwatch.register.store.records import RecordStore
+from registerwatch.structs import replace
 from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_full_reading, a_row
 from tests.register.store.test_records import NOW, UDI_OF, batches, empty
 from tests.support.harness import ServiceHarness
@@ -35,7 +35,7 @@ async def answering(database: Database) -> dict[str, Device]:
 
 def bare(device: Device) -> Device:
     """Without what only says whether a certificate could be confirmed lately."""
-    return msgspec.structs.replace(device, certs=registered(device.certs))
+    return replace(device, certs=registered(device.certs))
 
 
 def current_of(history: RecordHistory, instant: int) -> Device | None:

@@ -18,6 +18,7 @@ from registerwatch.register.store.history import HistoryKind
 from registerwatch.register.store.history_reader import HistoryReader
 from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
+from registerwatch.structs import replace
 from tests.register.builders import FEW, UDI, a_full_reading, a_row, a_udi, readings
 from tests.support.statements import counted_statements
 
@@ -164,7 +165,7 @@ async def test_codes_that_are_read_for_the_first_time_are_no_change_and_other_on
     copy, reader = RecordStore(database), HistoryReader(database)
     await copy.store([a_full_reading()], read_at=NOW)
     await copy.store([a_full_reading(other_codes=(OF_TEN,))], read_at=NOW + 1)
-    await copy.store([a_full_reading(other_codes=(msgspec.structs.replace(OF_TEN, quantity=12),))], read_at=NOW + 2)
+    await copy.store([a_full_reading(other_codes=(replace(OF_TEN, quantity=12),))], read_at=NOW + 2)
     await copy.store([a_full_reading()], read_at=NOW + 3)
 
     history = await reader.device(UDI)
@@ -185,7 +186,7 @@ async def test_a_load_after_the_upgrade_writes_nothing_for_devices_without_codes
         await connection.execute(text("UPDATE devices SET document_version = 2"))
     before = await copy.revision()
 
-    again = [msgspec.structs.replace(each, completeness=Completeness.SOME, detail_version=None) for each in rows]
+    again = [replace(each, completeness=Completeness.SOME, detail_version=None) for each in rows]
     assert await copy.store(again[:1], read_at=NOW + 1) == []
     assert await copy.store(again[1:], read_at=NOW + 1) == []
 

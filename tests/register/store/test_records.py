@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +24,7 @@ from registerwatch.register.models import (
 from registerwatch.register.store.documents import ChangedRow, DocumentReader
 from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
+from registerwatch.structs import replace
 from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_device, a_full_reading, a_row, readings
 from tests.support.table_rows import copy_rows
 
@@ -85,7 +85,7 @@ class Expected:
         udis = {reading.device.udi for reading in batch}
         for uuid, precedence in self.precedences.items():
             if lists_all and uuid not in told and UDI_OF[uuid] in udis:
-                self.precedences[uuid] = msgspec.structs.replace(precedence, latest_version=False)
+                self.precedences[uuid] = replace(precedence, latest_version=False)
                 self._delisted.add(uuid)
         read_lately = {UDI_OF[uuid] for uuid in (*self._details, *self._delisted)}
         for reading in batch:

@@ -18,8 +18,6 @@ A certificate is told from others by its id (the register's ulid). The rules kee
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-import msgspec
-
 from registerwatch.register.certificates import (
     EXPIRY,
     NUMBER,
@@ -35,6 +33,7 @@ from registerwatch.register.certificates import (
 )
 from registerwatch.register.codes import label
 from registerwatch.register.ingest.list_walk import Listed, WalkedList, is_surge
+from registerwatch.structs import replace
 
 Told = tuple[str, str | None]
 """What can change of a certificate under its number and revision: status and expiry."""
@@ -244,7 +243,7 @@ def _by_number(*groups: Iterable[RegisteredCertificate]) -> dict[tuple[str, str,
 
 def _filled(before: RegisteredCertificate, row: RegisteredCertificate) -> RegisteredCertificate:
     """A row with what was stored where it has nothing, but for dates: a certificate may lose its expiry."""
-    return msgspec.structs.replace(
+    return replace(
         row,
         srn=row.srn or before.srn,
         actor_name=row.actor_name or before.actor_name,
@@ -258,7 +257,7 @@ def _filled(before: RegisteredCertificate, row: RegisteredCertificate) -> Regist
 def _no_longer_latest(before: RegisteredCertificate, row: RegisteredCertificate) -> RegisteredCertificate:
     """A stored certificate whose row is not the latest version: an older version says nothing about it."""
     is_older = (row.version or 0) < (before.version or 0)
-    return before if is_older else msgspec.structs.replace(before, is_latest=False)
+    return before if is_older else replace(before, is_latest=False)
 
 
 def _new(row: RegisteredCertificate) -> CertificateChange:

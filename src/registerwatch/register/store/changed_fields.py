@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import msgspec
-
 from registerwatch.register.models import FLAGS, Actor, Certificate, Device
+from registerwatch.structs import replace
 
 CONSTANT = frozenset({"found", "udi", "uuid", "source"})
 """Fields of a device that its records never change."""
@@ -39,7 +38,7 @@ def registered(certificates: tuple[Certificate, ...]) -> tuple[Certificate, ...]
     """Certificates without what only says whether the last read could confirm them."""
     if all(each.confirmed and each.unconfirmed_since is None for each in certificates):
         return certificates
-    return tuple(msgspec.structs.replace(each, confirmed=True, unconfirmed_since=None) for each in certificates)
+    return tuple(replace(each, confirmed=True, unconfirmed_since=None) for each in certificates)
 
 
 def _is_wording(name: str, old: Device, new: Device) -> bool:

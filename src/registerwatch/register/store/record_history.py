@@ -13,6 +13,7 @@ import msgspec
 
 from registerwatch.register.models import Device
 from registerwatch.register.store.changed_fields import LABELS, registered
+from registerwatch.structs import replace
 
 State = Mapping[str, Any]
 
@@ -130,7 +131,7 @@ def device_of(state: State) -> Device:
 
 def device_state(device: Device, **beside: Any) -> dict[str, Any]:
     """A device as a state, without what only says whether a certificate could be confirmed lately."""
-    bare = msgspec.structs.replace(device, certs=registered(device.certs))
+    bare = replace(device, certs=registered(device.certs))
     state: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(bare))
     return {**state, **beside}
 

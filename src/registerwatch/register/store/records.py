@@ -47,6 +47,7 @@ from registerwatch.register.store.scoped_certificates import (
     device_scopes,
     with_scoped,
 )
+from registerwatch.structs import replace
 
 CHUNK = 5_000
 """Values of one statement."""
@@ -244,7 +245,7 @@ class RecordStore:
                 )
                 return False
             known_code = before.status_code if before is not None else ""
-            kept = msgspec.structs.replace(actor, status_code=actor.status_code or known_code)
+            kept = replace(actor, status_code=actor.status_code or known_code)
             is_changed = before is None or _actor(before) != kept
             await connection.execute(statements.UPSERT_ACTOR, _actor_row(kept, read_at, source))
             await connection.execute(statements.READ, {"read_at": read_at})
@@ -367,7 +368,7 @@ def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObse
     stored = StoredCertificates(device.certs, _searched_at(row), decoded_lost(row.lost_certs))
     joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=False)
     return DeviceObservation(
-        msgspec.structs.replace(device, certs=joined.certificates),
+        replace(device, certs=joined.certificates),
         certificates_read=True,
         searched=were_searched,
         scoped=joined.has_all_scoped and scopes.are_known(device),
@@ -403,7 +404,7 @@ async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], rea
 
 def _renamed(old: Actor, named: Actor) -> Actor:
     """An actor after somebody else named it, which tells its name and maybe its status."""
-    return msgspec.structs.replace(old, name=named.name, status_code=named.status_code or old.status_code)
+    return replace(old, name=named.name, status_code=named.status_code or old.status_code)
 
 
 async def _note_actors(

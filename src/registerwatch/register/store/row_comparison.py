@@ -11,6 +11,7 @@ from registerwatch.clock import is_recent
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.models import Actor, Device, DeviceReading, from_document, merge
 from registerwatch.register.store import statements
+from registerwatch.structs import replace
 
 OF_MANUFACTURER = ("manufacturer_name", "manufacturer_status", "manufacturer_status_code")
 """What a row repeats of its manufacturer. Where the row proves itself, the device need not be read for that."""
@@ -80,7 +81,7 @@ def differs(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) -> bool:
         return False
     left_out = OF_MANUFACTURER if proves_itself(reading, of_udi) else OF_MANUFACTURER[:1]
     kept = {name: getattr(stored.device, name) for name in left_out}
-    return msgspec.structs.replace(shown, **kept) != stored.device
+    return replace(shown, **kept) != stored.device
 
 
 def proves_itself(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) -> bool:

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.register.codes import label
 from registerwatch.register.models import Certificate, Device, may_be_same_body
 from registerwatch.register.store import certificate_statements as statements
+from registerwatch.structs import replace
 
 READ_NOW = sys.maxsize
 """In place of a revision: what is being stored now."""
@@ -116,7 +117,7 @@ def encoded_lost(lost: Sequence[LostCertificate], revision: int) -> str | None:
     """As it is stored at a revision."""
     if not lost:
         return None
-    stored = [msgspec.structs.replace(each, since=min(each.since, revision)) for each in lost]
+    stored = [replace(each, since=min(each.since, revision)) for each in lost]
     return msgspec.json.encode(stored).decode()
 
 
@@ -170,7 +171,7 @@ def _as_listed(
     if certificate.listed_in == "record" or not is_one or scoped[listed[0]] < searched_at:
         return certificate
     name = listed[0].notified_body_name or certificate.notified_body_name
-    return msgspec.structs.replace(listed[0], listed_in="search", scoped=False, notified_body_name=name)
+    return replace(listed[0], listed_in="search", scoped=False, notified_body_name=name)
 
 
 def _has_number_of(one: Certificate, other: Certificate) -> bool:

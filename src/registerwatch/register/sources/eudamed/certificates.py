@@ -6,10 +6,9 @@ read while a control probe proves that its filter filters. In between, what it f
 
 from collections.abc import Iterable
 
-import msgspec
-
 from registerwatch.clock import iso_utc
 from registerwatch.register.models import Certificate
+from registerwatch.structs import replace
 
 UNCONFIRMED_SECONDS = 30 * 24 * 3600
 """A certificate that no search could confirm for so long is left out."""
@@ -31,7 +30,7 @@ def together(*places: Iterable[Certificate]) -> tuple[Certificate, ...]:
 def unconfirmed(stored: Iterable[Certificate], now: float) -> list[Certificate]:
     """Of the certificates that are stored those that a search brought, for a read that could not search."""
     marked = [
-        msgspec.structs.replace(each, confirmed=False, unconfirmed_since=each.unconfirmed_since or iso_utc(int(now)))
+        replace(each, confirmed=False, unconfirmed_since=each.unconfirmed_since or iso_utc(int(now)))
         for each in stored
         if each.listed_in != "record" and not each.scoped
     ]

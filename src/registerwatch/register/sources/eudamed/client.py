@@ -32,6 +32,7 @@ from registerwatch.register.sources.request_budget import PlaceWait
 from registerwatch.register.sources.requests import RegisterHttpClient
 from registerwatch.register.sources.rows import readable
 from registerwatch.register.sources.source import ActorReading, CertificateSearch, KnownRecord, RecordBatch, no_actors
+from registerwatch.structs import replace
 
 log = structlog.get_logger(__name__)
 
@@ -268,8 +269,8 @@ class _Read(RegisterRead):
             basics[row.uuid] = await self._basic_record(row)
             code = mapping.code(basics[row.uuid].legislation)
             legislation, legislation_code = label(code), code
-        device = msgspec.structs.replace(reading.device, legislation=legislation, legislation_code=legislation_code)
-        return msgspec.structs.replace(reading, device=device)
+        device = replace(reading.device, legislation=legislation, legislation_code=legislation_code)
+        return replace(reading, device=device)
 
     async def _in_full(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord | None) -> DeviceReading:
         known = self._known.get(row.uuid)
