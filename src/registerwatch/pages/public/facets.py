@@ -1,4 +1,4 @@
-"""Narrowing the results of a search: the filters that are chosen, and how many results have which other value."""
+"""What filters the results of a search: those that are chosen, and how many results have which other value."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -64,8 +64,8 @@ class FacetView(msgspec.Struct, frozen=True):
         return self.values[SHOWN:]
 
 
-class Narrowing(msgspec.Struct, frozen=True):
-    """What a page of results shows for narrowing them. `facets` are empty where they were not asked for."""
+class FacetPanel(msgspec.Struct, frozen=True):
+    """What a page of results shows to narrow them down. `facets` are empty where they were not asked for."""
 
     chosen: Sequence[Choice]
     facets: Sequence[FacetView]
@@ -73,7 +73,7 @@ class Narrowing(msgspec.Struct, frozen=True):
     """The same search without the filters that are chosen."""
 
 
-async def narrowing_of(query: PageQuery, counts: Counts, stored: FacetNames) -> Narrowing:
+async def facet_panel(query: PageQuery, counts: Counts, stored: FacetNames) -> FacetPanel:
     """What is shown beside the results of a search, with the names that are stored."""
     chosen = [each for each in query.filters.chosen if each[0] not in (Facet.STATUS, Facet.RISK)]
     values = told_values(counts)
@@ -83,7 +83,7 @@ async def narrowing_of(query: PageQuery, counts: Counts, stored: FacetNames) -> 
     links = _Links(query, names)
     bare = Filters(query.filters.status, query.filters.risk)
     facets = [links.view(facet, counts) for facet in TITLES if facet in counts]
-    return Narrowing(
+    return FacetPanel(
         [links.without(facet, value) for facet, value in chosen],
         [view for view in facets if view is not None],
         search_address(query.query, bare, facets=query.shows_facets),

@@ -15,7 +15,7 @@ from registerwatch.pages.addresses import actor_address, device_address, search_
 from registerwatch.pages.paging import Paging
 from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.examples import Example, examples
-from registerwatch.pages.public.facets import Narrowing, narrowing_of
+from registerwatch.pages.public.facets import FacetPanel, facet_panel
 from registerwatch.pages.public.listed_certificates import CertificateRow
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.summaries import origin_of, search_summary
@@ -50,7 +50,7 @@ class Results(msgspec.Struct, frozen=True):
     code: str | None
     certificates: Sequence[CertificateRow] = ()
     """Certificates whose number was searched for."""
-    narrowing: Narrowing | None = None
+    panel: FacetPanel | None = None
     """The filters that are chosen, and what else results can be filtered by."""
     said: CodeView | None = None
     """What the query says, where it is a code that says more than its identifier."""
@@ -151,9 +151,9 @@ async def _results(service: Service, query: PageQuery) -> Results:
     today = day_of(service.clock.now())
     certificates = [CertificateRow(each, today) for each in found.certificates]
     said = CodeView.of(query.query, service.clock)
-    narrowing = await narrowing_of(query, found.facets, service.facet_names)
+    panel = await facet_panel(query, found.facets, service.facet_names)
     paging = Paging(query.page, rows, found.total, MAX_RESULTS)
-    return Results(query, found, paging, found.code, certificates, narrowing, said)
+    return Results(query, found, paging, found.code, certificates, panel, said)
 
 
 async def _introduction(service: Service) -> Introduction:
