@@ -3,7 +3,7 @@
 import pytest
 from starlette.datastructures import QueryParams
 
-from registerwatch.pages.paging import Paging
+from registerwatch.pages.page_position import PagePosition
 from registerwatch.pages.public.parameters import query_of
 from registerwatch.pages.public.search import Introduction, Results
 from registerwatch.pages.rendering import render
@@ -48,7 +48,7 @@ async def test_an_empty_copy_says_how_to_fill_it(site: SiteMaker) -> None:
 async def test_an_index_that_is_behind_is_told_instead_of_an_empty_copy() -> None:
     behind = "The search index is being built; 9,000 of 10,000 changes are not findable yet."
     nothing, words = query_of(QueryParams("")), query_of(QueryParams("q=stem"))
-    found = Results(words, SearchPage([], 0, "name", None, behind), Paging(1, 8, 0), None)
+    found = Results(words, SearchPage([], 0, "name", None, behind), PagePosition(1, 8, 0), None)
     first = render("results.html", parameters=nothing, introduction=Introduction([], 0, behind), results=None)
     later = render("results.html", parameters=words, introduction=None, results=found)
 

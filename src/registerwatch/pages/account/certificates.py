@@ -14,7 +14,7 @@ from registerwatch.pages.account.rendering import app_page, fragment_asked
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn
 from registerwatch.pages.addresses import page_parameter, with_query
-from registerwatch.pages.paging import Paging, page_number
+from registerwatch.pages.page_position import PagePosition, page_number
 from registerwatch.structs import replace
 from registerwatch.tables.csv_file import Row
 from registerwatch.watches.certificates import (
@@ -117,7 +117,7 @@ async def certificates(request: Request, service: InjectedService, visitor: Sign
     found = await service.watches.certificates.overview(visitor.caller, shown.chosen)
     chart = CertificateChart(found.certificates, found.today)
     rows = chart.months if shown.view is View.MONTHS else _rows(found, shown.view)
-    paging = Paging(shown.page, PAGE_ROWS, len(rows))
+    paging = PagePosition(shown.page, PAGE_ROWS, len(rows))
     if paging.is_beyond:
         paging = replace(paging, page=paging.pages)
     return app_page(

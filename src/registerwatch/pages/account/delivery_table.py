@@ -11,7 +11,7 @@ from registerwatch.notifications.models import EventType, LoggedDelivery, Outcom
 from registerwatch.pages.account.rendering import redirect_to
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.addresses import page_parameter, with_query
-from registerwatch.pages.paging import MAX_PAGE, Paging
+from registerwatch.pages.page_position import MAX_PAGE, PagePosition
 from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED
 
@@ -45,7 +45,7 @@ async def asked_log(request: Request, visitor: Visitor, target_id: int, base: st
         "log": found,
         "outcome": outcome,
         "chips": [(_address(base, each), words, found.counts.of(each), each is outcome) for each, words in CHIPS],
-        "paging": Paging(number, PAGE_ROWS, total),
+        "paging": PagePosition(number, PAGE_ROWS, total),
         "newer": _address(base, outcome, number - 1) if number > 1 else "",
         "older": _address(base, outcome, number + 1) if number * PAGE_ROWS < total else "",
         "polls": request.method == "GET" and any(_ends_soon(each, now) for each in _under_way(found)),

@@ -7,7 +7,7 @@ import msgspec
 
 from registerwatch.lists.models import Coverage, LineChange, LineFilter
 from registerwatch.pages.addresses import page_parameter, with_query
-from registerwatch.pages.paging import page_number
+from registerwatch.pages.page_position import page_number
 from registerwatch.structs import replace
 
 MAX_TEXT_LENGTH = 200

@@ -19,7 +19,7 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.row_ids import RowId
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, UploadedFile, form_of
-from registerwatch.pages.paging import Paging
+from registerwatch.pages.page_position import PagePosition
 from registerwatch.scan.codes import read_codes
 from registerwatch.tables.csv_file import csv_text
 from registerwatch.tables.encodings import ENCODINGS
@@ -264,7 +264,7 @@ async def _list_page(
         done=DONE,
         state=state,
         page=page,
-        paging=Paging(query.page, PAGE_ROWS, page.total),
+        paging=PagePosition(query.page, PAGE_ROWS, page.total),
         query=query,
         shares=shares(state.counts) if state.counts else (),
         free=max(0, visitor.caller.account.plan.watches - await watches.count(visitor.caller.account.id)),
@@ -306,7 +306,7 @@ async def _upload_page(
         details=details,
         upload=details.upload,
         page=page,
-        paging=Paging(query.page, PAGE_ROWS, page.total if page else 0),
+        paging=PagePosition(query.page, PAGE_ROWS, page.total if page else 0),
         gone=shown.gone,
         query=query,
         shares=shares(details.counts),

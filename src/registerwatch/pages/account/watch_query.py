@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 
 from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.forms import Form
-from registerwatch.pages.paging import page_number
+from registerwatch.pages.page_position import page_number
 from registerwatch.structs import replace
 from registerwatch.watches.listing import WatchFilter, WatchOrder
 from registerwatch.watches.models import HealthState

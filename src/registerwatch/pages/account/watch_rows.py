@@ -10,7 +10,7 @@ from registerwatch.clock import day_of
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_standing import Badge, warnings
-from registerwatch.pages.paging import Paging
+from registerwatch.pages.page_position import PagePosition
 from registerwatch.structs import replace
 from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts
 from registerwatch.watches.models import HealthState, SyncRun
@@ -66,7 +66,7 @@ class WatchTable(msgspec.Struct, frozen=True):
     query: WatchQuery
     rows: Sequence[WatchRow]
     counts: WatchCounts
-    paging: Paging
+    paging: PagePosition
     all_tags: Mapping[str, int]
     total: int
     """Watches of the account."""
@@ -84,7 +84,7 @@ class WatchTable(msgspec.Struct, frozen=True):
             replace(query, page=page.page),
             [WatchRow.of(row, now, chosen) for row in page.rows],
             page.counts,
-            Paging(page.page, PAGE_ROWS, page.counts.matching),
+            PagePosition(page.page, PAGE_ROWS, page.counts.matching),
             await service.watches.tags.counts(caller),
             await service.watches.service.count(caller.account.id) if is_filtered else page.counts.of(None, None),
         )

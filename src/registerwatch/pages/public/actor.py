@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of
 from registerwatch.pages.addresses import actor_address
-from registerwatch.pages.paging import Paging
+from registerwatch.pages.page_position import PagePosition
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_of_actor
 from registerwatch.pages.public.parameters import PageQuery, query_of
@@ -77,9 +77,9 @@ class ActorView(msgspec.Struct, frozen=True):
         return self.parameters.filters != Filters()
 
     @property
-    def paging(self) -> Paging:
+    def paging(self) -> PagePosition:
         """Where the page of devices stands."""
-        return Paging(self.parameters.page, DEVICE_ROWS, self.devices.total)
+        return PagePosition(self.parameters.page, DEVICE_ROWS, self.devices.total)
 
     def address_of(self, number: int) -> str:
         """The address of another page of its devices."""

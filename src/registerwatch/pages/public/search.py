@@ -12,7 +12,7 @@ from starlette.responses import Response
 from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of
 from registerwatch.pages.addresses import actor_address, device_address, search_address
-from registerwatch.pages.paging import Paging
+from registerwatch.pages.page_position import PagePosition
 from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.examples import Example, examples
 from registerwatch.pages.public.facets import FacetPanel, facet_panel
@@ -46,7 +46,7 @@ class Results(msgspec.Struct, frozen=True):
 
     parameters: PageQuery
     found: SearchPage
-    paging: Paging
+    paging: PagePosition
     code: str | None
     certificates: Sequence[CertificateRow] = ()
     """Certificates whose number was searched for."""
@@ -152,7 +152,7 @@ async def _results(service: Service, query: PageQuery) -> Results:
     certificates = [CertificateRow(each, today) for each in found.certificates]
     said = CodeView.of(query.query, service.clock)
     panel = await facet_panel(query, found.facets, service.facet_names)
-    paging = Paging(query.page, rows, found.total, MAX_RESULTS)
+    paging = PagePosition(query.page, rows, found.total, MAX_RESULTS)
     return Results(query, found, paging, found.code, certificates, panel, said)
 
 

@@ -11,7 +11,7 @@ def page_number(text: str) -> int:
     return min(max(1, int(text)), MAX_PAGE) if is_number else 1
 
 
-class Paging(msgspec.Struct, frozen=True):
+class PagePosition(msgspec.Struct, frozen=True):
     """One page of `size` rows out of `total`; all counts begin at 1."""
 
     page: int
