@@ -56,7 +56,8 @@ from registerwatch.register.search.manufacturer_devices import ManufacturerDevic
 from registerwatch.register.search.queries import SearchService
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.checks import SourceChecks
-from registerwatch.register.sources.data_lake import DataLakeChecks, DataLakeClient
+from registerwatch.register.sources.data_lake.checks import DataLakeChecks
+from registerwatch.register.sources.data_lake.client import DataLakeClient
 from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
 from registerwatch.register.sources.eudamed.checks import EudamedChecks
 from registerwatch.register.sources.eudamed.client import EudamedClient
@@ -65,6 +66,7 @@ from registerwatch.register.sources.record_file import RecordFile
 from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch.register.sources.source import BulkSource
+from registerwatch.register.sources.unread_fields import UnreadFields
 from registerwatch.register.store.certificate_queries import CertificateQueries
 from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.nomenclature import NomenclatureStore
@@ -98,6 +100,7 @@ class Service(msgspec.Struct, frozen=True):
     bulk_sources: Mapping[str, BulkSource]
     """Sources that list all their records, by what `copy fill --source` calls them."""
     budget: RequestBudget
+    unread: UnreadFields
     eudamed: EudamedClient
     register_checks: RegisterChecks
     register_status: RegisterStatusReader
@@ -132,7 +135,7 @@ class Service(msgspec.Struct, frozen=True):
 
     def bulk_source(self, name: str) -> BulkSource:
         """The source of this name; any other name is the path of a file of records."""
-        return self.bulk_sources.get(name) or RecordFile(Path(name))
+        return self.bulk_sources.get(name) or RecordFile(Path(name), self.unread)
 
     async def close(self) -> None:
         """Give everything back, in the order that lets work under way end well."""
@@ -181,12 +184,14 @@ def build_service(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
     )
     budget = RequestBudget(database, settings.register_requests_per_minute, clock)
+    unread = UnreadFields()
     requests = RegisterHttpClient(
         http,
         budget,
         user_agent=settings.user_agent,
         timeout=settings.register_timeout,
         retry_policies=retry_policies,
+        unread=unread,
     )
     register = EudamedClient(requests, settings.register_url, clock)
     refresher = Refresher(register, copy, clock)
@@ -200,7 +205,7 @@ def build_service(
     register_checks = RegisterChecks(database, clock, checks)
     bulk_sources: list[BulkSource] = [data_lake, register]
     by_name = {source.load_name: source for source in bulk_sources}
-    bulk_loader = BulkLoader(database, copy, clock)
+    bulk_loader = BulkLoader(database, copy, clock, unread)
     fresh_for = settings.cache_hours * 3600
     certificate_queries = CertificateQueries(database)
     certificates = CertificateService(certificate_queries)
@@ -230,6 +235,7 @@ def build_service(
         indexer=indexer,
         bulk_sources=by_name,
         budget=budget,
+        unread=unread,
         eudamed=register,
         register_checks=register_checks,
         register_status=RegisterStatusReader(database, clock, copy, register_checks),

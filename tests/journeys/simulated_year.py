@@ -24,7 +24,7 @@ from registerwatch.db.migrate import upgrade
 from registerwatch.db.tables import watches
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.requests import RetryPolicy
+from registerwatch.register.sources.requests import RetryPolicy, ignore
 from registerwatch.watches.models import Watch
 from registerwatch.watches.options import OptionChange
 from registerwatch.watches.service import WatchService
@@ -426,7 +426,7 @@ class Year:
         self._change_world(3)
         self._clock.move(1.5 * DAY)
         try:
-            async for page in node.bulk_source("datalake").batches(""):
+            async for page in node.bulk_source("datalake").batches("", ignore):
                 with self._changing_between():
                     await node.records.store(page.readings, read_at=int(self._clock.now()))
         except RegisterFailure:
@@ -439,7 +439,7 @@ class Year:
         while number * PAGE < self._world.count:
             since = await node.records.revision()
             try:
-                page = await anext(node.bulk_source("register").batches(str(number)))
+                page = await anext(node.bulk_source("register").batches(str(number), ignore))
             except RegisterFailure:
                 return
             rows = [(each.primary_di, row_fields(each)) for each in self._world.newest(number * PAGE, PAGE)]

@@ -13,7 +13,9 @@ from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.ingest.refresh import Refreshed
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.filters import Filters
-from registerwatch.register.sources import data_lake, record_file
+from registerwatch.register.sources import record_file
+from registerwatch.register.sources.data_lake import wire as data_lake
+from registerwatch.register.sources.data_lake.mapping import reading_of_row as reading_of_bulk_row
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.settings import Settings
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
@@ -149,7 +151,7 @@ def test_a_basic_udi_di_that_no_index_can_hold_is_none() -> None:
     basic = wire.BasicUdiRecord(basic_udi=wire.Identifier(code=long))
     readings = (
         mapping.reading_of_row(wire.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi=long)),
-        data_lake.reading_of_row(data_lake.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi=long)),
+        reading_of_bulk_row(data_lake.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi=long)),
         record_file.reading_of_record(record_file.FileRecord(uuid="u-1", primary_di=UDI, basic_udi=long)),
     )
 

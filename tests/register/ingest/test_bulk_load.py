@@ -11,6 +11,7 @@ from sqlalchemy import text
 from registerwatch.db.engine import Database
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.ingest.bulk_load import KNOWN_BATCHES_TO_STOP, LoadProgress
+from registerwatch.register.sources.data_lake.client import DataLakeClient
 from registerwatch.register.sources.eudamed.client import PAGE_SIZE
 from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
@@ -26,6 +27,7 @@ Fill = Callable[[ServiceHarness, Path, Watch], Awaitable[LoadProgress]]
 
 DEVICES = {"datalake": 2_300, "register": 1_000, "file": 4_300}
 BATCHES = {"datalake": 3, "register": 4, "file": 3}
+"""Batches of devices."""
 
 
 async def fill(
@@ -79,9 +81,12 @@ async def test_a_fill_stores_every_record_once_and_tells_its_progress(
 
         assert done.records == done.changed == DEVICES[source]
         assert (await harness.service.records.state()).devices == DEVICES[source]
-        assert len(told) == BATCHES[source]
-        assert [each.records for each in told] == sorted({each.records for each in told})
-        assert {each.total for each in told} == {DEVICES[source] if source == "register" else None}
+        with_devices = [each for each in told if not each.actors]
+        assert len(with_devices) == BATCHES[source]
+        assert [each.records for each in with_devices] == sorted({each.records for each in told})
+        assert bool(told[-1].actors) == (source == "datalake"), "its actors come after its devices"
+        about = {"register": DEVICES[source], "datalake": DataLakeClient.expected_records}
+        assert {each.total for each in told} == {about.get(source)}
         [run] = await harness.service.bulk_loader.runs()
         assert (run.records, run.changed, run.cursor) == (DEVICES[source], DEVICES[source], "")
         assert run.finished_at is not None

@@ -94,7 +94,7 @@ async def test_the_real_reply_is_read(lists: ListsOf, captures: Path) -> None:
 
 
 async def test_rows_that_cannot_be_read_are_left_out_and_counted_once(lists: ListsOf) -> None:
-    broken = [a_row(7, uuid=None), a_row(8, certificateNumber=" "), a_row(9, versionNumber="three"), "nothing"]
+    broken = [a_row(7, uuid=None), a_row(8, certificateNumber=" "), a_row(9, certificateNumber=5), "nothing"]
     rows = [a_row(number) for number in range(6)]
 
     page = await lists(in_turn(ok(a_page(*rows, *broken, broken[0])))).certificates(0)

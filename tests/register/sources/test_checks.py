@@ -18,6 +18,7 @@ from registerwatch.register.sources.checks import (
     judge_values,
     outcome_of,
 )
+from registerwatch.register.sources.wire import RecordReader, WireRecord
 
 
 class Coded(msgspec.Struct, rename="camel"):
@@ -28,7 +29,7 @@ class Inner(msgspec.Struct, rename="camel"):
     kind: Coded | None = None
 
 
-class Record(msgspec.Struct, rename="camel"):
+class Record(WireRecord, frozen=True, rename="camel"):
     uuid: str | None = None
     risk_class: Coded | None = None
     reference: str | None = None
@@ -37,7 +38,7 @@ class Record(msgspec.Struct, rename="camel"):
 
 
 SHAPE = Shape(
-    Record,
+    RecordReader(Record, "record", keys={"uuid"}),
     keys=frozenset({"uuid"}),
     filled=frozenset({"riskClass.code"}),
     optional=frozenset({"sometimes"}),
@@ -63,7 +64,8 @@ def test_records_with_all_that_is_read_are_as_relied_on() -> None:
         ({"listOf": [{"type": {"code": "k"}}]}, "Missing: listOf.kind."),
         ({"riskClass": {"code": ""}}, "Empty in every record: riskClass.code."),
         ({"uuid": None}, "Empty in every record: uuid."),
-        ({"riskClass": "r"}, "1 of 1 cannot be read (Expected `object | null`, got `str` - at `$.riskClass`)."),
+        ({"riskClass": []}, "riskClass cannot be read in 1 of 1 (a list of 0)."),
+        ({"uuid": 5}, "1 of 1 cannot be read (Expected a text in `uuid`, got 5)."),
     ],
 )
 def test_a_field_that_is_missing_empty_or_of_another_type_is_named(fields: dict[str, Any], found: str) -> None:

@@ -7,11 +7,12 @@ import httpx2
 import pytest
 
 from registerwatch.db.engine import Database
-from registerwatch.register.models import FLAGS, ActorReference, Completeness
+from registerwatch.register.models import FLAGS, Actor, ActorReference, Completeness
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.data_lake import ActorRow as BulkActorRow
-from registerwatch.register.sources.data_lake import DataLakeClient, DeviceRow, actor_of_row, reading_of_row
+from registerwatch.register.sources.data_lake.client import DataLakeClient
+from registerwatch.register.sources.data_lake.mapping import actor_of_row, reading_of_row
+from registerwatch.register.sources.data_lake.wire import ActorRow, DeviceRow, device_row
 from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch_standins.register.app import create_app
@@ -59,8 +60,15 @@ def a_page(rows: list[dict[str, Any]], next_link: str | None = None) -> httpx2.R
     return ok({"value": rows} | ({"nextLink": next_link} if next_link else {}))
 
 
+NO_ACTORS = a_page([])
+
+
 async def all_uuids(client: DataLakeClient, cursor: str = "") -> list[str]:
     return [reading.device.uuid async for page in client.batches(cursor) for reading in page.readings]
+
+
+async def all_actors(client: DataLakeClient, cursor: str = "") -> list[Actor]:
+    return [actor async for page in client.batches(cursor) for actor in page.actors]
 
 
 @pytest.mark.parametrize("devices", [0, 1, 999, 1_000, 1_001, 2_500])
@@ -80,25 +88,26 @@ async def test_reading_goes_on_from_the_cursor_of_any_page(lake: LakeMaker) -> N
     client = lake(InProcessTransport(create_app(world)))
     cursors = [page.cursor async for page in client.batches()]
 
-    assert [not cursor for cursor in cursors] == [False, False, True]
+    assert [not cursor for cursor in cursors[:3]] == [False] * 3
     assert await all_uuids(client, cursors[0]) == [record.uuid for record in world.oldest(1_000, 1_500)]
     assert await all_uuids(client, cursors[1]) == [record.uuid for record in world.oldest(2_000, 500)]
 
 
 async def test_the_parameters_of_the_first_request_and_of_the_link_are_sent_as_they_are(lake: LakeMaker) -> None:
-    register = in_turn(a_page(some_rows(1), NEXT), a_page(some_rows(1, 1)))
+    register = in_turn(a_page(some_rows(1), NEXT), a_page(some_rows(1, 1)), NO_ACTORS)
 
     await all_uuids(lake(register))
 
     assert [dict(request.url.params) for request in register.asked] == [
         {"api-version": "v1.0", "format": "json"},
         {"api-version": "v1.0", "format": "json", "$after": "abc"},
+        {"api-version": "v1.0", "format": "json"},
     ]
 
 
 UNREADABLE = {
     "no key": {"UUID": None, "PRIMARY_DI": "1"},
-    "another type": {"UUID": "u-9", "TRADE_NAME": 5},
+    "a key of another type": {"UUID": "u-9", "PRIMARY_DI": 5},
     "null": None,
 }
 unreadable = pytest.mark.parametrize("row", UNREADABLE.values(), ids=UNREADABLE)
@@ -106,7 +115,7 @@ unreadable = pytest.mark.parametrize("row", UNREADABLE.values(), ids=UNREADABLE)
 
 @unreadable
 async def test_a_row_that_cannot_be_read_costs_the_others_of_its_page_nothing(lake: LakeMaker, row: Any) -> None:
-    pages = in_turn(a_page([*some_rows(5), row], NEXT), a_page(some_rows(5, 5)))
+    pages = in_turn(a_page([*some_rows(5), row], NEXT), a_page(some_rows(5, 5)), NO_ACTORS)
 
     assert await all_uuids(lake(pages)) == [f"u-{each}" for each in range(10)]
 
@@ -128,9 +137,30 @@ async def test_rows_that_cannot_be_read_count_where_a_full_page_shows_that_it_is
 async def test_an_actor_that_cannot_be_read_costs_the_others_nothing(lake: LakeMaker) -> None:
     page = a_page([{"ACTOR_ID": "DE-MF-000000001", "NAME": "Alpha"}, {"ACTOR_ID": 7}, {"ACTOR_ID": None}])
 
-    actors = [actor.srn async for actors in lake(in_turn(page)).actors() for actor in actors]
+    assert [actor.srn for actor in await all_actors(lake(in_turn(a_page([]), page)))] == ["DE-MF-000000001"]
 
-    assert actors == ["DE-MF-000000001"]
+
+async def test_an_actor_has_a_row_for_each_responsible_person_and_notified_bodies_are_no_actors(
+    lake: LakeMaker,
+) -> None:
+    alpha = {"ACTOR_ID": "DE-IM-000000001", "NAME": "Alpha", "STATUS": "Active", "ACTOR_TYPE": "Importer"}
+    body = {"ACTOR_ID": "2460", "NAME": "DNV Product Assurance AS", "ACTOR_TYPE": "Notified Body"}
+
+    [actor] = await all_actors(lake(in_turn(a_page([]), a_page([alpha, alpha, body]))))
+
+    assert (actor.srn, actor.status_code) == ("DE-IM-000000001", "refdata.actor-status.active")
+
+
+async def test_reading_goes_on_within_the_actors(lake: LakeMaker) -> None:
+    next_actors = NEXT.replace("/udi", "/actors")
+    pages = a_page([{"ACTOR_ID": "DE-MF-000000001"}], next_actors), a_page([{"ACTOR_ID": "DE-MF-000000002"}])
+    cursors = [batch.cursor async for batch in lake(in_turn(a_page([]), *pages)).batches()]
+    register = in_turn(pages[1])
+
+    actors = await all_actors(lake(register), cursors[1])
+
+    assert [actor.srn for actor in actors] == ["DE-MF-000000002"]
+    assert [request.url.path for request in register.asked] == ["/datalake/actors"]
 
 
 async def test_a_full_page_without_a_link_is_cut_off(lake: LakeMaker) -> None:
@@ -193,13 +223,13 @@ async def test_an_empty_page_that_says_where_the_next_one_is_skips_rows_and_is_n
 async def test_rows_without_identifiers_are_left_out_and_the_others_read(lake: LakeMaker) -> None:
     rows: list[dict[str, Any]] = [{"UUID": "u-1", "PRIMARY_DI": None}, {"UUID": " ", "PRIMARY_DI": "1"}, *some_rows(1)]
 
-    assert await all_uuids(lake(in_turn(a_page(rows)))) == ["u-0"]
+    assert await all_uuids(lake(in_turn(a_page(rows), NO_ACTORS))) == ["u-0"]
 
 
 async def test_a_row_whose_key_is_null_does_not_keep_the_others_from_being_read(lake: LakeMaker) -> None:
     rows = [{"UUID": None, "PRIMARY_DI": "1"}, *some_rows(1)]
 
-    assert await all_uuids(lake(in_turn(a_page(rows)))) == ["u-0"]
+    assert await all_uuids(lake(in_turn(a_page(rows), NO_ACTORS))) == ["u-0"]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +252,7 @@ async def test_what_is_no_page_is_a_failure(lake: LakeMaker, answer: httpx2.Resp
 async def test_every_actor_is_told_with_country_and_status(lake: LakeMaker) -> None:
     world = GeneratedWorld(400, seed=7)
 
-    actors = [actor async for page in lake(InProcessTransport(create_app(world))).actors() for actor in page]
+    actors = await all_actors(lake(InProcessTransport(create_app(world))))
 
     assert {record.manufacturer.srn for record in world.newest(0, 400)} <= {actor.srn for actor in actors}
     for actor in actors:
@@ -253,7 +283,7 @@ RISKS = {
     -157: "IVD general",
     -219: "IVD self-testing",
 }
-LEGISLATIONS = {-197: "MDR", -198: "IVDR", -53: "MDD", -54: "AIMDD", -55: "IVDD"}
+LEGISLATIONS = {-197: "MDR", -198: "IVDR", -53: "MDD", -54: "AIMDD", -55: "IVDD", -3020: "None", -3021: ""}
 STATUSES = {
     -11: "On the EU market",
     -12: "No longer placed on the EU market",
@@ -262,7 +292,8 @@ STATUSES = {
 
 
 def a_row(**columns: Any) -> DeviceRow:
-    return DeviceRow(uuid="u-1", primary_di="04099999999992", **columns)
+    named = {name.upper(): value for name, value in columns.items()}
+    return device_row.read({"UUID": "u-1", "PRIMARY_DI": "04099999999992", **named})
 
 
 @pytest.mark.parametrize(("number", "label"), RISKS.items())
@@ -272,6 +303,7 @@ def test_every_number_of_a_risk_class_has_its_label(number: int, label: str) -> 
     assert device.risk_class == label
     assert device.risk_class_code.startswith("refdata.risk-class.")
     assert reading_of_row(a_row(risk_class_id=str(number))).device == device
+    assert reading_of_row(a_row(risk_class_id=float(number))).device == device
 
 
 @pytest.mark.parametrize(("number", "label"), LEGISLATIONS.items())
@@ -294,7 +326,7 @@ def test_a_number_that_nobody_knows_stays_readable_and_a_missing_one_says_nothin
 
 @pytest.mark.parametrize(
     ("said", "flag"),
-    [(1, True), ("1", True), (True, True), (0, False), ("0", False), (None, None), ("", None), (7, None)],
+    [(1, True), ("1", True), (True, True), (0.0, False), ("0", False), (None, None), ("", None), (7, None)],
 )
 def test_a_flag_that_is_empty_is_not_known_and_no_no(said: Any, flag: bool | None) -> None:
     device = reading_of_row(a_row(sterile=said, latex=said, implantable=said, reusable=said)).device
@@ -323,14 +355,14 @@ def test_a_row_tells_some_of_a_device_and_lags() -> None:
 
 @pytest.mark.parametrize(
     ("said", "is_latest"),
-    [(True, True), (False, False), ("true", True), ("FALSE", False), (0, False), (1, True), ("N", False), (None, True)],
+    [(True, True), (False, False), ("true", True), ("FALSE", False), (0.0, False), (1.0, True), (None, True)],
 )
 def test_a_superseded_version_is_known_however_it_is_written(said: Any, is_latest: bool) -> None:
     assert reading_of_row(a_row(latest_version=said)).latest_version is is_latest
 
 
 def test_an_actor_without_a_name_is_an_actor_without_a_name() -> None:
-    assert actor_of_row(BulkActorRow(actor_id=" DE-MF-000000001 ")).srn == "DE-MF-000000001"
+    assert actor_of_row(ActorRow(actor_id=" DE-MF-000000001 ")).srn == "DE-MF-000000001"
 
 
 async def test_only_the_lakes_own_host_is_asked(lake: LakeMaker) -> None:

@@ -466,7 +466,7 @@ UNREADABLE_ROWS: dict[str, Any] = {
     "no uuid": {"uuid": None, "primaryDi": "04099999999992"},
     "an empty uuid": {"uuid": " ", "primaryDi": "04099999999992"},
     "no UDI-DI": {"uuid": "u-9"},
-    "a version that is a text": {"uuid": "u-9", "primaryDi": "04099999999992", "versionNumber": "one"},
+    "a UDI-DI that is a number": {"uuid": "u-9", "primaryDi": 4099999999992},
     "null": None,
     "a list": [],
 }
@@ -596,8 +596,9 @@ async def test_a_row_that_cannot_be_read_costs_the_others_of_its_page_nothing(
 
     assert [each.device.uuid for each in told.readings] == [f"u-{each}" for each in range(299)]
     assert (told.cursor, told.total) == ("2", 900), "the register sent a full page"
-    assert [(each["event"], each["skipped"], each["rows"]) for each in logged] == [("rows cannot be read", 1, 300)]
-    assert "page 1" in logged[0]["listed"]
+    assert [(each["event"], each["record"], each["field"]) for each in logged] == [
+        ("a field cannot be read", "device row", "whole row")
+    ]
     assert NOBODYS not in str(logged), "the log has where a row is broken and not what it says"
 
 

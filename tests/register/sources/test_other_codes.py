@@ -1,5 +1,6 @@
 """Other codes of a device, as each source gives them: what is of another form is left out, and is never an error."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.other_codes import MAX_CODES, OtherCode, may_be_code
-from registerwatch.register.sources.data_lake import DeviceRow, reading_of_row
+from registerwatch.register.sources.data_lake.mapping import reading_of_row
+from registerwatch.register.sources.data_lake.wire import DeviceRow, device_row
 from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.other_codes import other_codes_of
-from registerwatch.register.sources.record_file import FileRecord, reading_of_record
+from registerwatch.register.sources.record_file import reading_of_record, record_of_line
 from registerwatch.structs import replace
 from registerwatch_standins.register import records
 from registerwatch_standins.register.generated import GeneratedWorld
@@ -36,7 +38,7 @@ json_values = st.recursive(
 
 def a_detail(**fields: Any) -> wire.DeviceDetail:
     reply = {"uuid": "u-1", "primaryDi": {"code": UDI, "issuingAgency": {"code": GS1}}, **fields}
-    return msgspec.json.decode(msgspec.json.encode(reply), type=wire.DeviceDetail)
+    return wire.device_detail.read(reply)
 
 
 def an_identifier(code: Any) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def test_columns_of_the_data_lake_are_lists_and_tell_that_there_are_none_where_t
     }
 
     def codes(columns: dict[str, Any]) -> object:
-        return reading_of_row(msgspec.convert(row | columns, DeviceRow)).device.other_codes
+        return reading_of_row(device_row.read(row | columns)).device.other_codes
 
     assert codes(listed) == (
         OtherCode(SINGLE, "unit_of_use"),
@@ -138,7 +140,9 @@ def test_a_line_of_a_file_has_them_as_they_are_served() -> None:
     served = [{"code": CARTON, "kind": "container_package", "quantity": 10, "contains": UDI}]
 
     def codes(**fields: Any) -> object:
-        return reading_of_record(msgspec.convert(line | fields, FileRecord)).device.other_codes
+        return reading_of_record(
+            record_of_line(msgspec.json.encode(line | fields), 1, Path("records.jsonl"))
+        ).device.other_codes
 
     assert codes(other_codes=served) == (OtherCode(CARTON, "container_package", "", 10, UDI),)
     assert codes(other_codes=None) == ()
@@ -157,8 +161,8 @@ def test_the_stand_in_sends_them_in_these_forms() -> None:
     )
     agency = f"refdata.issuing-agency.{record.issuing_agency}"
 
-    detail = msgspec.json.decode(msgspec.json.encode(sent.detail(record)), type=wire.DeviceDetail)
-    row = msgspec.convert(sent_datalake.udi_row(record), DeviceRow)
+    detail = wire.device_detail.read(sent.detail(record))
+    row = device_row.read(sent_datalake.udi_row(record))
 
     assert other_codes_of(detail) == (
         OtherCode(SINGLE, "unit_of_use", agency),

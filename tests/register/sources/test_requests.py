@@ -29,6 +29,7 @@ from registerwatch.register.sources.requests import (
     RetryPolicy,
     decode,
 )
+from registerwatch.register.sources.wire import RecordReader, WireRecord
 from tests.register.builders import PROPERTY
 from tests.register.canned import CannedRegister, in_turn, ok
 from tests.register.sources.conftest import Sender
@@ -39,13 +40,13 @@ pytestmark = pytest.mark.anyio
 URL = "http://register.test/api/devices/udiDiData"
 
 
-class Reply(msgspec.Struct):
+class Reply(WireRecord, frozen=True):
     """What these tests expect of the register."""
 
     total: int
 
 
-REPLY = msgspec.json.Decoder(Reply)
+REPLY = RecordReader(Reply, "reply")
 GOOD = ok({"total": 7})
 NOW = 1_800_000_000.0
 """Far from the machine's own time, so that nothing can be reckoned by it unnoticed."""
@@ -117,7 +118,7 @@ def test_an_unexpected_form_is_told_by_its_place_and_without_its_content() -> No
     with pytest.raises(RegisterFailure) as caught:
         decoded(httpx2.Response(200, content=b'{"total": "someone@example.org"}'))
 
-    assert "$.total" in caught.value.reason
+    assert "`total`" in caught.value.reason
     assert "someone" not in caught.value.reason
 
 

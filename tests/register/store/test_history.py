@@ -78,9 +78,9 @@ async def test_what_is_new_or_unchanged_writes_no_history(database: Database) ->
 
     for later in range(3):
         await copy.store([row], read_at=NOW + later)
-        await copy.store_bulk_actors(
-            [Actor(srn="DE-MF-000000001", name="Alpha")], read_at=NOW + later, source=DATA_LAKE
-        )
+        async with database.transaction() as connection:
+            named = [Actor(srn="DE-MF-000000001", name="Alpha")]
+            await copy.store_bulk_actors(connection, named, read_at=NOW + later, source=DATA_LAKE)
 
     assert await rows(database) == 0
 

@@ -491,15 +491,19 @@ async def test_a_manufacturer_that_a_device_names_is_known_thinly(database: Data
     )  # fmt: skip
 
 
-async def test_an_actor_that_was_read_itself_is_not_renamed_by_a_device_or_a_bulk_row(database: Database) -> None:
+async def test_of_an_actor_that_was_read_itself_a_bulk_row_fills_in_an_unknown_status_alone(
+    database: Database,
+) -> None:
     copy = RecordStore(database)
     actor = Actor(srn="DE-MF-000000001", name="Alpha GmbH", country="DE", device_total=7, complete=True)
     assert await copy.store_actor(actor, read_at=NOW, source=EUDAMED)
 
     await copy.store([a_row(manufacturer_srn=actor.srn, manufacturer_name="Another")], read_at=NOW + 1)
-    await copy.store_bulk_actors([Actor(srn=actor.srn, name="A third")], read_at=NOW + 2, source=DATA_LAKE)
+    named = Actor(srn=actor.srn, name="A third", status_code="refdata.actor-status.active")
+    async with database.transaction() as connection:
+        await copy.store_bulk_actors(connection, [named], read_at=NOW + 2, source=DATA_LAKE)
 
-    assert (await actors(database))[actor.srn][1:5] == ("Alpha GmbH", "DE", "", 7)
+    assert (await actors(database))[actor.srn][1:5] == ("Alpha GmbH", "DE", "refdata.actor-status.active", 7)
     assert (await actors(database))[actor.srn][-2] == EUDAMED
 
 

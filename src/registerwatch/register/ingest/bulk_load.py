@@ -5,7 +5,7 @@ polite: every request takes its place in the register's budget, after requests t
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import asdict
@@ -17,7 +17,9 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import RegisterFailure
+from registerwatch.register.sources.requests import ignore
 from registerwatch.register.sources.source import BulkSource, RecordBatch
+from registerwatch.register.sources.unread_fields import FieldOf, UnreadCount, UnreadFields
 from registerwatch.register.store.records import RecordStore
 from registerwatch.structs import replace
 
@@ -28,11 +30,17 @@ KNOWN_BATCHES_TO_STOP = 3
 
 
 class LoadProgress(msgspec.Struct, frozen=True):
-    """How far a load is: records read and stored (new or changed) in this run, and the expected total if known."""
+    """How far a load is: device records read and stored (new or changed) in this run, and how many there are, or about
+    how many, where that is known.
+
+    `actors` are those that were read after the devices, and `unread` the fields that could not be read in this run.
+    """
 
     records: int
     changed: int
     total: int | None
+    actors: int = 0
+    unread: Mapping[FieldOf, UnreadCount] = msgspec.field(default_factory=dict)
 
 
 class LoadRun(msgspec.Struct, frozen=True):
@@ -64,27 +72,31 @@ ProgressCallback = Callable[[LoadProgress], None]
 class BulkLoader:
     """Fills one copy."""
 
-    def __init__(self, database: Database, copy: RecordStore, clock: Clock) -> None:
+    def __init__(self, database: Database, copy: RecordStore, clock: Clock, unread: UnreadFields) -> None:
         self._database = database
         self._copy = copy
         self._clock = clock
+        self._unread = unread
 
-    async def load(self, source: BulkSource, watch: ProgressCallback) -> LoadProgress:
-        """Store what a source lists, devices first; an unfinished run continues after its last stored batch.
+    async def load(
+        self, source: BulkSource, watch: ProgressCallback, received: Callable[[int], None] = ignore
+    ) -> LoadProgress:
+        """Store what a source lists; an unfinished run continues after its last stored batch.
 
+        `watch` is called after each stored batch, `received` with the bytes of a batch while it comes.
         Raises `BulkLoadRefused` when the source cannot be read.
         """
         try:
-            done = await self._store_devices(source, await self._start(source), watch)
-            read_at = self._now()
-            async for actors in source.actors():
-                await self._copy.store_bulk_actors(actors, read_at=read_at, source=source.name)
-                read_at = self._now()
+            return await self._store_batches(source, await self._start(source), watch, received)
         except RegisterFailure as failure:
             raise BulkLoadRefused(
                 f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."
             ) from failure
-        return done
+
+    async def expected(self, source: BulkSource) -> int | None:
+        """About how many device records a source has: as many as its last whole run had, else as it says itself."""
+        last = await self.run(source.load_name)
+        return last.records if last is not None and last.finished_at is not None else source.expected_records
 
     async def forget(self, source: str) -> None:
         """Let the next run of a source, named by its `load_name`, begin at the start."""
@@ -136,11 +148,13 @@ class BulkLoader:
         revision = await self._copy.revision()
         return _Start(run, "", revision if is_finished else _known_at(last.cursor, revision))
 
-    async def _store_devices(self, source: BulkSource, start: _Start, watch: ProgressCallback) -> LoadProgress:
+    async def _store_batches(
+        self, source: BulkSource, start: _Start, watch: ProgressCallback, received: Callable[[int], None]
+    ) -> LoadProgress:
         """Store every batch with its cursor, while the next one is read."""
-        run, known = start.run, 0
-        progress = LoadProgress(run.records, run.changed, None)
-        upcoming = self._batches(source, start.cursor)
+        run, known, before = start.run, 0, self._unread.counts.copy()
+        progress = LoadProgress(run.records, run.changed, await self.expected(source))
+        upcoming = self._batches(source, start.cursor, received)
         reading = asyncio.ensure_future(anext(upcoming, None))
         try:
             while (step := await reading) is not None:
@@ -150,6 +164,7 @@ class BulkLoader:
                     changes = await self._copy.store_in(
                         connection, batch.readings, read_at=read_at, now=now, since=since
                     )
+                    await self._copy.store_bulk_actors(connection, batch.actors, read_at=read_at, source=source.name)
                     known = known + 1 if await self._is_known(connection, batch.readings, start.known_at) else 0
                     ended = not batch.cursor or known == KNOWN_BATCHES_TO_STOP
                     run = replace(
@@ -162,7 +177,14 @@ class BulkLoader:
                     )
                     await connection.execute(_NOTE, asdict(run))
                     reading = asyncio.ensure_future(anext(upcoming, None))  # runs while the commit is written
-                progress = LoadProgress(run.records, run.changed, batch.total)
+                progress = replace(
+                    progress,
+                    records=run.records,
+                    changed=run.changed,
+                    total=batch.total if batch.total is not None else progress.total,
+                    actors=progress.actors + len(batch.actors),
+                    unread=self._unread.since(before),
+                )
                 watch(progress)
                 if ended:
                     return progress
@@ -174,11 +196,13 @@ class BulkLoader:
             await connection.execute(_NOTE, asdict(replace(run, cursor="", updated_at=now, finished_at=now)))
         return progress
 
-    async def _batches(self, source: BulkSource, cursor: str) -> AsyncIterator[tuple[RecordBatch, int | None, int]]:
+    async def _batches(
+        self, source: BulkSource, cursor: str, received: Callable[[int], None]
+    ) -> AsyncIterator[tuple[RecordBatch, int | None, int]]:
         """Batches, each with the copy's revision before it was asked for (None for a source that lags anyway), and
         when that was.
         """
-        batches = source.batches(cursor)
+        batches = source.batches(cursor, received)
         while True:
             since = None if source.lags else await self._copy.revision()
             read_at = self._now()

@@ -1,6 +1,6 @@
 """Storing a page of a manufacturer's devices among those listed before, with the news that it brings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -24,17 +24,12 @@ async def store_page(
     connection: AsyncConnection,
     sweep: DeviceSweep,
     readings: Sequence[DeviceReading],
-    named: Mapping[str, str],
     *,
     asked_at: int,
     now: int,
 ) -> StoredPage:
-    """Store a page of a walk. UDI-DIs that were never listed are news once all devices were listed before.
-
-    `named` are the UDI-DIs by uuid of rows of which nothing else can be read; they tell nothing of the market.
-    """
-    unread = {uuid: ListedDevice(uuid, udi, "", "", False) for uuid, udi in named.items()}
-    rows = list((unread | {reading.device.uuid: _listed(reading) for reading in readings}).values())
+    """Store a page of a walk. UDI-DIs that were never listed are news once all devices were listed before."""
+    rows = list({reading.device.uuid: _listed(reading) for reading in readings}.values())
     again = await portfolio.count_among(connection, sweep.srn, [row.uuid for row in rows], sweep.walk)
     new: list[ListedDevice] = []
     if sweep.complete_at is not None:

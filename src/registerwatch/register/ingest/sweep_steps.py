@@ -6,7 +6,6 @@ the count grew, a walk that has come to the last page goes on at the first one, 
 """
 
 from collections.abc import Iterable, Sequence
-from zlib import crc32
 
 import msgspec
 
@@ -24,7 +23,6 @@ UNSETTLED = "Of some devices several records were listed one after the other: th
 UNREADABLE = "Rows of its list of devices that cannot be read: {number}."
 MAX_UNREADABLE = 100
 """A walk with more of them has not listed everything."""
-_NAMED = "+"
 
 _PAGE, _AGAIN, _UDI = "page ", "again ", "udi "
 
@@ -120,17 +118,15 @@ def is_complete(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool
     return sweep.is_steady and page.listed is not None and page.listed + unnamed(sweep) == page.total
 
 
-def with_unreadable(sweep: DeviceSweep, unnamed: Iterable[int], named: Iterable[str]) -> DeviceSweep:
-    """The sweep with rows that cannot be read, each once. Those of `named` are listed with the others."""
-    known = set(sweep.unreadable.split())
-    known.update(f"{digest:016x}" for digest in unnamed)
-    known.update(f"{crc32(uuid.encode()):08x}{_NAMED}" for uuid in named)
+def with_unreadable(sweep: DeviceSweep, unreadable: Iterable[int]) -> DeviceSweep:
+    """The sweep with rows that have no key that can be read, each once, by digests of them."""
+    known = {*sweep.unreadable.split(), *(f"{digest:016x}" for digest in unreadable)}
     return replace(sweep, unreadable=" ".join(sorted(known)[:MAX_UNREADABLE]))
 
 
 def unnamed(sweep: DeviceSweep) -> int:
     """How many rows of a walk have no key that can be read, so that they are not listed."""
-    return sum(not each.endswith(_NAMED) for each in sweep.unreadable.split())
+    return len(sweep.unreadable.split())
 
 
 def lists_too_few(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool:

@@ -78,8 +78,7 @@ class TurnResult(msgspec.Struct, frozen=True):
 class _Answer(msgspec.Struct, frozen=True):
     """What a request brought, with the copy's revision and the instant before it. The page is None of a search.
 
-    `known` is how many devices the copy has of the manufacturer, where a first list may end with the page; `named` are
-    UDI-DIs by uuid of rows of which nothing else can be read.
+    `known` is how many devices the copy has of the manufacturer, where a first list may end with the page.
     """
 
     readings: Sequence[DeviceReading]
@@ -87,7 +86,6 @@ class _Answer(msgspec.Struct, frozen=True):
     asked_at: int
     page: ListedPage | None = None
     known: int = 0
-    named: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -155,9 +153,9 @@ class SweepTurn:
         page = await self.adapters.listing.page(self.sweep.srn, step.number)
         may_end = self._makes_baseline and (page.is_last or step.is_again)
         known = await self.adapters.copy.count(self.sweep.srn) if may_end else 0
-        self.sweep = sweep_steps.with_unreadable(self.sweep, page.unreadable, page.named)
+        self.sweep = sweep_steps.with_unreadable(self.sweep, page.unreadable)
         listed = ListedPage(page.total, page.is_last)
-        return _Answer(page.rows, revision, asked_at, listed, known, page.named)
+        return _Answer(page.rows, revision, asked_at, listed, known)
 
     async def _read_differing(self, step: Step, answer: _Answer) -> list[DeviceReading]:
         """Read the watched subjects in full of which the answer shows something else than the copy has, then those that
@@ -217,7 +215,7 @@ class SweepTurn:
         sweep, page, news = self.sweep, answer.page, 0
         if sweep.lists_all:
             stored = await portfolio_walk.store_page(
-                connection, sweep, answer.readings, answer.named, asked_at=answer.asked_at, now=now
+                connection, sweep, answer.readings, asked_at=answer.asked_at, now=now
             )
             is_near_end = page.is_last or step.is_again
             listed = await portfolio.count_listed(connection, sweep.srn, sweep.walk) if is_near_end else None

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import inspect
 
 from registerwatch.register.outcomes import RegisterFailure
+from registerwatch.register.sources.wire import RecordReader, described
 
 MAX_FOUND = 500
 """Characters of what a check found."""
@@ -118,13 +119,13 @@ class SourceChecks(Protocol):
 class Shape(msgspec.Struct, frozen=True):
     """The fields that are read of one kind of record.
 
-    `type` is what it is decoded into: each of its fields has to be named by some of the records, except `optional`
+    `reader` is what reads it: each of its fields has to be named by some of the records, except `optional`
     ones. `filled` ones have to have a value in some of them, `keys` in nearly all. `usual` ones mostly have a value in
     some of them: not where one manufacturer registered all, such as legacy devices without a Basic UDI-DI. Paths are
     such as `riskClass.code`.
     """
 
-    type: type[msgspec.Struct]
+    reader: RecordReader[Any]
     keys: frozenset[str] = frozenset()
     filled: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
@@ -184,19 +185,36 @@ def judge_codes(seen: Collection[str], known: Collection[str]) -> Outcome:
 
 
 def _type_problem(shape: Shape, records: Sequence[object]) -> Iterator[str]:
-    reasons = []
-    for record in records:
-        try:
-            msgspec.convert(record, shape.type)
-        except msgspec.ValidationError as error:  # names a place and a type, never the value
-            reasons.append(str(error))
+    """What of many records cannot be read: whole records, then single fields."""
+    reasons, unread = _unread(shape, records)
     if len(reasons) > TOLERATED * len(records):
         yield f"{len(reasons)} of {len(records)} cannot be read ({reasons[0]})."
+    for path, examples in unread.items():
+        if len(examples) > TOLERATED * len(records):
+            yield f"{path} cannot be read in {len(examples)} of {len(records)} ({examples[0]})."
+
+
+def _unread(shape: Shape, records: Sequence[object]) -> tuple[list[str], dict[str, list[str]]]:
+    """Why whole records cannot be read, and by path the values of fields that cannot."""
+    reasons: list[str] = []
+    unread: dict[str, list[str]] = {}
+    for record in records:
+        if not isinstance(record, dict):
+            reasons.append(f"it is {described(record)}")
+            continue
+        try:
+            found = shape.reader.read(record)
+        except msgspec.ValidationError as error:
+            reasons.append(str(error))
+            continue
+        for each in found.unread:
+            unread.setdefault(each.path, []).append(each.example)
+    return reasons, unread
 
 
 def _named_values(shape: Shape, records: Sequence[object]) -> dict[str, list[Any]]:
     objects = [record for record in records if isinstance(record, dict)]
-    return dict(_fields(inspect.type_info(shape.type), objects, ""))
+    return dict(_fields(inspect.type_info(shape.reader.kind), objects, ""))
 
 
 def _fields(info: inspect.Type, objects: Sequence[Mapping[str, Any]], at: str) -> Iterator[tuple[str, list[Any]]]:
@@ -205,6 +223,8 @@ def _fields(info: inspect.Type, objects: Sequence[Mapping[str, Any]], at: str) -
     """
     assert isinstance(info, inspect.StructType)
     for each in info.fields:
+        if each.name == "unread":
+            continue
         values = [found[each.encode_name] for found in objects if each.encode_name in found]
         yield at + each.encode_name, values
         inner = _record_in(each.type)

@@ -1,7 +1,7 @@
 """A file of register records: one JSON object a line, plain or gzipped, read as a stream."""
 
 import gzip
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -10,11 +10,13 @@ import msgspec
 
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.codes import label
-from registerwatch.register.models import Actor, ActorReference, Certificate, Completeness, Device, DeviceReading
+from registerwatch.register.models import ActorReference, Certificate, Completeness, Device, DeviceReading
 from registerwatch.register.other_codes import OtherCode, distinct_codes
 from registerwatch.register.sources.fields import key, preferred_name, text
-from registerwatch.register.sources.source import RecordBatch, no_actors
-from registerwatch.register.times import date_of, utc_from_brussels
+from registerwatch.register.sources.requests import ignore
+from registerwatch.register.sources.source import RecordBatch
+from registerwatch.register.sources.unread_fields import UnreadFields
+from registerwatch.register.sources.wire import Date, Instant, RecordReader, WireRecord
 
 
 class FileActor(msgspec.Struct, frozen=True, gc=False):
@@ -28,23 +30,23 @@ class FileCertificate(msgspec.Struct, frozen=True, gc=False):
     """A certificate in a line."""
 
     number: str | None = None
-    revision: str | None = None
-    expiry: str | None = None
-    starting_validity: str | None = None
+    revision: str | int | None = None
+    expiry: Date | None = None
+    starting_validity: Date | None = None
     notified_body: str | None = None
     notified_body_name: str | None = None
     type: str | None = None
     status: str | None = None
 
 
-class FileRecord(msgspec.Struct, frozen=True, gc=False):
+class FileRecord(WireRecord, frozen=True, gc=False):
     """One line. Every field but the two identifiers may be null."""
 
     uuid: str
     primary_di: str
     basic_udi: str | None = None
     device_name: str | None = None
-    trade_names: dict[str, str | None] | None = None
+    trade_names: dict[str, str] | None = None
     reference: str | None = None
     model: str | None = None
     risk_class: str | None = None
@@ -58,14 +60,14 @@ class FileRecord(msgspec.Struct, frozen=True, gc=False):
     manufacturer: FileActor | None = None
     authorised_representative: FileActor | None = None
     certificates: list[FileCertificate] | None = None
-    version_date: str | None = None
+    version_date: Instant | None = None
     other_codes: list[OtherCode] | msgspec.UnsetType | None = msgspec.UNSET
     """In the form in which devices are served."""
 
 
 NAME = "file"
 
-_decoder = msgspec.json.Decoder(FileRecord)
+_reader = RecordReader(FileRecord, "line of a file", keys={"uuid", "primary_di"})
 
 BATCH_LINES = 2_000
 
@@ -76,12 +78,15 @@ class RecordFile:
     name = NAME
     lags = True
     is_newest_first = False
+    expected_records = None
+    expected_seconds = None
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, unread: UnreadFields | None = None) -> None:
         self._path = path.resolve()
+        self._unread = unread or UnreadFields()
         self.load_name = f"file:{self._path}"
 
-    async def batches(self, cursor: str = "") -> AsyncIterator[RecordBatch]:
+    async def batches(self, cursor: str = "", received: Callable[[int], None] = ignore) -> AsyncIterator[RecordBatch]:
         """Batches of lines. Another file at the same path is read from its start. Raises `BulkLoadRefused`."""
         if not self._path.is_file():
             raise BulkLoadRefused(f"There is no file {self._path}.")
@@ -90,12 +95,10 @@ class RecordFile:
         skip = int(cursor.split()[0]) if cursor.endswith(f" {state}") else 0
         numbered = islice(enumerate(lines(self._path), start=1), skip, None)
         while chunk := list(islice(numbered, BATCH_LINES)):
-            readings = [reading_of_line(line, number, self._path) for number, line in chunk if line.strip()]
-            yield RecordBatch(readings, f"{chunk[-1][0]} {state}")
-
-    def actors(self) -> AsyncIterator[list[Actor]]:
-        """None: a file lists devices alone."""
-        return no_actors()
+            records = [record_of_line(line, number, self._path) for number, line in chunk if line.strip()]
+            for record in records:
+                self._unread.note(_reader.name, record.unread)
+            yield RecordBatch([reading_of_record(record) for record in records], f"{chunk[-1][0]} {state}")
 
 
 def lines(path: Path) -> Iterator[bytes]:
@@ -109,20 +112,20 @@ def lines(path: Path) -> Iterator[bytes]:
         raise BulkLoadRefused(f"The file {path} cannot be read: {error}") from error
 
 
-def reading_of_line(line: bytes, number: int, path: Path) -> DeviceReading:
+def record_of_line(line: bytes, number: int, path: Path) -> FileRecord:
     """The record in a line. Raises `BulkLoadRefused` naming the line (counted from 1) when it is no record."""
     try:
-        reading = reading_of_record(_decoder.decode(line))
+        record = _reader.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BulkLoadRefused(f"Line {number} of {path} is no register record: {error}") from error
-    if not (reading.device.uuid and reading.device.udi):
+    if not (key(record.uuid) and key(record.primary_di)):
         raise BulkLoadRefused(f"Line {number} of {path} is no register record: it lacks a possible uuid or primary_di")
-    return reading
+    return record
 
 
 def reading_of_record(record: FileRecord) -> DeviceReading:
     """A record of a file as a reading of a part of a device; the register may have a newer version."""
-    names = {language: text(name) for language, name in record.trade_names.items()} if record.trade_names else {}
+    names = record.trade_names or {}
     manufacturer = record.manufacturer or FileActor()
     representative = record.authorised_representative
     device = Device(
@@ -153,7 +156,7 @@ def reading_of_record(record: FileRecord) -> DeviceReading:
             else None
         ),
         certs=_certificates(record.certificates) if record.certificates else (),
-        updated=utc_from_brussels(record.version_date),
+        updated=record.version_date,
         other_codes=(
             record.other_codes
             if isinstance(record.other_codes, msgspec.UnsetType)
@@ -171,8 +174,8 @@ def _certificate(entry: FileCertificate) -> Certificate:
     return Certificate(
         number=text(entry.number),
         revision=text(entry.revision),
-        expiry=date_of(entry.expiry),
-        valid_from=date_of(entry.starting_validity),
+        expiry=entry.expiry,
+        valid_from=entry.starting_validity,
         status=label(text(entry.status)),
         status_code=text(entry.status),
         type_code=text(entry.type),

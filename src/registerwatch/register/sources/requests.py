@@ -3,10 +3,10 @@
 import asyncio
 import email.utils
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import httpx2
 import msgspec
@@ -15,6 +15,8 @@ import structlog
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import BudgetSpent, PlaceWait, RequestBudget
+from registerwatch.register.sources.unread_fields import UnreadFields
+from registerwatch.register.sources.wire import UnreadField
 
 log = structlog.get_logger(__name__)
 
@@ -42,21 +44,51 @@ RETRY_POLICIES = {
 }
 
 
-def _unchecked(_answer: object) -> None:
-    return None
+class AnswerReader(Protocol[Answer]):
+    """Makes an answer of a body: of a record, or of a page of them."""
+
+    @property
+    def name(self) -> str:
+        """The kind of record."""
+
+    def decode(self, content: bytes, /) -> Answer:
+        """The answer. Raises `msgspec.DecodeError`."""
+
+    def unread_of(self, answer: Answer, /) -> Sequence[UnreadField]:
+        """The fields that could not be read."""
+
+
+class JsonReader:
+    """Any JSON, as it comes."""
+
+    name = "any"
+
+    def decode(self, content: bytes) -> Any:
+        """The value. Raises `msgspec.DecodeError`."""
+        return msgspec.json.decode(content)
+
+    def unread_of(self, answer: object) -> Sequence[UnreadField]:
+        """None: no field is wanted."""
+        return ()
+
+
+def ignore(_value: object) -> None:
+    """Do nothing with a value."""
 
 
 class ApiRequest(msgspec.Struct, Generic[Answer], frozen=True):
-    """One GET request: its address, parameters, how to decode and check the answer.
+    """One GET request: its address, parameters, how to read and check the answer.
 
     `check` raises `RegisterFailure` for an answer that cannot be true. `cost` is the request's weight in the budget.
+    `received` is called with the number of bytes of the answer while it comes.
     """
 
     url: str
     params: dict[str, str]
-    decoder: "msgspec.json.Decoder[Answer]"
-    check: Callable[[Answer], None] = msgspec.field(default=_unchecked)
+    reader: AnswerReader[Answer]
+    check: Callable[[Answer], None] = msgspec.field(default=ignore)
     cost: int = 1
+    received: Callable[[int], None] = ignore
 
 
 class RegisterHttpClient:
@@ -73,11 +105,15 @@ class RegisterHttpClient:
         *,
         user_agent: str,
         timeout: float,
+        headers: Mapping[str, str] | None = None,
         retry_policies: dict[RequestPriority, RetryPolicy] | None = None,
+        unread: UnreadFields | None = None,
     ) -> None:
+        self.unread = unread or UnreadFields()
+        """Counts of the fields that could not be read of its answers."""
         self._http = http
         self._budget = budget
-        self._headers = {"User-Agent": user_agent, "Accept": "application/json"}
+        self._headers = {"User-Agent": user_agent, "Accept": "application/json", **(headers or {})}
         self._timeout = timeout
         self._retry_policies = retry_policies or RETRY_POLICIES
 
@@ -119,9 +155,9 @@ class RegisterHttpClient:
     ) -> Answer:
         await self._take_place(request, priority, place_wait)
         left = max(0.1, _end(deadline, place_wait) - self._budget.clock.monotonic())
-        response = await self._send(request.url, request.params, min(self._timeout, left))
+        response = await self._send(request, min(self._timeout, left))
         try:
-            answer = decode(response, request.decoder, now=self._budget.clock.now())
+            answer = decode(response, request.reader, now=self._budget.clock.now())
             request.check(answer)
         except NoSuchRecord:
             await self._budget.answered()
@@ -133,6 +169,7 @@ class RegisterHttpClient:
                 await self._budget.answered()
             raise
         await self._budget.answered()
+        self.unread.note(request.reader.name, request.reader.unread_of(answer))
         return answer
 
     async def _take_place(self, request: ApiRequest[Answer], priority: RequestPriority, wait: PlaceWait) -> None:
@@ -158,13 +195,18 @@ class RegisterHttpClient:
             wait.overdue.set()
             await take(deadline=wait.finish_until)
 
-    async def _send(self, url: str, params: dict[str, str], seconds: float) -> httpx2.Response:
+    async def _send(self, request: ApiRequest[Answer], seconds: float) -> httpx2.Response:
         try:
             async with asyncio.timeout(seconds):
                 async with self._http.stream(
-                    "GET", url, params=params, headers=self._headers, timeout=seconds, follow_redirects=False
+                    "GET",
+                    request.url,
+                    params=request.params,
+                    headers=self._headers,
+                    timeout=seconds,
+                    follow_redirects=False,
                 ) as response:
-                    return await _read_bounded(response)
+                    return await _read_bounded(response, request.received)
         except (TimeoutError, httpx2.TimeoutException) as error:
             raise RegisterFailure(f"The register did not answer within {seconds:.3g} s.", transient=True) from error
         except (httpx2.RequestError, httpx2.StreamError, httpx2.InvalidURL) as error:
@@ -185,7 +227,7 @@ def _is_answered(status: int, failure: RegisterFailure) -> bool:
     return status in (200, 400) and not failure.transient
 
 
-async def _read_bounded(response: httpx2.Response) -> httpx2.Response:
+async def _read_bounded(response: httpx2.Response, received: Callable[[int], None]) -> httpx2.Response:
     """The response with its whole body; an answer larger than any real one is refused."""
     chunks, size = [], 0
     async for chunk in response.aiter_bytes():
@@ -193,11 +235,12 @@ async def _read_bounded(response: httpx2.Response) -> httpx2.Response:
         if size > MAX_BODY_BYTES:
             raise RegisterFailure("The register's answer was too large to be a real one.")
         chunks.append(chunk)
+        received(size)
     headers = [(name, value) for name, value in response.headers.items() if name.lower() != "content-encoding"]
     return httpx2.Response(response.status_code, headers=headers, content=b"".join(chunks))
 
 
-def decode(response: httpx2.Response, decoder: "msgspec.json.Decoder[Answer]", *, now: float) -> Answer:
+def decode(response: httpx2.Response, reader: AnswerReader[Answer], *, now: float) -> Answer:
     """The answer in a response, by the register's failure table. Raises `RegisterFailure` or `NoSuchRecord`.
 
     `now` (unix seconds) is what a date in `Retry-After` is counted from.
@@ -219,7 +262,7 @@ def decode(response: httpx2.Response, decoder: "msgspec.json.Decoder[Answer]", *
     if response.content.lstrip()[:1] == b"<":
         raise RegisterFailure("The register answered with a web page instead of a record.", transient=True)
     try:
-        return decoder.decode(response.content)
+        return reader.decode(response.content)
     except msgspec.ValidationError as error:
         raise RegisterFailure(f"The register's answer has an unexpected form ({error}).") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

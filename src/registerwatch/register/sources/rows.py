@@ -1,63 +1,39 @@
-"""The rows of a page, decoded one by one: the other rows of a page are kept when one cannot be read."""
+"""The rows of a page, read one by one: the other rows of a page are kept when one cannot be read."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
-import structlog
 
 from registerwatch.register.outcomes import RegisterFailure
+from registerwatch.register.sources.wire import RecordReader, UnreadField, WireRecord
 
-Row = TypeVar("Row")
-
-log = structlog.get_logger(__name__)
+Row = TypeVar("Row", bound=WireRecord)
 
 NO_KEY = "no possible key"
+MIN_JUDGED = 10
+"""Rows of a page below which a field that most of them have lost may be a few odd records."""
+WHOLE_ROW = "whole row"
+"""What an unread row is counted as, among unread fields."""
 
 
 class UnreadRow(msgspec.Struct, frozen=True):
-    """A row that cannot be read. The reason names a place and a type, never the value."""
+    """A row that cannot be read, and why."""
 
     content: msgspec.Raw
     reason: str
 
 
-def readable(
-    content: Sequence[msgspec.Raw],
-    decoder: "msgspec.json.Decoder[Row]",
-    is_keyed: Callable[[Row], bool],
-    *,
-    listed: str,
-) -> list[Row]:
-    """The rows that can be read and have a key; `listed` names the page in the log, which counts the others.
-
-    Raises `RegisterFailure` when there are rows and none of them can be read: then it is the page that is wrong.
-    """
-    rows, unread = divided(content, decoder, is_keyed, listed=listed)
-    if unread and not rows:
-        raise no_row_read(unread)
-    return rows
-
-
-def no_row_read(unread: Sequence[UnreadRow]) -> RegisterFailure:
-    """What is wrong with an answer of which no row can be read."""
-    reason = unread[0].reason
-    return RegisterFailure(f"The register's answer has an unexpected form (no row of it can be read: {reason}).")
-
-
-def divided(
-    content: Sequence[msgspec.Raw],
-    decoder: "msgspec.json.Decoder[Row]",
-    is_keyed: Callable[[Row], bool],
-    *,
-    listed: str,
+def read_rows(
+    content: Iterable[msgspec.Raw], reader: RecordReader[Row], is_keyed: Callable[[Row], bool]
 ) -> tuple[list[Row], list[UnreadRow]]:
     """The rows that can be read and have a key, and the others."""
     rows: list[Row] = []
     unread: list[UnreadRow] = []
     for each in content:
         try:
-            row = decoder.decode(each)
+            row = reader.decode(each)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             unread.append(UnreadRow(each, str(error)))
             continue
@@ -65,7 +41,43 @@ def divided(
             rows.append(row)
         else:
             unread.append(UnreadRow(each, NO_KEY))
-    if unread:
-        first, skipped = unread[0].reason, len(unread)
-        log.warning("rows cannot be read", listed=listed, skipped=skipped, rows=len(content), first=first)
     return rows, unread
+
+
+def unread_fields(rows: Iterable[WireRecord], unread: Iterable[UnreadRow]) -> list[UnreadField]:
+    """Everything that could not be read of a page."""
+    fields = [each for row in rows for each in row.unread]
+    return fields + [UnreadField(WHOLE_ROW, each.reason) for each in unread]
+
+
+def check_some_read(rows: Sequence[WireRecord], unread: Sequence[UnreadRow]) -> None:
+    """An answer of which no row can be read is of another form. Raises `RegisterFailure`."""
+    if unread and not rows:
+        raise RegisterFailure(
+            f"The register's answer has an unexpected form (no row of it can be read: {unread[0].reason})."
+        )
+
+
+def check_all_read(unread: Sequence[UnreadRow]) -> None:
+    """Where one row of a whole list cannot be read, nothing is known of the subject. Raises `RegisterFailure`."""
+    if unread:
+        raise RegisterFailure(
+            f"The register's answer has an unexpected form (a row of it cannot be read: {unread[0].reason})."
+        )
+
+
+def check_needed(rows: Sequence[WireRecord], needed: Collection[str]) -> None:
+    """Where most rows have lost the same needed field, nothing of the page is used. Raises `RegisterFailure`.
+
+    `needed` are the paths of fields, such as `RISK_CLASS_ID`.
+    """
+    if len(rows) < MIN_JUDGED:
+        return
+    lost = Counter(path for row in rows for path in {each.path for each in row.unread} if path in needed)
+    for path, number in lost.most_common(1):
+        if number * 2 > len(rows):
+            example = next(each.example for row in rows for each in row.unread if each.path == path)
+            raise RegisterFailure(
+                f"The answer has an unexpected form ({number} of {len(rows)} rows have a {path} that cannot be read,"
+                f" such as {example})."
+            )

@@ -4,7 +4,7 @@ A source is a module or package beside this one that `bootstrap.py` builds. It r
 (`SubjectSource`), lists all its records (`BulkSource`) or those of one manufacturer (`DeviceListing`), or does several.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
@@ -45,12 +45,13 @@ class ActorReading(msgspec.Struct, frozen=True):
 class RecordBatch(msgspec.Struct, frozen=True):
     """What one step of a bulk source brings: records, and the cursor of the next step, `""` after the last one.
 
-    `total` is the number of all records, where the source gives it.
+    `total` is the number of all device records, where the source gives it.
     """
 
     readings: list[DeviceReading]
     cursor: str
     total: int | None = None
+    actors: list[Actor] = msgspec.field(default_factory=list)
 
 
 class ListPage(msgspec.Struct, Generic[Row], frozen=True):
@@ -117,11 +118,19 @@ class BulkSource(RegisterSource, Protocol):
     def is_newest_first(self) -> bool:
         """Whether the newest records come first, so that a load can end where it meets records that it knows."""
 
-    def batches(self, cursor: str) -> AsyncIterator[RecordBatch]:
-        """Batches from a cursor on, from the start for `""`. Raises `RegisterFailure` or `BulkLoadRefused`."""
+    @property
+    def expected_records(self) -> int | None:
+        """About how many device records it has, where it gives no total itself."""
 
-    def actors(self) -> AsyncIterator[list[Actor]]:
-        """Batches of actors, read after the devices; none where the source lists none. Raises the same."""
+    @property
+    def expected_seconds(self) -> tuple[int, int] | None:
+        """The least and the most seconds that 1,000 records take, where that is long."""
+
+    def batches(self, cursor: str, received: Callable[[int], None]) -> AsyncIterator[RecordBatch]:
+        """Batches from a cursor on, from the start for `""`. Raises `RegisterFailure` or `BulkLoadRefused`.
+
+        `received` is called with the number of bytes of a batch while it comes.
+        """
 
 
 class CertificateSource(Protocol):
@@ -160,10 +169,3 @@ class DeviceListing(RegisterSource, Protocol):
 
     async def records(self, udi: str) -> list[DeviceReading]:
         """The rows of every record of a UDI-DI, none where it is not registered. Raises `RegisterFailure`."""
-
-
-async def no_actors() -> AsyncIterator[list[Actor]]:
-    """The actors of a source that lists devices alone."""
-    nothing: list[list[Actor]] = []
-    for batch in nothing:
-        yield batch

@@ -308,12 +308,15 @@ class RecordStore:
                 found[row.code] = tuple(dict.fromkeys((row.first, row.last)))
         return found
 
-    async def store_bulk_actors(self, actors: Sequence[Actor], *, read_at: int, source: str) -> None:
-        """Store actors of a bulk source; one that was read from the register itself stays as it is."""
+    async def store_bulk_actors(
+        self, connection: AsyncConnection, actors: Sequence[Actor], *, read_at: int, source: str
+    ) -> None:
+        """Store actors of a bulk source. Of one that was read from the register itself only an unknown status is
+        filled in.
+        """
         if actors:
-            async with self._database.transaction() as connection:
-                await connection.execute(statements.LOCK[self._database.kind])
-                await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), read_at, source)
+            await connection.execute(statements.LOCK[self._database.kind])
+            await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), read_at, source)
 
 
 def _read_in_full(readings: Iterable[DeviceReading]) -> list[Device]:
@@ -388,13 +391,13 @@ async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], r
 
 
 async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], read_at: int, source: str) -> None:
-    """Store actors that others name; one that was read itself stays as it is. The copy is locked."""
+    """Store actors that others name. The copy is locked."""
     if not actors:
         return
     rows = (await connection.execute(statements.ACTORS, {"srns": [actor.srn for actor in actors]})).all()
     known = {row.srn: _actor(row) for row in rows}
     pairs = [(known.get(srn), actor) for srn, actor in {actor.srn: actor for actor in actors}.items()]
-    changed = [(old, _renamed(old, new)) for old, new in pairs if old is not None and not old.complete]
+    changed = [(old, _renamed(old, new)) for old, new in pairs if old is not None]
     changed = [(old, new) for old, new in changed if old != new]
     written = [*(new for old, new in pairs if old is None), *(new for _, new in changed)]
     if written:
@@ -403,7 +406,9 @@ async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], rea
 
 
 def _renamed(old: Actor, named: Actor) -> Actor:
-    """An actor after somebody else named it, which tells its name and maybe its status."""
+    """An actor after another record named it. One that was read itself keeps its name, and a status that it has."""
+    if old.complete:
+        return replace(old, status_code=old.status_code or named.status_code)
     return replace(old, name=named.name, status_code=named.status_code or old.status_code)
 
 

@@ -114,8 +114,6 @@ UPSERT_ACTOR = text(
 NAME_ACTOR = text(
     "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at)"
     " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at)"
-    " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, source = excluded.source,"
-    " status_code = CASE WHEN excluded.status_code = '' THEN actors.status_code ELSE excluded.status_code END"
-    " WHERE NOT actors.complete AND (actors.name <> excluded.name"
-    " OR (excluded.status_code <> '' AND actors.status_code <> excluded.status_code))"
+    " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, status_code = excluded.status_code,"
+    " source = CASE WHEN actors.complete THEN actors.source ELSE excluded.source END"
 )

@@ -4,7 +4,7 @@ These lists are read without a filter, so no filter can be ignored. What guards 
 though there is something means throttling, a total is bounded, and rows that cannot be read are counted.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -22,26 +22,23 @@ from registerwatch.register.sources.eudamed.certificate_mapping import (
     scopes_of,
 )
 from registerwatch.register.sources.eudamed.guards import EMPTY_PAGE, MAX_ROWS
-from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
+from registerwatch.register.sources.requests import AnswerReader, ApiRequest, RegisterHttpClient
 from registerwatch.register.sources.source import ListPage
+from registerwatch.register.sources.wire import WireRecord
 
 log = structlog.get_logger(__name__)
 
 Answer = TypeVar("Answer")
 Row = TypeVar("Row")
-WireRow = TypeVar("WireRow")
+WireRow = TypeVar("WireRow", bound=WireRecord)
 
 LANGUAGE = {"languageIso2Code": "en"}
 PAGE_SIZE = 300
 UNREADABLE = "The register's answer has an unexpected form (most rows of a page cannot be read)."
 
-_page = msgspec.json.Decoder(wire.Page[msgspec.Raw])
-_certificate = msgspec.json.Decoder(wire.ListedCertificate)
-_key = msgspec.json.Decoder(wire.ListedKey)
-_refusal = msgspec.json.Decoder(wire.RefusedApplication)
-_record = msgspec.json.Decoder(wire.CertificateRecord)
-_bodies = msgspec.json.Decoder(list[msgspec.Raw])
-_body = msgspec.json.Decoder(wire.ListedBody)
+_certificates = wire.PageReader(wire.listed_certificate, lambda row: certificate_of(row) is not None)
+_refusals = wire.PageReader(wire.refused_application, lambda row: refusal_of(row) is not None)
+_bodies = wire.ListReader(wire.listed_body, lambda row: notified_body_of(row) is not None)
 
 
 class EudamedCertificateLists:
@@ -54,16 +51,16 @@ class EudamedCertificateLists:
 
     async def certificates(self, page: int, *, until: float | None = None) -> ListPage[RegisteredCertificate]:
         """A page (0-based) of all certificates. Raises `RegisterFailure`."""
-        return await self._listed("/certificates/search/", page, _certificate, certificate_of, until)
+        return await self._listed("/certificates/search/", page, _certificates, certificate_of, until)
 
     async def refusals(self, page: int, *, until: float | None = None) -> ListPage[Refusal]:
         """A page (0-based) of all refused applications. Raises `RegisterFailure`."""
-        return await self._listed("/applications/search/", page, _refusal, refusal_of, until)
+        return await self._listed("/applications/search/", page, _refusals, refusal_of, until)
 
     async def notified_bodies(self, *, until: float | None = None) -> list[NotifiedBody]:
         """All notified bodies. Raises `RegisterFailure`."""
-        entries = await self._ask("/ses/notifiedBodies", LANGUAGE, _bodies, RequestPriority.SWEEP, until)
-        return list(_page_of(entries, len(entries), True, _body, notified_body_of).rows)
+        page = await self._ask("/ses/notifiedBodies", LANGUAGE, _bodies, RequestPriority.SWEEP, until)
+        return list(_listed(page, notified_body_of, is_last=True).rows)
 
     async def scopes(
         self, uuid: str, *, priority: RequestPriority = RequestPriority.SWEEP, until: float | None = None
@@ -76,36 +73,38 @@ class EudamedCertificateLists:
             if record.scopes is msgspec.UNSET:
                 raise RegisterFailure("The register's answer has an unexpected form (a certificate without scopes).")
 
-        record = await self._ask(f"/certificates/{uuid}", LANGUAGE, _record, priority, until, is_of_uuid)
+        record = await self._ask(
+            f"/certificates/{uuid}", LANGUAGE, wire.certificate_record, priority, until, is_of_uuid
+        )
         return scopes_of(record)
 
     async def _listed(
         self,
         path: str,
         page: int,
-        decoder: "msgspec.json.Decoder[WireRow]",
-        mapped: "Callable[[WireRow], Row | None]",
+        reader: wire.PageReader[WireRow],
+        mapped: Callable[[WireRow], Row | None],
         until: float | None,
     ) -> ListPage[Row]:
-        def check(answer: wire.Page[msgspec.Raw]) -> None:
+        def check(answer: wire.Page[WireRow]) -> None:
             if answer.total_elements > MAX_ROWS:
                 raise RegisterFailure("The register's answer is implausible (far more records than there can be).")
-            if not answer.content and answer.total_elements > page * self._page_size:
+            if not answer.sent and answer.total_elements > page * self._page_size:
                 raise RegisterFailure(EMPTY_PAGE, transient=True, throttled=True)
-            if len(answer.content) > answer.total_elements:
+            if answer.sent > answer.total_elements:
                 raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
 
         size = str(self._page_size)
         params = {"page": str(page), "pageSize": size, "size": size, "iso2Code": "en", **LANGUAGE}
-        answer = await self._ask(path, params, _page, RequestPriority.SWEEP, until, check)
-        is_last = answer.last is True or (answer.last is None and len(answer.content) < self._page_size)
-        return _page_of(answer.content, answer.total_elements, is_last or not answer.content, decoder, mapped)
+        answer = await self._ask(path, params, reader, RequestPriority.SWEEP, until, check)
+        is_last = answer.last is True or (answer.last is None and answer.sent < self._page_size)
+        return _listed(answer, mapped, is_last=is_last or not answer.sent)
 
     async def _ask(
         self,
         path: str,
         params: dict[str, str],
-        decoder: "msgspec.json.Decoder[Answer]",
+        reader: AnswerReader[Answer],
         priority: RequestPriority,
         until: float | None,
         check: Callable[[Answer], None] = lambda _answer: None,
@@ -113,47 +112,27 @@ class EudamedCertificateLists:
         """One answer, by `until` at the latest, in seconds of the clock that only goes forward."""
         deadline = self._requests.deadline(priority)
         deadline = deadline if until is None else min(deadline, until)
-        request = ApiRequest(self._base + path, params, decoder, check)
+        request = ApiRequest(self._base + path, params, reader, check)
         try:
             return await self._requests.get(request, priority=priority, deadline=deadline)
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register has no such page or record.") from redirect
 
 
-def _page_of(
-    content: Iterable[msgspec.Raw],
-    total: int,
-    is_last: bool,
-    decoder: "msgspec.json.Decoder[WireRow]",
-    mapped: "Callable[[WireRow], Row | None]",
-) -> ListPage[Row]:
+def _listed(page: wire.Page[WireRow], mapped: Callable[[WireRow], Row | None], *, is_last: bool) -> ListPage[Row]:
     """The rows of a page that can be read. Raises `RegisterFailure` where most of them cannot."""
-    rows: list[Row] = []
-    unreadable: set[int] = set()
-    named: dict[str, str] = {}
-    reason = ""
-    for each in content:
-        try:
-            row = mapped(decoder.decode(each))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            row, reason = None, reason or str(error)  # names a place and a type, never the value
-        if row is not None:
-            rows.append(row)
-        elif (name := _name_of(each)) is not None:
-            named[name[0]] = name[1]
-        else:
-            unreadable.add(hash(bytes(each)))
-    skipped = len(unreadable) + len(named)
-    if skipped > len(rows):
-        raise RegisterFailure(UNREADABLE)
-    if skipped:
-        log.warning("rows cannot be read", skipped=skipped, rows=len(rows), first=reason or "no possible key")
-    return ListPage(rows, total, is_last, frozenset(unreadable), named)
+    if len(page.unread) > len(page.content):
+        raise RegisterFailure(f"{UNREADABLE} The first: {page.unread[0].reason}.")
+    rows = [row for each in page.content if (row := mapped(each)) is not None]
+    keys = [(each, _key_in(each.content)) for each in page.unread]
+    named = dict(key for _, key in keys if key is not None)
+    unreadable = frozenset(hash(bytes(each.content)) for each, key in keys if key is None)
+    return ListPage(rows, page.total_elements, is_last, unreadable, named)
 
 
-def _name_of(row: msgspec.Raw) -> tuple[str, str] | None:
+def _key_in(row: msgspec.Raw) -> tuple[str, str] | None:
     """The uuid and the id of a row that cannot be read, None where they cannot be read either."""
     try:
-        return key_of(_key.decode(row))
+        return key_of(wire.listed_key.decode(row))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

@@ -11,9 +11,7 @@ from registerwatch.register.certificates import (
     named_devices,
 )
 from registerwatch.register.sources.eudamed import wire
-from registerwatch.register.sources.eudamed.mapping import actor_name
 from registerwatch.register.sources.fields import key, text
-from registerwatch.register.times import date_of
 
 MAX_TEXT, MAX_CODE, MAX_DESCRIPTION, MAX_TYPES = 500, 100, 2_000, 50
 MAX_DESCRIBED = 500
@@ -46,9 +44,9 @@ def certificate_of(row: wire.ListedCertificate) -> RegisteredCertificate | None:
         revision=revision,
         type_code=_code(row.certificate_type),
         status_code=_code(row.certificate_status),
-        issue_date=date_of(row.issue_date),
-        valid_from=date_of(row.starting_validity_date),
-        expiry=date_of(row.expiry_date),
+        issue_date=row.issue_date,
+        valid_from=row.starting_validity_date,
+        expiry=row.expiry_date,
         version=row.version_number,
         is_latest=row.latest_version is not False,
     )
@@ -67,14 +65,14 @@ def refusal_of(row: wire.RefusedApplication) -> Refusal | None:
         notified_body=body,
         reference=reference,
         procedure_code=_code(row.conformity_assessment_procedure),
-        refused_on=date_of(row.certificate_refusal_date),
+        refused_on=row.certificate_refusal_date,
     )
 
 
 def notified_body_of(entry: wire.ListedBody) -> NotifiedBody | None:
     """A notified body, None where it has no number, or one that is too long."""
     number = text(entry.eudamed_identifier)
-    return NotifiedBody(number, _bounded(actor_name(entry.name))) if number and not _is_long("", number) else None
+    return NotifiedBody(number, _bounded(entry.name)) if number and not _is_long("", number) else None
 
 
 def scopes_of(record: wire.CertificateRecord) -> list[Scope]:
@@ -94,7 +92,7 @@ def _scope(scope: wire.CertificateScope) -> Scope:
         basic_udi=_basic_udi(scope.basic_udi_data),
         risk_class_code=_code(scope.risk_class),
         device_type_codes=_codes(scope.device_type_codes),
-        description=actor_name(scope.description)[:MAX_DESCRIPTION],
+        description=text(scope.description)[:MAX_DESCRIPTION],
     )
 
 
@@ -105,15 +103,13 @@ def _basic_udi(value: Any) -> str:
     return key(value) if isinstance(value, str) else ""
 
 
-def _codes(values: Any) -> tuple[str, ...]:
-    codes = [_code(each) for each in values[:MAX_TYPES]] if isinstance(values, list) else []
+def _codes(values: list[wire.Code] | None) -> tuple[str, ...]:
+    codes = [_code(each) for each in (values or ())[:MAX_TYPES]]
     return tuple(dict.fromkeys(code for code in codes if code))
 
 
-def _code(value: Any) -> str:
-    """The code in `{"code": "refdata.risk-class.class-iia"}`, or given as a text."""
-    code = value.code if isinstance(value, wire.Code) else value.get("code") if isinstance(value, dict) else value
-    return text(code)[:MAX_CODE] if isinstance(code, str) else ""
+def _code(value: wire.Code | None) -> str:
+    return text(value.code if value else None)[:MAX_CODE]
 
 
 def _record_key(value: str | None) -> str:

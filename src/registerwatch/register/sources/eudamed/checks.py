@@ -8,8 +8,6 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from registerwatch.clock import Clock
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
@@ -28,7 +26,7 @@ from registerwatch.register.sources.checks import (
 from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.guards import EMPTY_PAGE, PROBE_VALUE
 from registerwatch.register.sources.eudamed.shapes import SHAPES
-from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
+from registerwatch.register.sources.requests import ApiRequest, JsonReader, RegisterHttpClient
 
 SECONDS = 120.0
 """For so long one request may take, the wait for its place included."""
@@ -48,7 +46,7 @@ NO_PAGE = "Its answer is no page of records with a total."
 DEVICES, ACTORS, CERTIFICATES = "/devices/udiDiData", "/eos", "/certificates/search/"
 
 _BUILD = re.compile(r"[0-9A-Za-z._+-]{1,64}")
-_json = msgspec.json.Decoder()
+_json = JsonReader()
 
 Row = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ Each read has one of three results: found, not found, could not be read. A devic
 Basic UDI-DI record; the detail is left out when its version is already stored.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 import msgspec
 import structlog
@@ -12,7 +12,7 @@ import structlog
 from registerwatch.clock import Clock
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import is_actor_of_devices
-from registerwatch.register.models import Actor, DeviceReading, precedence_of
+from registerwatch.register.models import DeviceReading, precedence_of
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import mapping, wire
@@ -22,16 +22,13 @@ from registerwatch.register.sources.eudamed.register_read import (
     DEVICES,
     RegisterInterface,
     RegisterRead,
-    device_row,
-    is_keyed,
-    listing,
     sized,
 )
 from registerwatch.register.sources.fields import key, text
 from registerwatch.register.sources.request_budget import PlaceWait
-from registerwatch.register.sources.requests import RegisterHttpClient
-from registerwatch.register.sources.rows import readable
-from registerwatch.register.sources.source import ActorReading, CertificateSearch, KnownRecord, RecordBatch, no_actors
+from registerwatch.register.sources.requests import RegisterHttpClient, ignore
+from registerwatch.register.sources.rows import check_all_read, check_needed, check_some_read
+from registerwatch.register.sources.source import ActorReading, CertificateSearch, KnownRecord, RecordBatch
 from registerwatch.structs import replace
 
 log = structlog.get_logger(__name__)
@@ -45,13 +42,6 @@ BASIC_UDI = "basicUdi"
 EOS_COST = 2
 """The register tolerates half as many actor searches as device searches a minute."""
 
-_device_page = msgspec.json.Decoder(wire.Page[wire.DeviceRow])
-_detail = msgspec.json.Decoder(wire.DeviceDetail)
-_basic = msgspec.json.Decoder(wire.BasicUdiRecord)
-_actor_page = msgspec.json.Decoder(wire.Page[wire.ActorRow])
-_actor_information = msgspec.json.Decoder(wire.ActorInformation)
-_certificate_page = msgspec.json.Decoder(wire.Page[wire.CertificateRow])
-
 
 class EudamedClient:
     """Reads the register at `base_url` through one paced sender of requests. A bulk cursor is a page number."""
@@ -60,6 +50,8 @@ class EudamedClient:
     load_name = "register"
     lags = False
     is_newest_first = True
+    expected_records = None
+    expected_seconds = None
 
     def __init__(self, requests: RegisterHttpClient, base_url: str, clock: Clock) -> None:
         self.interface = RegisterInterface(requests, base_url.rstrip("/"), clock)
@@ -104,39 +96,36 @@ class EudamedClient:
             return ReadFailed(failure.reason, is_asked=read.has_begun)
         return Found(reading) if reading else NotFound()
 
-    async def batches(self, cursor: str = "") -> AsyncIterator[RecordBatch]:
+    async def batches(self, cursor: str = "", received: Callable[[int], None] = ignore) -> AsyncIterator[RecordBatch]:
         """The whole register, newest registrations first, 300 rows a page. Raises `RegisterFailure`.
 
         New registrations push older ones to later pages meanwhile, so a row can come twice.
         """
         number, is_last = int(cursor or 0), False
         while not is_last:
-            answer, rows = await self._newest(number)
+            page = await self._newest(number, received)
             number += 1
             # Rows that cannot be read count too: the last page is known by what the register sent.
-            is_full = answer.last is False or len(answer.content) == PAGE_SIZE
-            is_last = not is_full or number * PAGE_SIZE >= answer.total_elements
-            readings = [mapping.reading_of_row(row) for row in rows]
-            yield RecordBatch(readings, "" if is_last else str(number), answer.total_elements)
+            is_full = page.last is False or page.sent == PAGE_SIZE
+            is_last = not is_full or number * PAGE_SIZE >= page.total_elements
+            readings = [mapping.reading_of_row(row) for row in page.content]
+            yield RecordBatch(readings, "" if is_last else str(number), page.total_elements)
 
-    def actors(self) -> AsyncIterator[list[Actor]]:
-        """None: what is listed are devices."""
-        return no_actors()
-
-    async def _newest(self, page: int) -> "tuple[wire.Page[msgspec.Raw], list[wire.DeviceRow]]":
-        """A page (0-based) of the whole register, and those of its rows that can be read."""
+    async def _newest(self, page: int, received: Callable[[int], None]) -> wire.Page[wire.DeviceRow]:
+        """A page (0-based) of the whole register."""
         read = _Read(self, RequestPriority.BULK_LOAD, {})
         params = {"page": str(page), **sized(PAGE_SIZE)}
 
-        def check(answer: wire.Page[msgspec.Raw]) -> None:
-            if not answer.content and answer.total_elements > page * PAGE_SIZE:
+        def check(answer: wire.Page[wire.DeviceRow]) -> None:
+            if not answer.sent and answer.total_elements > page * PAGE_SIZE:
                 raise RegisterFailure(EMPTY_PAGE, transient=True, throttled=True)
-            shown = page * PAGE_SIZE + len(answer.content) if answer.content else page
+            shown = page * PAGE_SIZE + answer.sent if answer.sent else page
             if answer.total_elements < shown:
                 raise RegisterFailure("The register's answer contradicts itself (fewer records than it showed).")
+            check_some_read(answer.content, answer.unread)
+            check_needed(answer.content, wire.NEEDED_OF_ROW)
 
-        answer = await read.ask(DEVICES, params, listing, check=check)
-        return answer, readable(answer.content, device_row, is_keyed, listed=f"newest registrations, page {page}")
+        return await read.ask(DEVICES, params, wire.device_rows, check=check, received=received)
 
 
 class _Searched(msgspec.Struct, frozen=True):
@@ -202,7 +191,7 @@ class _Read(RegisterRead):
                 raise RegisterFailure("The register answered with another actor's record; nothing of it was used.")
 
         try:
-            answer = await self.record(f"/actors/{row.uuid}/publicInformation", _actor_information, is_of_row)
+            answer = await self.record(f"/actors/{row.uuid}/publicInformation", wire.actor_information, is_of_row)
         except RegisterFailure as failure:
             if failure.transient:
                 raise
@@ -211,21 +200,21 @@ class _Read(RegisterRead):
         record = answer.actor_data_public_view
         return mapping.code(record.actor_status) if record else ""
 
-    async def _devices_of(self, srn: str) -> "wire.Page[msgspec.Raw]":
+    async def _devices_of(self, srn: str) -> wire.Page[wire.DeviceRow]:
         params = {"page": "0", **sized(ACTOR_PAGE_SIZE)}
         await self.prove("srn", DEVICES, params)
         return await self.ask(
             DEVICES,
             {"srn": srn, **params},
-            listing,
+            wire.devices_of_manufacturer,
             check=lambda page: check_page(page, matches=None),
         )
 
-    def _first_readings(self, srn: str, page: "wire.Page[msgspec.Raw]") -> list[DeviceReading]:
+    def _first_readings(self, srn: str, page: wire.Page[wire.DeviceRow]) -> list[DeviceReading]:
         """Readings of the rows of a manufacturer's devices. Every row has to be of this manufacturer."""
-        rows = readable(page.content, device_row, is_keyed, listed=f"devices of {srn}")
-        check_rows(rows, lambda row: row.manufacturer_srn == srn)
-        return [mapping.reading_of_row(row) for row in rows]
+        check_some_read(page.content, page.unread)
+        check_rows(page.content, lambda row: row.manufacturer_srn == srn)
+        return [mapping.reading_of_row(row) for row in page.content]
 
     async def _rows_by_di(self, udi: str) -> list[wire.DeviceRow]:
         params = {"page": "0", **sized(25)}
@@ -233,10 +222,11 @@ class _Read(RegisterRead):
         page = await self.ask(
             DEVICES,
             {"primaryDi": udi, **params},
-            _device_page,
+            wire.device_rows,
             check=lambda page: check_page(page, matches=lambda row: row.primary_di == udi),
         )
-        if page.total_elements > len(page.content):
+        check_all_read(page.unread)
+        if page.total_elements > page.sent:
             raise RegisterFailure("The register broke off the list of this device's records.", transient=True)
         if not all(wire.RECORD_KEY.fullmatch(row.uuid) for row in page.content):
             raise RegisterFailure("The register's answer has an unexpected form (a record's key that is none).")
@@ -248,10 +238,11 @@ class _Read(RegisterRead):
         page = await self.ask(
             "/eos",
             {"srn": srn, **params},
-            _actor_page,
+            wire.actor_rows,
             check=lambda page: check_page(page, matches=lambda row: srn in (row.srn, row.eudamed_identifier)),
             cost=EOS_COST,
         )
+        check_all_read(page.unread)
         return page.content
 
     async def _with_legislation(
@@ -301,7 +292,7 @@ class _Read(RegisterRead):
             if detail.uuid != row.uuid or (di is not None and di != row.primary_di):
                 raise RegisterFailure("The register answered with another device's detail; nothing of it was used.")
 
-        return await self.record(f"/devices/udiDiData/{row.uuid}", _detail, is_of_row)
+        return await self.record(f"/devices/udiDiData/{row.uuid}", wire.device_detail, is_of_row)
 
     async def _basic_record(self, row: wire.DeviceRow) -> wire.BasicUdiRecord:
         def is_of_row(basic: wire.BasicUdiRecord) -> None:
@@ -318,7 +309,7 @@ class _Read(RegisterRead):
             if not (code or srn or basic.legislation):
                 raise RegisterFailure("The register's Basic UDI-DI record of this device is empty.", transient=True)
 
-        return await self.record(f"/devices/basicUdiData/udiDiData/{row.uuid}", _basic, is_of_row)
+        return await self.record(f"/devices/basicUdiData/udiDiData/{row.uuid}", wire.basic_udi_record, is_of_row)
 
     async def _certificates(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> "_Searched":
         """What the certificate search has for the Basic UDI-DI. Its rows name the manufacturer, so they are checked."""
@@ -329,13 +320,14 @@ class _Read(RegisterRead):
 
         def check(page: wire.Page[wire.CertificateRow]) -> None:
             check_page(page, matches=lambda each: each.actor_srn in (None, row.manufacturer_srn))
-            if page.total_elements > len(page.content):
+            check_all_read(page.unread)
+            if page.total_elements > page.sent:
                 raise RegisterFailure("The register names more certificates of this device than it can be asked for.")
 
         try:
             if not await self.is_proven(BASIC_UDI, path, params):
                 return _Searched([], is_proven=False)
-            page = await self.ask(path, {BASIC_UDI: basic_udi, **params}, _certificate_page, check=check)
+            page = await self.ask(path, {BASIC_UDI: basic_udi, **params}, wire.certificate_rows, check=check)
         except RegisterFailure as failure:
             log.info("certificate search could not be read", basic_udi=basic_udi, reason=failure.reason)
             if failure.is_asked and not failure.transient:  # the filter may have ceased to filter

@@ -7,7 +7,6 @@ filter was ignored.
 from collections.abc import Callable
 from hashlib import blake2b
 
-import msgspec
 import structlog
 
 from registerwatch.register.models import DeviceReading
@@ -25,29 +24,14 @@ from registerwatch.register.sources.eudamed.register_read import (
     DEVICES,
     RegisterInterface,
     RegisterRead,
-    device_row,
-    is_keyed,
-    listing,
     sized,
 )
-from registerwatch.register.sources.fields import key
-from registerwatch.register.sources.rows import UnreadRow, divided, no_row_read
+from registerwatch.register.sources.rows import UnreadRow, check_needed, check_some_read
 from registerwatch.register.sources.source import ListPage
 
 log = structlog.get_logger(__name__)
 
-Page = wire.Page[msgspec.Raw]
-
-
-class _NamedRow(msgspec.Struct, frozen=True, rename="camel"):
-    """What tells a row that cannot be read from others."""
-
-    uuid: str
-    primary_di: str
-    manufacturer_srn: str
-
-
-_named_row = msgspec.json.Decoder(_NamedRow)
+Page = wire.Page[wire.DeviceRow]
 
 PAGE_SIZE = 300
 ROWS_OF_UDI = 25
@@ -69,33 +53,44 @@ class EudamedDeviceListing:
         def check(page: Page) -> None:
             if page.total_elements > MAX_ROWS:
                 raise RegisterFailure(IGNORED_FILTER)
-            if not page.content and page.total_elements > first:
+            if not page.sent and page.total_elements > first:
                 raise RegisterFailure(EMPTY_PAGE, transient=True, throttled=True)
-            if page.content and page.total_elements < first + len(page.content):
+            if page.sent and page.total_elements < first + page.sent:
                 raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
 
-        answer = await self._search("srn", srn, {"page": str(number), **sized(size)}, check)
-        listed = f"devices of {srn}, page {number}"
-        rows, unread = self._rows(answer, "srn", listed, lambda row: row.manufacturer_srn == srn, needs_one=not number)
-        named = {row.uuid: row.primary_di for each in unread if (row := _named(each)) and row.manufacturer_srn == srn}
-        unnamed = frozenset(_digest(each) for each in unread if (row := _named(each)) is None or row.uuid not in named)
-        readings = [mapping.reading_of_row(row) for row in rows]
+        answer = await self._search(
+            "srn", srn, {"page": str(number), **sized(size)}, wire.devices_of_manufacturer, check
+        )
+        if not number:  # the last rows of a list may be odd ones
+            check_some_read(answer.content, answer.unread)
+        check_needed(answer.content, wire.NEEDED_OF_ROW)
+        self._check_rows(answer, "srn", lambda row: row.manufacturer_srn == srn)
+        readings = [mapping.reading_of_row(row) for row in answer.content]
         is_last = first + size >= answer.total_elements
-        return ListPage(readings, answer.total_elements, is_last, unnamed, named)
+        return ListPage(readings, answer.total_elements, is_last, frozenset(map(_digest, answer.unread)))
 
     async def records(self, udi: str) -> list[DeviceReading]:
         """The rows of every record of a UDI-DI. Raises `RegisterFailure`."""
 
         def check(page: Page) -> None:
             check_page(page, matches=None)
-            if page.total_elements > len(page.content):
+            if page.total_elements > page.sent:
                 raise RegisterFailure("The register broke off the list of this device's records.", transient=True)
 
-        answer = await self._search("primaryDi", udi, {"page": "0", **sized(ROWS_OF_UDI)}, check)
-        rows, _ = self._rows(answer, "primaryDi", f"records of {udi}", lambda row: row.primary_di == udi)
-        return [mapping.reading_of_row(row) for row in {row.uuid: row for row in rows}.values()]
+        params = {"page": "0", **sized(ROWS_OF_UDI)}
+        answer = await self._search("primaryDi", udi, params, wire.device_rows, check)
+        check_some_read(answer.content, answer.unread)
+        self._check_rows(answer, "primaryDi", lambda row: row.primary_di == udi)
+        return [mapping.reading_of_row(row) for row in {row.uuid: row for row in answer.content}.values()]
 
-    async def _search(self, name: str, value: str, params: dict[str, str], check: Callable[[Page], None]) -> Page:
+    async def _search(
+        self,
+        name: str,
+        value: str,
+        params: dict[str, str],
+        reader: wire.PageReader[wire.DeviceRow],
+        check: Callable[[Page], None],
+    ) -> Page:
         """One answer of a search by a filter that a control probe has proven."""
         proofs, now = self._interface.proofs, self._interface.clock.monotonic()
         if proofs.is_refuted(name, now):
@@ -109,49 +104,24 @@ class EudamedDeviceListing:
                 proofs.refute(name, now)
             raise
         try:
-            return await read.ask(DEVICES, {name: value, **params}, listing, check=check)
+            return await read.ask(DEVICES, {name: value, **params}, reader, check=check)
         except RegisterFailure as failure:
             self._doubt(name, failure)
             raise
 
-    def _rows(
-        self,
-        answer: Page,
-        name: str,
-        listed: str,
-        matches: Callable[[wire.DeviceRow], bool],
-        *,
-        needs_one: bool = True,
-    ) -> tuple[list[wire.DeviceRow], list[UnreadRow]]:
-        """The rows that can be read, and the others. Each has to carry what was asked for, else the filter was ignored.
-
-        Where no row can be read it is the answer that is wrong, but for the last rows of a list.
-        """
-        rows, unread = divided(answer.content, device_row, is_keyed, listed=listed)
-        if needs_one and unread and not rows:
-            raise no_row_read(unread)
+    def _check_rows(self, page: Page, name: str, matches: Callable[[wire.DeviceRow], bool]) -> None:
+        """Each row has to carry what was asked for, else the filter was ignored. Raises `RegisterFailure`."""
         try:
-            check_rows(rows, matches)
+            check_rows(page.content, matches)
         except RegisterFailure as failure:
             self._doubt(name, failure)
             raise
-        return rows, unread
 
     def _doubt(self, name: str, failure: RegisterFailure) -> None:
         """Have a filter probed before it is used again, where an answer cannot be one of a filter that filters."""
         if failure.reason == IGNORED_FILTER:
             log.warning("the register answered with records that were not asked for", filter=name, path=DEVICES)
             self._interface.proofs.doubt(name)
-
-
-def _named(unread: UnreadRow) -> _NamedRow | None:
-    """The record that a row is of, where that can be read."""
-    try:
-        row = _named_row.decode(unread.content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    is_key = key(row.uuid) == row.uuid and key(row.primary_di) == row.primary_di
-    return row if is_key and row.uuid and row.primary_di else None
 
 
 def _digest(unread: UnreadRow) -> int:

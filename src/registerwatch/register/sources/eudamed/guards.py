@@ -27,12 +27,10 @@ def check_page(page: "Page[Row]", *, matches: Callable[[Row], bool] | None) -> N
 
     Raises `RegisterFailure`.
     """
-    if page.total_elements < 0:
-        raise RegisterFailure("The register's answer has an unexpected form (a negative total).")
     if page.total_elements > MAX_ROWS:
         raise RegisterFailure(IGNORED_FILTER)
     check_answered(page)
-    if len(page.content) > page.total_elements:
+    if page.sent > page.total_elements:
         raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
     if matches is not None:
         check_rows(page.content, matches)
@@ -46,7 +44,7 @@ def check_rows(rows: Sequence[Row], matches: Callable[[Row], bool]) -> None:
 
 def check_answered(page: "Page[Row]") -> None:
     """A page that counts rows and shows none is the register's way to throttle. Raises `RegisterFailure`."""
-    if page.total_elements and not page.content:
+    if page.total_elements and not page.sent:
         raise RegisterFailure(EMPTY_PAGE, transient=True, throttled=True)
 
 
@@ -59,7 +57,7 @@ def check_probe(page: "Page[Row]") -> None:
 
 def finds_nothing(page: "Page[Row]") -> bool:
     """Whether a search found nothing, as the control probe of a filter that filters does."""
-    return not page.content and not page.total_elements
+    return not page.sent and not page.total_elements
 
 
 @dataclass

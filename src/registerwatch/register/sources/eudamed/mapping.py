@@ -18,7 +18,6 @@ from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.certificates import together
 from registerwatch.register.sources.eudamed.other_codes import other_codes_of
 from registerwatch.register.sources.fields import key, preferred_name, text
-from registerwatch.register.times import date_of, utc_from_brussels
 
 NAME = "eudamed"
 """The source's name."""
@@ -64,9 +63,11 @@ def reading_of_device(
     """The reading of all the requests of one read.
 
     `detail` is None when `stored`, the stored device, already has it at this version. `certificates` is None when the
-    certificate search could not be read; `kept` are stored certificates that stay beside what this read brings, of a
-    search that was stored at `kept_revision`, and `searched` is False where there was no search to ask.
+    certificate search could not be read; a certificate of the record that cannot be read counts alike. `kept` are
+    stored certificates that stay beside what this read brings, of a search that was stored at `kept_revision`, and
+    `searched` is False where there was no search to ask.
     """
+    has_certificates = certificates is not None and not _lost_certificates(basic)
     known = stored if detail is None else None
     later = stored if detail is not None and _is_behind(detail, row, stored) else None
     of_detail = detail_fields(detail) if detail else kept_detail_fields(known)
@@ -79,7 +80,7 @@ def reading_of_device(
         trade_name=text(row.trade_name)
         or (later.trade_name if later else "")
         or preferred_name(of_detail["trade_names"]),
-        manufacturer_name=text(row.manufacturer_name) or actor_name(manufacturer.name),
+        manufacturer_name=text(row.manufacturer_name) or text(manufacturer.name),
         manufacturer_srn=key(row.manufacturer_srn) or key(manufacturer.srn),
         reference=_first(
             row.reference,
@@ -89,15 +90,15 @@ def reading_of_device(
         ),
         version=row.version_number,
         updated=_latest(
-            utc_from_brussels(detail.version_date if detail else None),
-            utc_from_brussels(basic.last_updated),
-            utc_from_brussels(basic.version_date),
+            detail.version_date if detail else None,
+            basic.last_updated,
+            basic.version_date,
             known.updated if known else None,
         ),
         device_name=text(basic.device_name),
         device_model=text(basic.device_model),
-        implantable=_flag(basic.implantable),
-        reusable=_flag(basic.reusable),
+        implantable=basic.implantable,
+        reusable=basic.reusable,
         authorised_representative=actor_reference(basic.authorised_representative),
         certs=together(kept, certificates_of(basic), certificate_rows(certificates or ())),
         **of_detail,
@@ -110,11 +111,11 @@ def reading_of_device(
     )
     return DeviceReading(
         device=device,
-        completeness=Completeness.ALL_BUT_CERTIFICATES if certificates is None else Completeness.EVERYTHING,
+        completeness=Completeness.EVERYTHING if has_certificates else Completeness.ALL_BUT_CERTIFICATES,
         source=NAME,
         latest_version=row.latest_version is not False,
         detail_version=_detail_version(row, detail),
-        searched=searched and certificates is not None,
+        searched=searched and has_certificates,
         kept_revision=kept_revision,
         keeps_detail=detail is None,
     )
@@ -135,12 +136,12 @@ def _is_behind(detail: wire.DeviceDetail, row: wire.DeviceRow, stored: Device | 
 def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:
     """The fields of a device that only the detail has. A new one is a line here."""
     return {
-        "trade_names": trade_names(detail.trade_name),
-        "status_date": date_of(detail.device_status.status_date if detail.device_status else None),
+        "trade_names": detail.trade_name or {},
+        "status_date": detail.device_status.status_date if detail.device_status else None,
         "emdn": _emdn(detail.cnd_nomenclatures),
         "other_codes": other_codes_of(detail) or msgspec.UNSET,
-        "sterile": _flag(detail.sterile),
-        "latex": _flag(detail.latex),
+        "sterile": detail.sterile,
+        "latex": detail.latex,
     }
 
 
@@ -150,19 +151,26 @@ def kept_detail_fields(known: Device | None) -> dict[str, Any]:
     return empty if known is None else {name: getattr(known, name) for name in empty}
 
 
+def _lost_certificates(basic: wire.BasicUdiRecord) -> bool:
+    """Whether the record lists a certificate that cannot be read, so that its list is not whole."""
+    listed = "deviceCertificateInfoList"
+    lost = {listed, f"{listed}[]", f"{listed}.certificateNumber"}
+    return any(each.path in lost for each in basic.unread)
+
+
 def certificates_of(basic: wire.BasicUdiRecord) -> list[Certificate]:
     """Certificates that the Basic UDI-DI record lists."""
     return [
         Certificate(
             number=text(entry.certificate_number),
             revision=text(entry.certificate_revision),
-            expiry=date_of(entry.certificate_expiry),
-            valid_from=date_of(entry.starting_validity_date) or date_of(entry.issue_date),
+            expiry=entry.certificate_expiry,
+            valid_from=entry.starting_validity_date or entry.issue_date,
             status=label(code(entry.status)),
             status_code=code(entry.status),
             type_code=code(entry.certificate_type),
             notified_body=text(entry.notified_body.srn) if entry.notified_body else "",
-            notified_body_name=actor_name(entry.notified_body.name) if entry.notified_body else "",
+            notified_body_name=text(entry.notified_body.name) if entry.notified_body else "",
             listed_in="record",
         )
         for entry in basic.device_certificate_info_list or ()
@@ -176,8 +184,8 @@ def certificate_rows(rows: Iterable[wire.CertificateRow]) -> list[Certificate]:
         Certificate(
             number=text(row.certificate_number),
             revision=text(row.revision_number),
-            expiry=date_of(row.expiry_date),
-            valid_from=date_of(row.starting_validity_date) or date_of(row.issue_date),
+            expiry=row.expiry_date,
+            valid_from=row.starting_validity_date or row.issue_date,
             status=label(code(row.certificate_status)),
             status_code=code(row.certificate_status),
             type_code=code(row.certificate_type),
@@ -193,7 +201,7 @@ def actor_of(row: wire.ActorRow, *, status_code: str, device_total: int) -> Acto
     """An actor from its search row, with the status that its device rows have."""
     return Actor(
         srn=text(row.srn or row.eudamed_identifier),
-        name=text(row.name) or preferred_name(trade_names(row.names)),
+        name=text(row.name) or preferred_name(row.names or {}),
         country=text(row.country_iso2_code),
         status_code=status_code,
         device_total=device_total,
@@ -201,27 +209,9 @@ def actor_of(row: wire.ActorRow, *, status_code: str, device_total: int) -> Acto
     )
 
 
-def trade_names(texts: wire.Texts | None) -> dict[str, str]:
-    """Texts by language code; `""` stands for all languages."""
-    return {
-        text(entry.language.iso_code) if entry.language else "": text(entry.text)
-        for entry in (texts.texts if texts else None) or ()
-        if text(entry.text)
-    }
-
-
 def actor_reference(actor: wire.ActorName | None) -> ActorReference | None:
     """An actor as a device names it, None when it has no SRN."""
-    return ActorReference(text(actor.srn), actor_name(actor.name)) if actor and text(actor.srn) else None
-
-
-def actor_name(name: Any) -> str:
-    """An actor's name, given as a text or as `{"texts": [{"text": …}]}`."""
-    if isinstance(name, str):
-        return text(name)
-    texts = name.get("texts") if isinstance(name, dict) else None
-    entries = texts if isinstance(texts, list) else []
-    return next((text(entry["text"]) for entry in entries if isinstance(entry, dict) and entry.get("text")), "")
+    return ActorReference(text(actor.srn), text(actor.name)) if actor and text(actor.srn) else None
 
 
 def code(value: wire.Code | None) -> str:
@@ -235,11 +225,6 @@ def _coded(**codes: wire.Code | None) -> dict[str, Any]:
     for name, value in codes.items():
         fields[name], fields[f"{name}_code"] = label(code(value)), code(value)
     return fields
-
-
-def _flag(value: Any) -> bool | None:
-    """A flag; anything but true and false is not known."""
-    return value if isinstance(value, bool) else None
 
 
 def _emdn(terms: list[wire.Nomenclature] | None) -> tuple[str, ...]:

@@ -18,9 +18,8 @@ from registerwatch.register.sources.eudamed.guards import (
     check_probe,
     finds_nothing,
 )
-from registerwatch.register.sources.fields import key
 from registerwatch.register.sources.request_budget import PlaceWait
-from registerwatch.register.sources.requests import ApiRequest, RegisterHttpClient
+from registerwatch.register.sources.requests import AnswerReader, ApiRequest, RegisterHttpClient, ignore
 
 log = structlog.get_logger(__name__)
 
@@ -28,10 +27,6 @@ Answer = TypeVar("Answer")
 
 DEVICES = "/devices/udiDiData"
 LANGUAGE = {"languageIso2Code": "en"}
-
-listing = msgspec.json.Decoder(wire.Page[msgspec.Raw])
-"""Pages of a search whose rows are decoded one by one."""
-device_row = msgspec.json.Decoder(wire.DeviceRow)
 
 
 class RegisterInterface(msgspec.Struct, frozen=True):
@@ -60,13 +55,11 @@ class RegisterRead:
         """Whether the register was asked anything."""
         return self._place_wait.has_begun
 
-    async def record(
-        self, path: str, decoder: "msgspec.json.Decoder[Answer]", check: Callable[[Answer], None]
-    ) -> Answer:
+    async def record(self, path: str, reader: AnswerReader[Answer], check: Callable[[Answer], None]) -> Answer:
         """A record that a search has listed; one that is not there is a failure."""
         try:
             return await self._requests.get(
-                ApiRequest(self._base + path, LANGUAGE, decoder, check),
+                ApiRequest(self._base + path, LANGUAGE, reader, check),
                 priority=self._priority,
                 deadline=self._deadline,
                 place_wait=self._place_wait,
@@ -82,7 +75,7 @@ class RegisterRead:
         if self._proofs.is_proven(name, now):
             return
         probe = {parameter or name: PROBE_VALUE, **params}
-        await self.ask(path, probe, listing, check=check_probe, cost=cost)
+        await self.ask(path, probe, wire.any_rows, check=check_probe, cost=cost)
         self._proofs.prove(name, now)
 
     async def is_proven(self, name: str, path: str, params: dict[str, str]) -> bool:
@@ -91,7 +84,7 @@ class RegisterRead:
         if self._proofs.is_refuted(name, now):
             return False
         if not self._proofs.is_proven(name, now):
-            page = await self.ask(path, {name: PROBE_VALUE, **params}, listing, check=check_answered)
+            page = await self.ask(path, {name: PROBE_VALUE, **params}, wire.any_rows, check=check_answered)
             if not finds_nothing(page):
                 if self._proofs.last.get(name) is not False:
                     log.warning("the register ignores a filter", filter=name, path=path, probed_every=REPROBE_SECONDS)
@@ -106,13 +99,15 @@ class RegisterRead:
         self,
         path: str,
         params: dict[str, str],
-        decoder: "msgspec.json.Decoder[Answer]",
+        reader: AnswerReader[Answer],
         *,
-        check: Callable[[Answer], None] = lambda _answer: None,
+        check: Callable[[Answer], None] = ignore,
         cost: int = 1,
+        received: Callable[[int], None] = ignore,
     ) -> Answer:
         """One page of a search. A redirect of a search is a failure: a search that finds nothing answers 200."""
-        request = ApiRequest(self._base + path, {**params, "iso2Code": "en", **LANGUAGE}, decoder, check, cost)
+        languages = {"iso2Code": "en", **LANGUAGE}
+        request = ApiRequest(self._base + path, {**params, **languages}, reader, check, cost, received)
         try:
             return await self._requests.get(
                 request, priority=self._priority, deadline=self._deadline, place_wait=self._place_wait
@@ -124,8 +119,3 @@ class RegisterRead:
 def sized(rows: int) -> dict[str, str]:
     """The parameters that ask for so many rows a page."""
     return {"pageSize": str(rows), "size": str(rows)}
-
-
-def is_keyed(row: wire.DeviceRow) -> bool:
-    """Whether a row names its record and its UDI-DI."""
-    return bool(key(row.uuid) and key(row.primary_di))

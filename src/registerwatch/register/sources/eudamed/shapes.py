@@ -9,7 +9,7 @@ from registerwatch.register.sources.eudamed import wire
 
 SHAPES = {
     CheckName.DEVICE_ROW: Shape(
-        wire.DeviceRow,
+        wire.device_row,
         keys=frozenset({"uuid", "primaryDi", "manufacturerSrn"}),
         filled=frozenset(
             {
@@ -23,28 +23,28 @@ SHAPES = {
         usual=frozenset({"basicUdi", "manufacturerStatus.code", "reference", "riskClass.code", "tradeName"}),
     ),
     CheckName.DEVICE_DETAIL: Shape(
-        wire.DeviceDetail,
+        wire.device_detail,
         keys=frozenset({"uuid", "primaryDi.code"}),
         filled=frozenset({"deviceStatus.type.code", "versionDate", "versionNumber"}),
     ),
     CheckName.BASIC_UDI_RECORD: Shape(
-        wire.BasicUdiRecord,
+        wire.basic_udi_record,
         keys=frozenset({"manufacturer.srn"}),
         filled=frozenset({"legislation.code", "versionNumber"}),
     ),
     CheckName.ACTOR_ROW: Shape(
-        wire.ActorRow,
+        wire.actor_row,
         keys=frozenset({"uuid", "srn"}),
         filled=frozenset({"countryIso2Code", "eudamedIdentifier", "latestVersion", "name", "versionNumber"}),
         optional=frozenset({"actorStatus"}),
     ),
     CheckName.ACTOR_DETAIL: Shape(
-        wire.ActorInformation,
+        wire.actor_information,
         keys=frozenset({"actorDataPublicView.uuid"}),
         optional=frozenset({"actorDataPublicView.actorStatus"}),
     ),
     CheckName.CERTIFICATE_ROW: Shape(
-        wire.ListedCertificate,
+        wire.listed_certificate,
         keys=frozenset({"uuid", "ulid", "certificateNumber", "actorSrn"}),
         filled=frozenset(
             {
@@ -59,15 +59,15 @@ SHAPES = {
         ),
     ),
     CheckName.CERTIFICATE_DETAIL: Shape(
-        wire.CertificateRecord,
+        wire.certificate_record,
         keys=frozenset({"uuid"}),
         optional=frozenset({"scopes.basicUdiData", "scopes.description", "scopes.deviceTypeCodes", "scopes.riskClass"}),
     ),
     CheckName.REFUSAL_ROW: Shape(
-        wire.RefusedApplication,
+        wire.refused_application,
         keys=frozenset({"uuid", "applicationReferenceNumber"}),
         filled=frozenset({"certificateRefusalDate"}),
         optional=frozenset({"actorName", "actorSrn", "notifiedBodySrn", "ulid"}),
     ),
-    CheckName.NOTIFIED_BODY: Shape(wire.ListedBody, keys=frozenset({"eudamedIdentifier"}), filled=frozenset({"name"})),
+    CheckName.NOTIFIED_BODY: Shape(wire.listed_body, keys=frozenset({"eudamedIdentifier"}), filled=frozenset({"name"})),
 }

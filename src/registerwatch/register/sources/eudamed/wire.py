@@ -2,17 +2,28 @@
 
 Only the fields named here are ever decoded. That keeps personal data out: e-mail addresses, telephone numbers and
 names of responsible persons have no field, so they reach no log, no table and no answer.
-Every field may be null or missing; a value of another type makes the whole answer unreadable.
+Every field may be null or missing, and in any form that `sources/wire.py` takes.
 """
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
-from registerwatch.register.sources.fields import MAX_NUMBER
+from registerwatch.register.sources.fields import MAX_NUMBER, key
+from registerwatch.register.sources.rows import UnreadRow, read_rows, unread_fields
+from registerwatch.register.sources.wire import (
+    Date,
+    Instant,
+    RecordReader,
+    UnreadField,
+    WireRecord,
+    flag,
+    whole_number,
+)
 
-Row = TypeVar("Row")
+Row = TypeVar("Row", bound=WireRecord)
 
 RECORD_KEY = re.compile("[0-9A-Za-z-]{1,64}")
 """The form of the register's keys, which become a part of addresses."""
@@ -20,44 +31,35 @@ RECORD_KEY = re.compile("[0-9A-Za-z-]{1,64}")
 Version = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 
 
-class Wire(msgspec.Struct, frozen=True, rename="camel"):
-    """Base of the register's objects: camelCase names, unknown fields ignored."""
+class Part(msgspec.Struct, frozen=True, rename="camel"):
+    """Base of objects within records: camelCase names, unknown fields ignored."""
 
 
-class Code(Wire, frozen=True):
+class Record(WireRecord, frozen=True, rename="camel"):
+    """Base of the register's records."""
+
+
+class Code(Part, frozen=True):
     """A coded value, `{"code": "refdata.risk-class.class-iia"}`."""
 
     code: str | None = None
 
 
-class Language(Wire, frozen=True):
-    """A text's language; null in the register when the text stands for all languages."""
-
-    iso_code: str | None = None
-
-
-class Text(Wire, frozen=True):
-    """One text in one language."""
-
-    text: str | None = None
-    language: Language | None = None
-
-
-class Texts(Wire, frozen=True):
-    """A text in several languages."""
-
-    texts: list[Text] | None = None
-
-
-class Page(Wire, Generic[Row], frozen=True):
-    """A Spring page. `content` and `total_elements` are always there in a real answer."""
+class Page(msgspec.Struct, Generic[Row], frozen=True):
+    """A Spring page: its rows, those of them that cannot be read, and how many records there are in all."""
 
     content: list[Row]
-    total_elements: Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
+    total_elements: int
     last: bool | None = None
+    unread: tuple[UnreadRow, ...] = ()
+
+    @property
+    def sent(self) -> int:
+        """The number of rows that were sent, with those that cannot be read."""
+        return len(self.content) + len(self.unread)
 
 
-class DeviceRow(Wire, frozen=True):
+class DeviceRow(Record, frozen=True):
     """A row of the device search. What is not named is null in the register's answers."""
 
     uuid: str
@@ -74,37 +76,37 @@ class DeviceRow(Wire, frozen=True):
     version_number: Version | None = None
 
 
-class Identifier(Wire, frozen=True):
+class Identifier(Part, frozen=True):
     """A UDI-DI or Basic UDI-DI with its code."""
 
     code: str | None = None
 
 
-class DeviceStatus(Wire, frozen=True):
+class DeviceStatus(Part, frozen=True):
     """Market status and its date (no time)."""
 
     type: Code | None = None
-    status_date: str | None = None
+    status_date: Date | None = None
 
 
-class Nomenclature(Wire, frozen=True):
+class Nomenclature(Part, frozen=True):
     """One EMDN term."""
 
     code: str | None = None
 
 
-class DeviceDetail(Wire, frozen=True):
-    """The detail of one device record. Of its other codes any form is taken, since none has been seen."""
+class DeviceDetail(Record, frozen=True):
+    """The detail of one device record. Its other codes are read by `other_codes.py`."""
 
     uuid: str
     primary_di: Identifier | None = None
     device_status: DeviceStatus | None = None
-    trade_name: Texts | None = None
+    trade_name: dict[str, str] | None = None
     reference: str | None = None
     cnd_nomenclatures: list[Nomenclature] | None = None
-    sterile: Any = None
-    latex: Any = None
-    version_date: str | None = None
+    sterile: bool | None = None
+    latex: bool | None = None
+    version_date: Instant | None = None
     version_number: Version | None = None
     unit_of_use: Any = None
     direct_marking_di: Any = None
@@ -112,34 +114,34 @@ class DeviceDetail(Wire, frozen=True):
     contained_item: Any = None
 
 
-class ActorName(Wire, frozen=True):
-    """An actor inside another record. `name` is a text here and an object elsewhere, so both are taken."""
+class ActorName(Part, frozen=True):
+    """An actor inside another record."""
 
     srn: str | None = None
-    name: Any = None
+    name: str | None = None
 
 
-class NotifiedBody(Wire, frozen=True):
+class NotifiedBody(Part, frozen=True):
     """A notified body: its name and its number of four digits."""
 
-    name: Any = None
+    name: str | None = None
     srn: str | None = None
 
 
-class DeviceCertificate(Wire, frozen=True):
+class DeviceCertificate(Part, frozen=True):
     """A certificate in the Basic UDI-DI record."""
 
     certificate_number: str | None = None
-    certificate_revision: str | None = None
-    certificate_expiry: str | None = None
-    issue_date: str | None = None
-    starting_validity_date: str | None = None
+    certificate_revision: str | int | None = None
+    certificate_expiry: Date | None = None
+    issue_date: Date | None = None
+    starting_validity_date: Date | None = None
     status: Code | None = None
     certificate_type: Code | None = None
     notified_body: NotifiedBody | None = None
 
 
-class BasicUdiRecord(Wire, frozen=True):
+class BasicUdiRecord(Record, frozen=True):
     """The Basic UDI-DI record of a device."""
 
     basic_udi: Identifier | None = None
@@ -149,51 +151,51 @@ class BasicUdiRecord(Wire, frozen=True):
     risk_class: Code | None = None
     manufacturer: ActorName | None = None
     authorised_representative: ActorName | None = None
-    implantable: Any = None  # a flag in any case that was seen; another value must not cost the record
-    reusable: Any = None
+    implantable: bool | None = None
+    reusable: bool | None = None
     device_certificate_info_list: list[DeviceCertificate] | None = None
-    version_date: str | None = None
-    last_updated: str | None = None
+    version_date: Instant | None = None
+    last_updated: Instant | None = None
     version_number: Version | None = None
 
 
-class CertificateRow(Wire, frozen=True):
+class CertificateRow(Record, frozen=True):
     """A row of the certificate search."""
 
     actor_srn: str | None = None
     certificate_number: str | None = None
     revision_number: str | int | None = None
-    expiry_date: str | None = None
-    issue_date: str | None = None
-    starting_validity_date: str | None = None
+    expiry_date: Date | None = None
+    issue_date: Date | None = None
+    starting_validity_date: Date | None = None
     certificate_status: Code | None = None
     certificate_type: Code | None = None
     notified_body_srn: str | None = None
     latest_version: bool | None = None
 
 
-class ActorRow(Wire, frozen=True):
+class ActorRow(Record, frozen=True):
     """A row of the actor search. `actor_status` is in some answers and not in others."""
 
     uuid: str | None = None
     srn: str | None = None
     eudamed_identifier: str | None = None
     name: str | None = None
-    names: Texts | None = None
+    names: dict[str, str] | None = None
     country_iso2_code: str | None = msgspec.field(name="countryIso2Code", default=None)
     actor_status: Code | None = None
     latest_version: bool | None = None
     version_number: Version | None = None
 
 
-class ActorRecord(Wire, frozen=True):
+class ActorRecord(Part, frozen=True):
     """The record of one actor."""
 
     uuid: str | None = None
     actor_status: Code | None = None
 
 
-class ActorInformation(Wire, frozen=True):
+class ActorInformation(Record, frozen=True):
     """The detail of one actor, around its record."""
 
     actor_data_public_view: ActorRecord | None = None
@@ -208,30 +210,30 @@ class ListedCertificate(CertificateRow, frozen=True):
     version_number: Version | None = None
 
 
-class ListedKey(Wire, frozen=True):
+class ListedKey(Record, frozen=True):
     """What tells a row of a list from others, where nothing else of it can be read."""
 
     ulid: str | None = None
     uuid: str | None = None
 
 
-class CertificateScope(Wire, frozen=True):
-    """A scope of a certificate. Nobody has described the forms of its values, so any are taken."""
+class CertificateScope(Part, frozen=True):
+    """A scope of a certificate. The forms of its values are not published, so any are taken."""
 
     basic_udi_data: Any = None
-    risk_class: Any = None
-    device_type_codes: Any = None
-    description: Any = None
+    risk_class: Code | None = None
+    device_type_codes: list[Code] | None = None
+    description: str | None = None
 
 
-class CertificateRecord(Wire, frozen=True):
+class CertificateRecord(Record, frozen=True):
     """The record of one certificate."""
 
     uuid: str | None = None
     scopes: list[CertificateScope] | msgspec.UnsetType | None = msgspec.UNSET
 
 
-class RefusedApplication(Wire, frozen=True):
+class RefusedApplication(Record, frozen=True):
     """A row of the search of refused applications."""
 
     ulid: str | None = None
@@ -240,12 +242,96 @@ class RefusedApplication(Wire, frozen=True):
     actor_name: str | None = None
     notified_body_srn: str | None = None
     application_reference_number: str | None = None
-    conformity_assessment_procedure: Any = None
-    certificate_refusal_date: str | None = None
+    conformity_assessment_procedure: Code | None = None
+    certificate_refusal_date: Date | None = None
 
 
-class ListedBody(Wire, frozen=True):
+class ListedBody(Record, frozen=True):
     """An entry of the list of notified bodies."""
 
     eudamed_identifier: str | None = None
-    name: Any = None
+    name: str | None = None
+
+
+class _Envelope(msgspec.Struct, frozen=True, rename="camel"):
+    content: list[msgspec.Raw]
+    total_elements: Any
+    last: Any = None
+
+
+class PageReader(Generic[Row]):
+    """Reads a page of a search, row by row."""
+
+    def __init__(self, reader: RecordReader[Row], is_keyed: Callable[[Row], bool] = lambda _row: True) -> None:
+        self.name = reader.name
+        self._reader = reader
+        self._is_keyed = is_keyed
+        self._envelope = msgspec.json.Decoder(_Envelope)
+
+    def decode(self, content: bytes) -> Page[Row]:
+        """The page in JSON. Raises `msgspec.DecodeError` where it is none, or has no total."""
+        envelope = self._envelope.decode(content)
+        rows, unread = read_rows(envelope.content, self._reader, self._is_keyed)
+        return Page(rows, _total(envelope.total_elements), _last(envelope.last), tuple(unread))
+
+    def unread_of(self, page: Page[Row]) -> Sequence[UnreadField]:
+        """The fields of the page's rows that could not be read."""
+        return unread_fields(page.content, page.unread)
+
+
+class ListReader(PageReader[Row]):
+    """Reads a bare list of records, which is whole."""
+
+    _list = msgspec.json.Decoder(list[msgspec.Raw])
+
+    def decode(self, content: bytes) -> Page[Row]:
+        """The list in JSON as one page. Raises `msgspec.DecodeError` where it is none."""
+        rows, unread = read_rows(self._list.decode(content), self._reader, self._is_keyed)
+        return Page(rows, len(rows) + len(unread), True, tuple(unread))
+
+
+def _total(value: object) -> int:
+    try:
+        total = whole_number(value)
+    except ValueError:
+        total = -1
+    if not 0 <= total <= MAX_NUMBER:
+        raise msgspec.ValidationError("Expected a number of records in `totalElements`")
+    return total
+
+
+def _last(value: object) -> bool | None:
+    try:
+        return flag(value)
+    except ValueError:
+        return None
+
+
+def is_keyed(row: DeviceRow) -> bool:
+    """Whether a row names its record and its UDI-DI."""
+    return bool(key(row.uuid) and key(row.primary_di))
+
+
+any_rows = PageReader(RecordReader(Record, "row"))
+"""Rows of any search, of which only the number counts."""
+device_row = RecordReader(DeviceRow, "device row", keys={"uuid", "primaryDi"})
+device_rows = PageReader(device_row, is_keyed)
+devices_of_manufacturer = PageReader(
+    RecordReader(DeviceRow, "device row", keys={"uuid", "primaryDi", "manufacturerSrn"}), is_keyed
+)
+device_detail = RecordReader(DeviceDetail, "device detail", keys={"uuid"})
+basic_udi_record = RecordReader(BasicUdiRecord, "Basic UDI-DI record")
+actor_row = RecordReader(ActorRow, "actor row", keys={"srn", "eudamedIdentifier"})
+actor_rows = PageReader(actor_row)
+actor_information = RecordReader(ActorInformation, "actor detail")
+certificate_rows = PageReader(RecordReader(CertificateRow, "certificate row", keys={"certificateNumber"}))
+certificate_record = RecordReader(CertificateRecord, "certificate", keys={"uuid"})
+listed_certificate = RecordReader(ListedCertificate, "certificate row", keys={"uuid", "certificateNumber"})
+refused_application = RecordReader(
+    RefusedApplication, "refused application", keys={"uuid", "applicationReferenceNumber"}
+)
+listed_key = RecordReader(ListedKey, "row", keys={"uuid"})
+listed_body = RecordReader(ListedBody, "notified body", keys={"eudamedIdentifier"})
+
+NEEDED_OF_ROW = frozenset({"deviceStatusType", "deviceStatusType.code", "manufacturerSrn", "versionNumber"})
+"""Fields of the device search without which a page is not stored."""
