@@ -72,6 +72,7 @@ from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.nomenclature import NomenclatureStore
 from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
+from registerwatch.register.store.unread_fields import UnreadFieldStore
 from registerwatch.scan.photo_process import PhotoReader
 from registerwatch.settings import Settings
 from registerwatch.watches.event_latency import EventLatencies
@@ -101,6 +102,7 @@ class Service(msgspec.Struct, frozen=True):
     """Sources that list all their records, by what `copy fill --source` calls them."""
     budget: RequestBudget
     unread: UnreadFields
+    unread_fields: UnreadFieldStore
     eudamed: EudamedClient
     register_checks: RegisterChecks
     register_status: RegisterStatusReader
@@ -185,6 +187,7 @@ def build_service(
     )
     budget = RequestBudget(database, settings.register_requests_per_minute, clock)
     unread = UnreadFields()
+    unread_fields = UnreadFieldStore(database, clock, unread)
     requests = RegisterHttpClient(
         http,
         budget,
@@ -198,14 +201,25 @@ def build_service(
     index = SearchIndex(settings.index_dir)
     indexer = Indexer(documents, index)
     billing = build_billing(settings, database, clock, provider)
-    data_lake = DataLakeClient(requests, settings.datalake_url)
+    data_lake = DataLakeClient(
+        RegisterHttpClient(
+            http,
+            budget,
+            user_agent=settings.user_agent,
+            timeout=settings.register_timeout,
+            headers=_datalake_headers(settings),
+            retry_policies=retry_policies,
+            unread=unread,
+        ),
+        settings.datalake_url,
+    )
     checks: list[SourceChecks] = [EudamedChecks(requests, settings.register_url, clock)]
     if settings.mirror == "datalake":
         checks.append(DataLakeChecks(data_lake))
     register_checks = RegisterChecks(database, clock, checks)
     bulk_sources: list[BulkSource] = [data_lake, register]
     by_name = {source.load_name: source for source in bulk_sources}
-    bulk_loader = BulkLoader(database, copy, clock, unread)
+    bulk_loader = BulkLoader(database, copy, clock, unread_fields)
     fresh_for = settings.cache_hours * 3600
     certificate_queries = CertificateQueries(database)
     certificates = CertificateService(certificate_queries)
@@ -236,6 +250,7 @@ def build_service(
         bulk_sources=by_name,
         budget=budget,
         unread=unread,
+        unread_fields=unread_fields,
         eudamed=register,
         register_checks=register_checks,
         register_status=RegisterStatusReader(database, clock, copy, register_checks),
@@ -287,6 +302,12 @@ def build_service(
         receivers=connections,
         resolver=resolver,
     )
+
+
+def _datalake_headers(settings: Settings) -> dict[str, str]:
+    """The subscription key, where there is one."""
+    key = settings.datalake_key
+    return {} if key is None else {"Ocp-Apim-Subscription-Key": key.get_secret_value()}
 
 
 def _openid_provider(settings: Settings, clock: Clock) -> "ProviderClient | None":
@@ -344,6 +365,7 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
     own = [
         asyncio.create_task(loops.index(service.indexer), name="index"),
         asyncio.create_task(loops.store_credential_uses(service.accounts.uses), name="credential uses"),
+        asyncio.create_task(loops.store_unread_fields(service.unread_fields), name="unread fields"),
     ]
     try:
         async with _cancelled_at_end([*own, *(_background(service) if background else ())]):
@@ -356,8 +378,9 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
 async def working(service: Service) -> AsyncIterator[Service]:
     """The background work alone."""
     await _prepare_database(service)
+    unread_fields = asyncio.create_task(loops.store_unread_fields(service.unread_fields), name="unread fields")
     try:
-        async with _cancelled_at_end(_background(service)):
+        async with _cancelled_at_end([unread_fields, *_background(service)]):
             yield service
     finally:
         await service.close()

@@ -64,6 +64,10 @@ class Settings(BaseSettings):
     )
     register_url: str = Field(EUDAMED_URL, description="Base address of the register's JSON interface.")
     datalake_url: str = Field(EUDAMED_DATALAKE_URL, description="Base address of the register's bulk Data Lake.")
+    datalake_key: SecretStr | None = Field(
+        None,
+        description="Subscription key of the Data Lake, sent as `Ocp-Apim-Subscription-Key`. None is needed today.",
+    )
     register_requests_per_minute: int = Field(
         60, ge=1, le=1_000_000, description="Most requests to the register in any 60 seconds, over all processes."
     )

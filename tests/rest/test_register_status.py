@@ -9,6 +9,8 @@ from sqlalchemy import insert
 from registerwatch.db.tables import device_sweeps, walks
 from registerwatch.register.ingest.check_rules import DAY_SECONDS
 from registerwatch.register.ingest.register_status import KEPT_SECONDS
+from registerwatch.register.sources.requests import ignore
+from registerwatch.register.sources.unread_fields import FieldOf
 from tests.register.ingest.test_register_status import NOW, a_sweep, a_walk
 from tests.support.harness import ServiceHarness
 
@@ -87,3 +89,23 @@ async def test_ages_of_sweeps_and_lists_are_told_and_none_where_there_is_none(ha
     assert told["list_age_seconds", "certificates"] >= 4_200
     assert ("list_age_seconds", "refusals") not in told
     assert told["list_records", "certificates"] == 300
+
+
+async def test_a_field_that_cannot_be_read_is_counted_alike_on_every_surface(harness: ServiceHarness) -> None:
+    await harness.update_index()
+    assert (await health(harness))["checks"]["unread_fields"] == []
+    for record in harness.world.newest(0, 2):
+        harness.world.change(record.uuid, new_version=None, version_number=10**12)
+
+    done = await harness.service.bulk_loader.load(harness.service.bulk_source("datalake"), ignore)
+    await harness.service.unread_fields.store()
+    [unread] = (await health(harness))["checks"]["unread_fields"]
+    told, page = await metrics(harness), await harness.get("/status")
+
+    field = FieldOf("Data Lake device", "VERSION_NUMBER")
+    assert {each: count.records for each, count in done.unread.items()} == {field: 2}
+    assert (unread["record"], unread["field"], unread["records"]) == (field.record, field.field, 2)
+    assert unread["example"].startswith("1000000000000")
+    assert told["unread_fields_total", field.field, field.record] == 2
+    assert "VERSION_NUMBER" in page.text
+    assert "Data Lake device" in page.text

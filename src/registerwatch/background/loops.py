@@ -22,6 +22,7 @@ from registerwatch.register.ingest.device_sweep import SIDE_BY_SIDE, DeviceSweep
 from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.search.indexer import Indexer
 from registerwatch.register.store.history_prune import HistoryPruner
+from registerwatch.register.store.unread_fields import UnreadFieldStore
 from registerwatch.watches.expiry import ExpiryService
 from registerwatch.watches.recheck import RecheckService
 
@@ -47,6 +48,7 @@ LISTS_SECONDS = 15.0
 LISTS_LOOK_SECONDS = 5.0
 PRUNE_SECONDS = 3600.0
 CREDENTIAL_USES_SECONDS = 30.0
+UNREAD_FIELDS_SECONDS = 60.0
 OLD_TRIALS_SECONDS = 24 * 3600.0
 OLD_TRIALS_LOOK_SECONDS = 600.0
 DELIVERIES_KEPT_SECONDS = 30 * 24 * 3600
@@ -62,6 +64,11 @@ async def index(indexer: Indexer) -> None:
 async def store_credential_uses(uses: CredentialUses) -> None:
     """Store when keys and sessions were last used."""
     await run_forever(uses.store, every=CREDENTIAL_USES_SECONDS, problem="uses of credentials could not be stored")
+
+
+async def store_unread_fields(store: UnreadFieldStore) -> None:
+    """Store which fields of the register's records could not be read."""
+    await run_forever(store.store, every=UNREAD_FIELDS_SECONDS, problem="unread fields could not be stored")
 
 
 async def load_daily(daily_load: DailyLoad) -> None:

@@ -14,8 +14,9 @@ from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service
 from registerwatch.clock import iso_utc
 from registerwatch.commands.contact import warn_without_contact
+from registerwatch.commands.fill_report import FillProgress, forecast_line, unread_lines
 from registerwatch.commands.index_process import indexing_process
-from registerwatch.commands.progress import bar
+from registerwatch.commands.progress import bar, noted_bar
 from registerwatch.db.disk import make_folder
 from registerwatch.db.migrate import upgrade
 from registerwatch.db.private_files import make_private_folder
@@ -46,6 +47,8 @@ def fill(
     logs.set_up(settings.log_format)
     done = asyncio.run(_fill(settings, source, restart=restart))
     typer.echo(f"{done.records:,} records read, {done.changed:,} of them new or changed.")
+    for line in unread_lines(done.unread):
+        typer.echo(line)
 
 
 @app.command("status")
@@ -86,9 +89,13 @@ async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgre
         gc.freeze()  # else millions of new records let all loaded modules be looked through again and again
         if restart:
             await service.bulk_loader.forget(chosen.load_name)
+        forecast = forecast_line(await service.bulk_loader.forecast(chosen))
+        if forecast is not None:
+            typer.echo(forecast, err=True)
         with indexing_process() as indexing:
-            with bar("stored") as advance:
-                done = await service.bulk_loader.load(chosen, lambda each: advance(each.records, each.total))
+            with noted_bar("stored") as show:
+                progress = FillProgress(time.monotonic, show)
+                done = await service.bulk_loader.load(chosen, progress.stored, progress.received)
             indexing.finish()
             with bar("indexed") as advance:
                 while not indexing.ended():

@@ -292,6 +292,17 @@ fills = Table(
     Column("finished_at", BigInteger, doc="null while the run is unfinished"),
 )
 
+unread_fields = Table(
+    "unread_fields",
+    metadata,
+    Column("record", Text, primary_key=True, doc="the kind of record, such as `device row`"),
+    Column("field", Text, primary_key=True, doc="the path of the field in it"),
+    Column("records", BigInteger, nullable=False, doc="in how many records it could not be read"),
+    Column("example", Text, nullable=False, doc="the first value, shortened"),
+    Column("first_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False, doc="when that was last stored, within a minute"),
+)
+
 register_budget = Table(
     "register_budget",
     metadata,
@@ -958,6 +969,7 @@ __all__ = [
     "sync_runs",
     "ticks",
     "totp_factors",
+    "unread_fields",
     "users",
     "walks",
     "watch_tags",

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from registerwatch.register.ingest.check_rules import RegisterCheck
 from registerwatch.register.ingest.register_status import CheckState, RegisterStatus, state_of
 from registerwatch.register.ingest.sweep_state import DeviceSweepState
+from registerwatch.register.store.unread_fields import StoredUnreadField
 from registerwatch.register.store.walks import WalkRow
 from registerwatch.watches.event_latency import Latency
 from registerwatch.web.answers import EXAMPLE_INSTANT, Answer, doc, instant, iso_or_none
@@ -95,6 +96,19 @@ _EXAMPLE_CHECK = {
 }
 
 
+class HealthUnreadField(Answer):
+    """A field of a kind of record that could not be read. It is unknown for these records; nothing else is lost."""
+
+    record: Annotated[str, doc("The kind of record.", "Data Lake device")]
+    field: Annotated[
+        str, doc("The field, as the register names it; `whole row` where a row had no key.", "RISK_CLASS_ID")
+    ]
+    records: Annotated[int, doc("In how many records.", 12)]
+    example: Annotated[str, doc("Its first value, shortened.", "a list of 2")]
+    first_at: Annotated[str, instant("When that was first stored.")]
+    last_at: Annotated[str, instant("When that was last stored.")]
+
+
 class HealthRegisterChecks(Answer):
     """What was verified of how the register answers."""
 
@@ -103,6 +117,10 @@ class HealthRegisterChecks(Answer):
         list[str], doc("Checks that found another answer than we rely on, by their names.", ["filter srn"])
     ]
     checks: Annotated[dict[str, HealthRegisterCheck], doc("Every check by its name.", {"build": _EXAMPLE_CHECK})]
+    unread_fields: Annotated[
+        list[HealthUnreadField],
+        doc("Fields that could not be read within 30 days, the last one first. Empty where all could be."),
+    ]
 
 
 def health_sweeps(status: RegisterStatus) -> HealthSweeps:
@@ -114,7 +132,8 @@ def health_sweeps(status: RegisterStatus) -> HealthSweeps:
 def health_checks(status: RegisterStatus) -> HealthRegisterChecks:
     """The part of the checks in `/health`."""
     checks = {name.value: _health_check(check) for name, check in status.checks.items()}
-    return HealthRegisterChecks(status.build or None, [name.value for name in status.changed], checks)
+    unread = [_health_unread_field(each) for each in status.unread_fields]
+    return HealthRegisterChecks(status.build or None, [name.value for name in status.changed], checks, unread)
 
 
 def _health_device_sweep(sweep: DeviceSweepState, now: int) -> HealthDeviceSweep:
@@ -150,13 +169,40 @@ def _health_check(check: RegisterCheck) -> HealthRegisterCheck:
     )
 
 
+def _health_unread_field(unread: StoredUnreadField) -> HealthUnreadField:
+    return HealthUnreadField(
+        unread.record,
+        unread.field,
+        unread.records,
+        unread.example,
+        iso_or_none(unread.first_at) or "",
+        iso_or_none(unread.last_at) or "",
+    )
+
+
 def _age(since: int | None, now: int) -> int | None:
     return None if since is None else max(0, now - since)
 
 
 def status_metrics(status: RegisterStatus) -> list[Metric]:
     """The metrics of sweeps, lists and checks. What is not known has no sample, rather than a wrong one."""
-    return [*_sweep_metrics(status.sweeps.devices, status.at), *_list_metrics(status), *_check_metrics(status)]
+    return [
+        *_sweep_metrics(status.sweeps.devices, status.at),
+        *_list_metrics(status),
+        *_check_metrics(status),
+        _unread_metric(status),
+    ]
+
+
+def _unread_metric(status: RegisterStatus) -> Metric:
+    unread = CounterMetricFamily(
+        "registerwatch_unread_fields",
+        "Records of which a field could not be read, over all processes.",
+        labels=("record", "field"),
+    )
+    for each in status.unread_fields:
+        unread.add_metric((each.record, each.field), each.records)
+    return unread
 
 
 def latency_metrics(latencies: Mapping[str, Latency]) -> list[Metric]:

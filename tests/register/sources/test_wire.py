@@ -232,23 +232,23 @@ def test_any_value_anywhere_in_a_reply_costs_at_most_the_field_that_it_is_in(
 # Counts
 
 
-def test_the_first_value_of_each_field_is_kept_and_all_are_counted_until_they_are_stored() -> None:
+def test_the_first_value_of_each_field_is_kept_and_all_are_counted_until_they_are_taken() -> None:
     unread = UnreadFields()
     for number in range(3):
         unread.note("device row", [UnreadField("riskClass.code", str(number))])
     before = unread.counts.copy()
 
-    stored = unread.unstored()
-    unread.mark_stored(stored)
+    taken = unread.take()
     unread.note("device row", [UnreadField("riskClass.code", "9"), UnreadField("reference", "5")])
 
     field = FieldOf("device row", "riskClass.code")
-    assert (stored[field].records, stored[field].example) == (3, "0")
-    assert {each.field: count.records for each, count in unread.unstored().items()} == {
+    assert (taken[field].records, taken[field].example) == (3, "0")
+    assert {each.field: count.records for each, count in unread.since(before).items()} == {
         "riskClass.code": 1,
         "reference": 1,
     }
-    assert unread.since(before).keys() == unread.unstored().keys()
+    unread.give_back(taken)
+    assert unread.take()[field].records == 4
 
 
 def test_a_page_most_of_whose_rows_have_lost_the_same_needed_field_is_refused_with_an_example() -> None:

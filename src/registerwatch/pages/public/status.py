@@ -84,6 +84,16 @@ class ShownWalk(msgspec.Struct, frozen=True):
     problem: str
 
 
+class ShownUnreadField(msgspec.Struct, frozen=True):
+    """A field that could not be read, as the page shows it."""
+
+    record: str
+    field: str
+    records: int
+    example: str
+    last_at: str
+
+
 class StatusView(msgspec.Struct, frozen=True):
     """What the page shows."""
 
@@ -95,6 +105,7 @@ class StatusView(msgspec.Struct, frozen=True):
     oldest_at: str | None
     walks: list[ShownWalk]
     checks: list[ShownCheck]
+    unread_fields: list[ShownUnreadField]
     build_changed_at: str | None
     """When another build was seen, None where none was."""
 
@@ -134,6 +145,10 @@ def view_of(status: RegisterStatus) -> StatusView:
             for name, walk in status.sweeps.walks.items()
         ],
         checks=[_shown(check) for check in status.checks.values()],
+        unread_fields=[
+            ShownUnreadField(each.record, each.field, each.records, each.example, iso_utc(each.last_at))
+            for each in status.unread_fields
+        ],
         build_changed_at=_iso(changed_at),
     )
 

@@ -5,7 +5,7 @@ polite: every request takes its place in the register's budget, after requests t
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 from msgspec.structs import asdict
@@ -19,8 +19,9 @@ from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.requests import ignore
 from registerwatch.register.sources.source import BulkSource, RecordBatch
-from registerwatch.register.sources.unread_fields import FieldOf, UnreadCount, UnreadFields
+from registerwatch.register.sources.unread_fields import UnreadCounts
 from registerwatch.register.store.records import RecordStore
+from registerwatch.register.store.unread_fields import UnreadFieldStore
 from registerwatch.structs import replace
 
 DEAD_SECONDS = 1_800
@@ -40,7 +41,25 @@ class LoadProgress(msgspec.Struct, frozen=True):
     changed: int
     total: int | None
     actors: int = 0
-    unread: Mapping[FieldOf, UnreadCount] = msgspec.field(default_factory=dict)
+    unread: UnreadCounts = msgspec.field(default_factory=dict)
+
+
+class LoadForecast(msgspec.Struct, frozen=True):
+    """How long a load may take: about how many device records there are, how many of them an unfinished run has stored,
+    and the least and the most seconds that 1,000 of them have taken elsewhere. None for what is not known.
+    """
+
+    records: int | None
+    stored: int
+    seconds_per_thousand: tuple[int, int] | None
+
+    @property
+    def hours(self) -> tuple[float, float] | None:
+        """The least and the most hours that are left."""
+        if self.records is None or self.seconds_per_thousand is None:
+            return None
+        left = max(0, self.records - self.stored) / 1_000 / 3_600
+        return left * self.seconds_per_thousand[0], left * self.seconds_per_thousand[1]
 
 
 class LoadRun(msgspec.Struct, frozen=True):
@@ -72,7 +91,7 @@ ProgressCallback = Callable[[LoadProgress], None]
 class BulkLoader:
     """Fills one copy."""
 
-    def __init__(self, database: Database, copy: RecordStore, clock: Clock, unread: UnreadFields) -> None:
+    def __init__(self, database: Database, copy: RecordStore, clock: Clock, unread: UnreadFieldStore) -> None:
         self._database = database
         self._copy = copy
         self._clock = clock
@@ -93,10 +112,13 @@ class BulkLoader:
                 f"{failure.reason} What was read is stored; the same command goes on there, with --restart anew."
             ) from failure
 
-    async def expected(self, source: BulkSource) -> int | None:
-        """About how many device records a source has: as many as its last whole run had, else as it says itself."""
+    async def forecast(self, source: BulkSource) -> LoadForecast:
+        """How long a load of a source may take. It has about as many records as its last whole run had."""
         last = await self.run(source.load_name)
-        return last.records if last is not None and last.finished_at is not None else source.expected_records
+        if last is None or last.finished_at is None:
+            stored = last.records if last is not None else 0
+            return LoadForecast(source.expected_records, stored, source.expected_seconds)
+        return LoadForecast(last.records, 0, source.expected_seconds)
 
     async def forget(self, source: str) -> None:
         """Let the next run of a source, named by its `load_name`, begin at the start."""
@@ -152,38 +174,42 @@ class BulkLoader:
         self, source: BulkSource, start: _Start, watch: ProgressCallback, received: Callable[[int], None]
     ) -> LoadProgress:
         """Store every batch with its cursor, while the next one is read."""
-        run, known, before = start.run, 0, self._unread.counts.copy()
-        progress = LoadProgress(run.records, run.changed, await self.expected(source))
+        run, known, counted = start.run, 0, self._unread.counted()
+        progress = LoadProgress(run.records, run.changed, (await self.forecast(source)).records)
         upcoming = self._batches(source, start.cursor, received)
         reading = asyncio.ensure_future(anext(upcoming, None))
         try:
             while (step := await reading) is not None:
                 batch, since, read_at = step
                 now = self._now()
-                async with self._database.transaction() as connection:
-                    changes = await self._copy.store_in(
-                        connection, batch.readings, read_at=read_at, now=now, since=since
-                    )
-                    await self._copy.store_bulk_actors(connection, batch.actors, read_at=read_at, source=source.name)
-                    known = known + 1 if await self._is_known(connection, batch.readings, start.known_at) else 0
-                    ended = not batch.cursor or known == KNOWN_BATCHES_TO_STOP
-                    run = replace(
-                        run,
-                        cursor=_noted_cursor(batch.cursor, start.known_at),
-                        records=run.records + len(batch.readings),
-                        changed=run.changed + len(changes),
-                        updated_at=now,
-                        finished_at=now if ended else None,
-                    )
-                    await connection.execute(_NOTE, asdict(run))
-                    reading = asyncio.ensure_future(anext(upcoming, None))  # runs while the commit is written
+                with self._unread.taken() as unread:
+                    async with self._database.transaction() as connection:
+                        changes = await self._copy.store_in(
+                            connection, batch.readings, read_at=read_at, now=now, since=since
+                        )
+                        await self._copy.store_bulk_actors(
+                            connection, batch.actors, read_at=read_at, source=source.name
+                        )
+                        known = known + 1 if await self._is_known(connection, batch.readings, start.known_at) else 0
+                        ended = not batch.cursor or known == KNOWN_BATCHES_TO_STOP
+                        run = replace(
+                            run,
+                            cursor=_noted_cursor(batch.cursor, start.known_at),
+                            records=run.records + len(batch.readings),
+                            changed=run.changed + len(changes),
+                            updated_at=now,
+                            finished_at=now if ended else None,
+                        )
+                        await connection.execute(_NOTE, asdict(run))
+                        await self._unread.add(connection, unread)
+                        reading = asyncio.ensure_future(anext(upcoming, None))  # runs while the commit is written
                 progress = replace(
                     progress,
                     records=run.records,
                     changed=run.changed,
                     total=batch.total if batch.total is not None else progress.total,
                     actors=progress.actors + len(batch.actors),
-                    unread=self._unread.since(before),
+                    unread=self._unread.since(counted),
                 )
                 watch(progress)
                 if ended:

@@ -13,6 +13,7 @@ from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.ingest.sweep_state import SweepState, sweep_state
 from registerwatch.register.sources.checks import CheckName
 from registerwatch.register.store.records import CopyState, RecordStore
+from registerwatch.register.store.unread_fields import StoredUnreadField, stored_unread_fields
 
 KEPT_SECONDS = 3.0
 """For so long a status is given again: anybody may ask, as often as they like."""
@@ -44,6 +45,8 @@ class RegisterStatus(msgspec.Struct, frozen=True):
     copy: CopyState
     sweeps: SweepState
     checks: KnownChecks
+    unread_fields: list[StoredUnreadField]
+    """Fields of the register's records that could not be read lately."""
 
     @property
     def build(self) -> str:
@@ -81,6 +84,7 @@ class RegisterStatusReader:
         async with self._database.reading() as connection:
             sweeps = await sweep_state(connection, now)
             known = await check_repository.all_checks(connection)
+            unread_fields = await stored_unread_fields(connection)
         return RegisterStatus(
             at=now,
             copy=copy,
@@ -90,4 +94,5 @@ class RegisterStatusReader:
                 for name in CheckName
                 if name in known or name in self._checks.names
             },
+            unread_fields=unread_fields,
         )

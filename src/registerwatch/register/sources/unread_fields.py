@@ -1,7 +1,7 @@
 """Counts of fields that could not be read, by kind of record and field. The first value of each is logged."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import structlog
@@ -25,13 +25,16 @@ class UnreadCount(msgspec.Struct, frozen=True):
     example: str
 
 
+UnreadCounts = Mapping[FieldOf, UnreadCount]
+
+
 class UnreadFields:
     """The counts of one process."""
 
     def __init__(self) -> None:
         self.counts: Counter[FieldOf] = Counter()
         self.examples: dict[FieldOf, str] = {}
-        self._stored: Counter[FieldOf] = Counter()
+        self._taken: Counter[FieldOf] = Counter()
 
     def note(self, record: str, unread: Iterable[UnreadField]) -> None:
         """Count what could not be read of records of a kind, by `wire.RecordReader`."""
@@ -42,16 +45,18 @@ class UnreadFields:
                 log.warning("a field cannot be read", record=record, field=each.path, first=each.example)
             self.counts[field] += 1
 
-    def since(self, before: Counter[FieldOf]) -> dict[FieldOf, UnreadCount]:
+    def since(self, before: Counter[FieldOf]) -> UnreadCounts:
         """What was counted since a copy of `counts` was taken, the most frequent field first."""
         return {
             field: UnreadCount(number, self.examples[field]) for field, number in (self.counts - before).most_common()
         }
 
-    def unstored(self) -> dict[FieldOf, UnreadCount]:
-        """What was counted since `mark_stored` was last called."""
-        return self.since(self._stored)
+    def take(self) -> UnreadCounts:
+        """What was counted since this was last called, less what was given back."""
+        taken = self.since(self._taken)
+        self._taken = self.counts.copy()
+        return taken
 
-    def mark_stored(self, counts: dict[FieldOf, UnreadCount]) -> None:
-        """Note that these counts were stored."""
-        self._stored.update({field: count.records for field, count in counts.items()})
+    def give_back(self, taken: UnreadCounts) -> None:
+        """Count again what was taken and could not be stored."""
+        self._taken.subtract({field: count.records for field, count in taken.items()})
