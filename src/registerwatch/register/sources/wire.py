@@ -66,12 +66,16 @@ _Convert = Callable[[Any, str, Unread], Any]
 
 
 class _Field(msgspec.Struct, frozen=True):
-    """A field of a struct: its name here and in the source, how its values are read, whether it can be None."""
+    """A field of a struct: its name here and in the source, and how its values are read.
+
+    Of one that is any, values stay as they come; of one that is text, texts do.
+    """
 
     name: str
     wire_name: str
     convert: _Convert
     is_any: bool
+    is_text: bool
     is_nullable: bool
     is_required: bool
     is_key: bool
@@ -93,11 +97,14 @@ class RecordReader(Generic[Record]):
 
     def decode(self, content: bytes | msgspec.Raw) -> Record:
         """The record in JSON. Raises `msgspec.DecodeError` where it is no object, or lacks a key."""
-        found = self._decoder.decode(content)
-        return self.read({each.wire_name: getattr(found, each.wire_name) for each in self._fields})
+        return self._record(msgspec.structs.astuple(self._decoder.decode(content)))
 
     def read(self, found: Mapping[str, Any]) -> Record:
         """The record in an object. Raises `msgspec.ValidationError` where it lacks a key."""
+        return self._record(_found(self._fields, found))
+
+    def _record(self, found: Sequence[Any]) -> Record:
+        """The record of what was found for each field."""
         unread: Unread = []
         try:
             values = _values(self._fields, found, "", unread)
@@ -133,6 +140,7 @@ def _field_of(field: inspect.Field, is_key: bool) -> _Field:
         wire_name=field.encode_name,
         convert=_as_it_comes if is_any else _conversion(wanted),
         is_any=is_any,
+        is_text=any(isinstance(each, inspect.StrType) for each in wanted),
         is_nullable=len(wanted) < len(types),
         is_required=field.required,
         is_key=is_key,
@@ -169,18 +177,25 @@ def _conversion(wanted: tuple[inspect.Type, ...]) -> _Convert:
     raise TypeError(f"No conversion to {declared}")
 
 
-def _values(fields: list[_Field], found: Mapping[str, Any], at: str, unread: Unread) -> dict[str, Any]:
-    """The values of an object's fields. A field that is left out has its default."""
+def _found(fields: list[_Field], found: Mapping[str, Any]) -> list[Any]:
+    """What an object has for each field, `UNSET` where it has nothing."""
+    return [found.get(each.wire_name, msgspec.UNSET) for each in fields]
+
+
+def _values(fields: list[_Field], found: Sequence[Any], at: str, unread: Unread) -> dict[str, Any]:
+    """The values of an object's fields, of what was found for each. A field that is left out has its default."""
     values: dict[str, Any] = {}
-    for field in fields:
-        value = found.get(field.wire_name, msgspec.UNSET)
-        path = at + field.wire_name
-        if value is msgspec.UNSET or (not field.is_any and (value is None or value == "")):
+    for field, value in zip(fields, found, strict=True):
+        if value is msgspec.UNSET or ((value is None or value == "") and not field.is_any):
             if field.is_required:
-                raise _KeyLost(f"Object missing required field `{path}`")
+                raise _KeyLost(f"Object missing required field `{at}{field.wire_name}`")
             if value is not msgspec.UNSET and field.is_nullable:
                 values[field.name] = None
             continue
+        if field.is_text and type(value) is str:
+            values[field.name] = value
+            continue
+        path = at + field.wire_name
         if field.is_key and not isinstance(value, str):
             raise _KeyLost(f"Expected a text in `{path}`, got {described(value)}")
         try:
@@ -201,7 +216,7 @@ def _struct_of(kind: type[msgspec.Struct]) -> _Convert:
             value = {"code": value}
         if not isinstance(value, dict):
             raise ValueError
-        return kind(**_values(fields, value, f"{at}.", unread))
+        return kind(**_values(fields, _found(fields, value), f"{at}.", unread))
 
     return convert
 
