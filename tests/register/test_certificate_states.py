@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from registerwatch.register.certificate_states import (
+    NOT_IN_FORCE,
     CertificateState,
     count_by_state,
     shown_certificates,
     state_of,
 )
+from registerwatch.register.codes import CERTIFICATE_STATUSES
 from registerwatch.register.models import Certificate
 
 TODAY = date(2026, 11, 21)
@@ -30,7 +32,7 @@ def _certificate(expiry: str | None, status: str = "issued", **more: Any) -> Cer
         ("2027-05-21", CertificateState.VALID),
         ("2031-01-01", CertificateState.VALID),
         (None, CertificateState.UNDATED),
-        ("soon", CertificateState.UNDATED),
+        ("soon", CertificateState.UNKNOWN),
     ],
 )
 def test_a_certificate_is_valid_through_its_last_day_and_expiring_for_180_days(
@@ -48,7 +50,8 @@ def test_a_certificate_is_valid_through_its_last_day_and_expiring_for_180_days(
         ("expired", CertificateState.EXPIRED),
         ("restricted", CertificateState.VALID),
         ("reissued", CertificateState.VALID),
-        ("some-new-status", CertificateState.VALID),
+        ("reinstated", CertificateState.VALID),
+        ("some-new-status", CertificateState.UNKNOWN),
     ],
 )
 def test_what_the_register_ended_is_never_called_valid(status: str, expected: CertificateState) -> None:
@@ -60,6 +63,24 @@ def test_a_withdrawn_certificate_stays_withdrawn_when_its_date_passes() -> None:
 
     assert shown.state is CertificateState.ENDED
     assert shown.words == "Withdrawn"
+
+
+@pytest.mark.parametrize("status", CERTIFICATE_STATUSES)
+def test_without_an_end_date_the_status_alone_decides_and_the_date_never_ends_it(status: str) -> None:
+    [shown] = shown_certificates([_certificate(None, status)], TODAY)
+
+    assert shown.counts is (status not in NOT_IN_FORCE)
+    assert (shown.words == "No end date") is shown.counts
+    assert shown.when == ""
+
+
+def test_a_status_that_is_not_known_is_shown_and_decides_nothing() -> None:
+    [shown] = shown_certificates([_certificate(None, "held-back")], TODAY)
+
+    assert (shown.words, shown.counts) == ("Held-back", False)
+    assert shown.counts_in_words == "Not known whether it counts as valid"
+    assert state_of(_certificate("2026-11-20", "held-back"), TODAY) is CertificateState.EXPIRED
+    assert state_of(Certificate("G10 1"), TODAY) is CertificateState.UNDATED, "without a status dates decide"
 
 
 def test_a_certificate_that_begins_later_is_not_valid_yet() -> None:
@@ -80,8 +101,8 @@ def test_the_tally_counts_each_standing_and_begins_with_what_needs_attention() -
 
     assert count_by_state(shown) == [
         (CertificateState.EXPIRED, 1),
-        (CertificateState.VALID, 2),
         (CertificateState.UNDATED, 1),
+        (CertificateState.VALID, 2),
     ]
     assert count_by_state([]) == []
 

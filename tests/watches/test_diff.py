@@ -177,6 +177,58 @@ def test_a_certificate_that_is_gone_is_silent_when_it_returns_and_its_changes_ar
     ]
 
 
+@pytest.mark.parametrize(("before", "after"), [("", "04"), ("04", "")])
+def test_a_revision_that_becomes_known_or_vanishes_is_no_news_and_no_second_row(before: str, after: str) -> None:
+    first, now = a_certificate(revision=before, expiry="2030-01-01"), a_certificate(revision=after, expiry="2031-01-01")
+    other = a_certificate(number="Z-2", revision="01")
+
+    changes, kept = compare(a_snapshot(first, other), a_snapshot(now, other))
+
+    assert changes == [FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")]
+    assert kept.certs == (a_certificate(revision="04", expiry="2031-01-01"), other)
+    _, without = compare(a_snapshot(first, other), a_snapshot(other))
+    back, kept = compare(without, a_snapshot(now, other))
+    assert (back, kept.certs) == (changes, (a_certificate(revision="04", expiry="2031-01-01"), other)), (
+        "once it is back"
+    )
+
+
+def test_a_revision_that_is_not_told_is_one_of_several_only_where_the_others_are_there() -> None:
+    third, fourth, unknown = (a_certificate(revision=each) for each in ("03", "04", ""))
+
+    assert compare(a_snapshot(third, fourth), a_snapshot(third, unknown))[0] == []
+    assert compare(a_snapshot(third), a_snapshot(third, unknown))[0] == [FieldChange("certificate", "", "Z-1", "Z-1")]
+    assert compare(a_snapshot(unknown), a_snapshot(third, fourth))[0] == [
+        FieldChange("certificate", "", "Z-1", "Z-1"),
+        FieldChange("certificate", "", "Z-1", "Z-1"),
+    ]
+
+
+@PROPERTY
+@given(st.dictionaries(st.sampled_from(["Z-1", "Z-2", "D-3"]), st.lists(st.sampled_from(["", "01", "02"]), min_size=4)))
+def test_whenever_revisions_come_and_go_certificates_of_one_number_each_are_never_new(
+    read: dict[str, list[str]],
+) -> None:
+    reads = [[a_certificate(number, revisions[place]) for number, revisions in read.items()] for place in range(4)]
+    kept = a_snapshot(*reads[0])
+
+    for each in reads[1:]:
+        changes, kept = compare(kept, a_snapshot(*reversed(each)))
+        assert changes == []
+        assert [cert.number for cert in kept.certs or ()] == sorted(read)
+
+
+def test_a_certificate_whose_end_date_vanishes_has_no_end_and_makes_no_noise_when_it_returns() -> None:
+    ending, undated = a_snapshot(a_certificate(expiry="2030-01-01")), a_snapshot(a_certificate())
+
+    changes, kept = compare(ending, undated)
+    assert (changes, [(each.ends, each.expiry) for each in kept.certs or ()]) == ([], [("", "2030-01-01")])
+    changes, kept = compare(kept, undated)
+    assert (changes, [each.ends for each in kept.certs or ()]) == ([], [""])
+    changes, kept = compare(decoded(encoded(kept)), ending)
+    assert (changes, kept) == ([], ending)
+
+
 def test_certificates_that_were_not_read_are_left_alone() -> None:
     seen = a_snapshot(Z1, Z2)
 

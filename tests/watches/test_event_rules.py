@@ -53,6 +53,8 @@ HIGH, MEDIUM, LOW = EventSeverity
         ("device_off_market", "", "Savina", (PORTFOLIO, HIGH)),
         ("devices_on_market", "", "1", (PORTFOLIO, LOW)),
         ("cert_revision", "01", "02", (CERTIFICATE, LOW)),
+        ("cert_status", "Suspended", "Reinstated", (CERTIFICATE, MEDIUM)),
+        ("cert_status", "", "Reinstated", (CERTIFICATE, LOW)),
         ("cert_refused", "", "A-17", (CERTIFICATE, MEDIUM)),
         ("cert_ends", "2026-12-24", "in 90 days", (EXPIRES, LOW)),
         ("cert_ends", "2026-12-24", "in 31 days", (EXPIRES, LOW)),

@@ -41,6 +41,10 @@ def test_a_certificate_without_a_date_is_no_row(expiry: str) -> None:
     assert soon(a_watch(a_certificate(expiry=expiry))) == []
 
 
+def test_a_certificate_that_has_no_end_any_more_is_no_row() -> None:
+    assert soon(a_watch(a_certificate(expiry=in_days(5), is_undated=True))) == []
+
+
 def test_a_watch_that_was_never_read_or_not_its_certificates_is_no_row() -> None:
     never_read = Watch(1, "udi", "A1", "A1", None, None, "", None, 0)
 

@@ -8,7 +8,7 @@ import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import Standing
-from registerwatch.register.certificate_states import CertificateState, state_of
+from registerwatch.register.certificate_states import IN_FORCE, CertificateState, state_of
 from registerwatch.register.code_service import AmbiguousCode
 from registerwatch.register.codes import StatusFilter
 from registerwatch.register.identifiers import why_none
@@ -21,9 +21,7 @@ from registerwatch.watches.code_meaning import CodedDevices, CodeOfList
 NO_CODE = "the row has no code."
 OFF_MARKET = frozenset({StatusFilter.OFF.code, StatusFilter.NOT_EU.code})
 _NEITHER_DIGIT_NOR_LETTER = re.compile(r"[\W_]+")
-_COUNTING = frozenset(
-    {CertificateState.VALID, CertificateState.EXPIRING, CertificateState.NOT_YET, CertificateState.UNDATED}
-)
+_COUNTING = IN_FORCE | {CertificateState.NOT_YET}
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -101,12 +99,15 @@ def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
 
 def certified_until(certificates: Collection[Certificate], today: date) -> str | None:
     """The last date on which a certificate counts, or will count; empty where all of them have ended by date or status.
-    None without certificates, and where one has no end.
+    None without certificates, where one has no end, and where one of unknown status may count for longer.
     """
-    counting = [each for each in certificates if state_of(each, today) in _COUNTING]
-    if not certificates or any(not each.expiry for each in counting):
+    states = [(each, state_of(each, today)) for each in certificates]
+    counting = [each.expiry for each, state in states if state in _COUNTING]
+    unknown = [each.expiry for each, state in states if state is CertificateState.UNKNOWN]
+    if not certificates or not all(counting) or not all(unknown):
         return None
-    return max((each.expiry or "" for each in counting), default="")
+    last = max(filter(None, counting), default="")
+    return None if any((each or "") > last for each in unknown) else last
 
 
 def _plain(code: str) -> str:

@@ -11,7 +11,7 @@ _MARKET: Mapping[str, str] = {
 }
 _ACTOR = {"active": "good", "inactive": "warn"}
 _CERTIFICATE = {
-    **dict.fromkeys(("issued", "supplemented", "amended", "reissued"), "good"),
+    **dict.fromkeys(("issued", "supplemented", "amended", "reissued", "reinstated"), "good"),
     "restricted": "warn",
     **dict.fromkeys(("suspended", "withdrawn", "cancelled", "expired"), "bad"),
 }

@@ -2,11 +2,9 @@
 
 from datetime import date
 
+from registerwatch.register.certificate_states import NO_END_DATE, NOT_IN_FORCE, days_left, has_unknown_status
 from registerwatch.register.codes import label, segment
 from registerwatch.register.store.certificate_queries import StoredCertificate
-
-NOT_IN_FORCE = frozenset({"suspended", "withdrawn", "cancelled", "expired"})
-"""Statuses of the register with which a certificate proves nothing today."""
 
 WHOSE = "A certificate of the manufacturer"
 
@@ -14,14 +12,6 @@ WHOSE = "A certificate of the manufacturer"
 def what_it_proves(certificate: StoredCertificate, today: date) -> str:
     """What it proves and what not: whose it is, what its scope names, and why it may not be in force."""
     return " ".join(filter(None, (_of_its_scope(certificate), _of_its_standing(certificate, today))))
-
-
-def days_left(expiry: str | None, today: date) -> int | None:
-    """Days until a date of expiry, negative after; None without a date, and for what is none."""
-    try:
-        return (date.fromisoformat(expiry or "") - today).days
-    except ValueError:
-        return None
 
 
 def _of_its_scope(certificate: StoredCertificate) -> str:
@@ -44,4 +34,7 @@ def _of_its_standing(certificate: StoredCertificate, today: date) -> str:
     left = days_left(certificate.expiry, today)
     if left is not None and left < 0:
         return "Its date of expiry has passed."
-    return "The register calls it restricted." if status == "restricted" else ""
+    if has_unknown_status(certificate.status_code):
+        return f"The register calls it “{label(certificate.status_code)}”; whether it is in force then is not known."
+    sentences = [f"It has {NO_END_DATE.lower()}."] if not certificate.expiry else []
+    return " ".join([*sentences, "The register calls it restricted."] if status == "restricted" else sentences)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from registerwatch.register.certificate_states import CertificateState, ShownCertificate
+from registerwatch.register.certificate_states import NO_END_DATE, CertificateState, ShownCertificate
 
 NOT_LISTED = "No longer listed"
+VALID_UNTIL = "Valid until"
 _ORDER = list(CertificateState)
 
 
@@ -18,13 +19,13 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def counted(self) -> list[ShownCertificate]:
-        """Those that count as valid: not ended by date or status, with an end date."""
+        """Those that count as valid: not ended by date or status, also without an end date."""
         return [] if self.are_gone else [each for each in self.certificates if each.counts]
 
     @property
     def next_end(self) -> str:
-        """The first end date of those that count, empty where none does."""
-        return min((each.certificate.expiry or "" for each in self.counted), default="")
+        """The first end date of those that count, empty where none has one."""
+        return min((each.certificate.expiry for each in self.counted if each.certificate.expiry), default="")
 
     @property
     def words(self) -> str:
@@ -46,14 +47,14 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def until(self) -> tuple[str, str]:
-        """Until when, as words and a date, which can be empty: `("Valid until", "2031-11-21")`."""
+        """Until when, as words and a date, which is empty for `No end date`: `("Valid until", "2031-11-21")`."""
         if self.counted:
-            return "Valid until", self.next_end
+            return (VALID_UNTIL, self.next_end) if self.next_end else (NO_END_DATE, "")
         states = {each.state for each in self.certificates}
         if not states or self.are_gone:
             return "", ""
-        if CertificateState.UNDATED in states:
-            return "No end date", ""
+        if CertificateState.UNKNOWN in states:
+            return "Not known whether valid today", ""
         if states != {CertificateState.EXPIRED}:
             return "None valid today", ""
         if any(each.remaining is None or each.remaining >= 0 for each in self.certificates):
@@ -62,15 +63,34 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """Which ones the date is of, where that is not plain."""
-        counted, others = len(self.counted), len(self.certificates) - len(self.counted)
+        """Which ones the date is of, where that is not plain: `First end of 2 that count as valid, 1 does not`."""
+        counted = self.counted
+        unknown = sum(each.state is CertificateState.UNKNOWN for each in self.certificates)
+        others = len(self.certificates) - len(counted) - unknown
         if not counted:
             return ""
-        first = (
-            f"First end of {counted} that count as valid" if counted > 1 else "One counts as valid" if others else ""
+        return ", ".join(
+            filter(
+                None,
+                (
+                    _of_counted(counted, has_others=others + unknown > 0),
+                    f"{others} {'does' if others == 1 else 'do'} not" if others else "",
+                    f"of {unknown} that is not known" if unknown else "",
+                ),
+            )
         )
-        return f"{first}, {others} {'does' if others == 1 else 'do'} not" if others else first
 
     @property
     def _worst(self) -> ShownCertificate:
         return min(self.certificates, key=lambda each: _ORDER.index(each.state))
+
+
+def _of_counted(counted: Sequence[ShownCertificate], *, has_others: bool) -> str:
+    """What the end date is of. Certificates without an end date are named beside the first end of the others."""
+    if len(counted) == 1:
+        return "One counts as valid" if has_others else ""
+    undated = sum(each.state is CertificateState.UNDATED for each in counted)
+    if undated == len(counted):
+        return f"{len(counted)} count as valid"
+    of_undated = f", of which {undated} {'has' if undated == 1 else 'have'} no end date" if undated else ""
+    return f"First end of {len(counted)} that count as valid{of_undated}"

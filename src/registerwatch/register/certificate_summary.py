@@ -58,9 +58,7 @@ class CertificateSummary(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ]
     status: Annotated[str, field_doc("Status in English, empty when the register has none.", "Issued")]
     status_code: Annotated[str, field_doc("The register's code of it.", "refdata.certificate-status.issued")]
-    expiry: Annotated[
-        str | None, field_doc("Date of expiry; null when the register has none.", "2030-09-16", form=DATE)
-    ]
+    expiry: Annotated[str | None, field_doc("Date of expiry; null when it has no end date.", "2030-09-16", form=DATE)]
     names_devices: Annotated[
         bool | None,
         field_doc(

@@ -48,13 +48,16 @@ CERTIFICATE_STATUSES = (
     "supplemented",
     "amended",
     "reissued",
+    "reinstated",
     "restricted",
     "suspended",
     "withdrawn",
     "cancelled",
     "expired",
 )
-"""Statuses of certificates that are known, as last segments."""
+"""Statuses of certificates that are known, as last segments. `expired` and `reinstated` are in the register's
+reference data; no list that was measured had them.
+"""
 
 
 class StatusFilter(StrEnum):

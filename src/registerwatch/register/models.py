@@ -55,7 +55,7 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     revision: Annotated[str, field_doc("Revision, empty when the register has none.", "2")] = msgspec.field(
         default_factory=str
     )
-    expiry: Annotated[str | None, field_doc("Date of expiry, missing when the register has none.", "2030-09-16")] = None
+    expiry: Annotated[str | None, field_doc("Date of expiry, missing when it has no end date.", "2030-09-16")] = None
     status: Annotated[str, field_doc("Status in English, missing when the register has none.", "Issued")] = ""
     status_code: Annotated[
         str, field_doc("The register's code of the status.", "refdata.certificate-status.issued")
@@ -107,11 +107,8 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     def order(self) -> tuple[str, ...]:
         """Sorts a device's certificates; those that are alike in number and revision too."""
         told = self.notified_body, self.expiry or "", self.status_code, self.valid_from or "", self.type_code
-        return *self.key, *told, self.listed_in, str(self.scoped)
-
-    def is_like(self, other: "Certificate") -> bool:
-        """Whether both have the same number and revision, and no two notified bodies."""
-        return self.key == other.key and may_be_same_body(self.notified_body, other.notified_body)
+        seen = self.listed_in, str(self.scoped), str(self.confirmed), self.unconfirmed_since or ""
+        return *self.key, *told, self.status, self.notified_body_name, *seen
 
 
 class ActorReference(msgspec.Struct, frozen=True, gc=False):

@@ -1,13 +1,14 @@
 """Which certificate of one read is which of the next.
 
-Notified body, number and revision tell certificates apart. The register lists some that are alike in all three: those
-are compared as a set, so that the order in which they are listed decides nothing.
+Notified body, number and revision tell certificates apart (`register/certificate_identity.py`). The register lists
+some that are alike in all three: those are compared as a set, so that the order in which they are listed decides
+nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from registerwatch.register.models import may_be_same_body
+from registerwatch.register.certificate_identity import has_same_number, is_alike, same_certificates
 from registerwatch.watches.snapshot import SeenCertificate, in_order
 
 Pair = tuple[SeenCertificate, SeenCertificate]
@@ -33,11 +34,16 @@ class MatchedCertificates:
             alike = [each for each in before if come and are_alike(first, each)]
             self._take(_pairs(alike, come, is_unchanged), before)
 
+    def pair_unknown_revisions(self, before: list[SeenCertificate]) -> None:
+        """Pair certificates of `before` whose revision becomes known or vanishes, where there is one candidate."""
+        same = same_certificates(before, self.come)
+        self._take([(each, of[0]) for each, of in zip(before, same, strict=True) if of], before)
+
     def pair_revisions(self) -> None:
         """Pair a certificate that goes with one that comes under its number, where one of each is left."""
         for each in list(self.going):
-            come = [other for other in self.come if _same_number(each, other)]
-            if len(come) == 1 and sum(_same_number(other, come[0]) for other in self.going) == 1:
+            come = [other for other in self.come if has_same_number(each, other)]
+            if len(come) == 1 and sum(has_same_number(other, come[0]) for other in self.going) == 1:
                 self._take([(each, come[0])], self.going)
 
     def _take(self, pairs: Iterable[Pair], before: list[SeenCertificate]) -> None:
@@ -56,12 +62,15 @@ def matched(
     """Match certificates that were `listed` last, and those that were `gone`, with those that are listed now.
 
     What was listed goes before what was gone. A certificate whose notified body one of the reads did not tell is found
-    by its number and revision. `is_unchanged` says whether a certificate has no new value now.
+    by its number and revision, one whose revision was not told by its number and body. `is_unchanged` says whether a
+    certificate has no new value now.
     """
     found = MatchedCertificates(in_order(listed), in_order(gone), in_order(now))
-    for are_alike in (_same_identity, _same_but_for_an_unknown_body):
+    for are_alike in (_same_identity, is_alike):
         for before in (found.going, found.gone):
             found.pair_alike(before, are_alike, is_unchanged)
+    for before in (found.going, found.gone):
+        found.pair_unknown_revisions(before)
     found.pair_revisions()
     return found
 
@@ -106,12 +115,3 @@ def _without(certificates: Sequence[SeenCertificate], taken: Iterable[SeenCertif
 
 def _same_identity(one: SeenCertificate, other: SeenCertificate) -> bool:
     return one.identity == other.identity
-
-
-def _same_but_for_an_unknown_body(one: SeenCertificate, other: SeenCertificate) -> bool:
-    return _same_number(one, other) and one.revision == other.revision
-
-
-def _same_number(one: SeenCertificate, other: SeenCertificate) -> bool:
-    """Whether two certificates have the same number, and no two notified bodies."""
-    return one.number == other.number and may_be_same_body(one.notified_body, other.notified_body)

@@ -14,10 +14,11 @@ from functools import cached_property
 import msgspec
 from msgspec import Struct
 
+from registerwatch.register.certificate_states import days_left
 from registerwatch.register.codes import label as label_of_code
 from registerwatch.watches.diff import STATUS, FieldChange
 from registerwatch.watches.event_rules import severity_of
-from registerwatch.watches.expiring import AHEAD_DAYS, PAST_DAYS, days_until
+from registerwatch.watches.expiring import AHEAD_DAYS, PAST_DAYS
 from registerwatch.watches.models import EventSeverity
 from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
 
@@ -253,21 +254,43 @@ def by_manufacturer(certificates: Iterable[WatchedCertificate]) -> Sequence[Manu
 
 
 def _certificates(devices: Sequence[CertifiedDevice], today: date) -> Sequence[WatchedCertificate]:
-    """Every certificate once, with its devices. Two whose dates or status differ are told as two."""
+    """Every certificate once, with its devices. Two whose dates or status differ are shown as two; a device for which
+    the register gives no revision shares the one row that is like its own but for that.
+    """
     found: dict[tuple[object, ...], WatchedCertificate] = {}
     ends: dict[str, tuple[int | None, CertificateGroup]] = {}
     for device in devices:
         for seen in shown_certificates(device.certs or ()):
-            key = (*seen.identity, seen.expiry, seen.status_code, seen.status, seen.is_gone, device.manufacturer_srn)
+            key = (*seen.identity, seen.ends, seen.status_code, seen.status, seen.is_gone, device.manufacturer_srn)
             certificate = found.get(key)
             if certificate is None:
-                if seen.expiry not in ends:
-                    days = days_until(seen.expiry, today)
-                    ends[seen.expiry] = days, group_of(days)
+                if seen.ends not in ends:
+                    days = days_left(seen.ends, today)
+                    ends[seen.ends] = days, group_of(days)
                 maker = device.manufacturer_name, device.manufacturer_srn
-                certificate = found[key] = WatchedCertificate(seen, *ends[seen.expiry], *maker)
+                certificate = found[key] = WatchedCertificate(seen, *ends[seen.ends], *maker)
             certificate.devices.append(DeviceOfCertificate(device, seen.is_unconfirmed))
-    return list(found.values())
+    return _with_known_revisions(found.values())
+
+
+def _with_known_revisions(certificates: Iterable[WatchedCertificate]) -> Sequence[WatchedCertificate]:
+    """Certificates, of which those without a revision are taken into the only one that they can be."""
+    alike: dict[tuple[object, ...], list[WatchedCertificate]] = {}
+    for each in certificates:
+        seen = each.seen
+        about = seen.notified_body, seen.number, seen.ends, seen.status_code, seen.status, seen.is_gone
+        alike.setdefault((*about, each.manufacturer_srn), []).append(each)
+    return [each for group in alike.values() for each in _one_where_alike(group)]
+
+
+def _one_where_alike(group: Sequence[WatchedCertificate]) -> Sequence[WatchedCertificate]:
+    if len(group) != 2 or bool(group[0].seen.revision) == bool(group[1].seen.revision):
+        return group
+    unknown, known = sorted(group, key=lambda each: bool(each.seen.revision))
+    if {each.device.watch_id for each in unknown.devices} & {each.device.watch_id for each in known.devices}:
+        return group  # one device lists both, so they are two
+    known.devices = sorted(known.devices + unknown.devices, key=lambda each: each.device.watch_id)
+    return [known]
 
 
 def _manufacturer(certificates: Sequence[WatchedCertificate]) -> ManufacturerCertificates:

@@ -1,8 +1,9 @@
 """What changed between what was seen last and what is seen now. Pure: no time, no database.
 
 The rules keep the feed quiet. A new value that is empty is no change, and the old one stays in the snapshot, so that a
-field that vanishes and returns makes no noise. Certificates that were not read are left alone. A certificate that is
-gone is no change; one gone and one come in the same read is a change of number.
+field that vanishes and returns makes no noise; a certificate whose end date vanished counts as one without an end.
+Certificates that were not read are left alone. A certificate that is gone is no change; one gone and one come in the
+same read is a change of number.
 """
 
 from collections.abc import Iterator, Sequence
@@ -136,7 +137,9 @@ def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:
     """The certificate as it is now, with what it had before where it has nothing now."""
     return replace(
         after,
+        revision=after.revision or before.revision,
         expiry=after.expiry or before.expiry,
+        is_undated=not after.expiry and bool(before.expiry),
         status=after.status or before.status,
         status_code=after.status_code or before.status_code,
     )

@@ -95,6 +95,7 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
             for each in ("suspended", "withdrawn", "cancelled", "expired", "restricted")
         ),
     ),
+    SeverityRule(EventSeverity.MEDIUM, (STATUS,), (label(CERTIFICATE_STATUS_PREFIX + "reinstated"),)),
     SeverityRule(
         EventSeverity.HIGH,
         ("status",),

@@ -4,18 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from registerwatch.clock import day_of
+from registerwatch.register.certificate_states import days_left
 from registerwatch.watches.models import Expiring, Watch
 
 PAST_DAYS = 30
 AHEAD_DAYS = 180
-
-
-def days_until(expiry: str, today: date) -> int | None:
-    """Days until a date, negative when it is past; None for what is no date."""
-    try:
-        return (date.fromisoformat(expiry) - today).days
-    except ValueError:
-        return None
 
 
 def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
@@ -33,7 +26,7 @@ def unsure(watches: Sequence[Watch]) -> list[Watch]:
 def _of(watch: Watch, today: date) -> Iterator[Expiring]:
     certificates = watch.snapshot.shown_certs if watch.snapshot is not None else ()
     for certificate in certificates:
-        days = days_until(certificate.expiry, today)
+        days = days_left(certificate.ends, today)
         if days is not None and -PAST_DAYS <= days <= AHEAD_DAYS:
             is_confirmed = not certificate.is_unconfirmed
-            yield Expiring(watch.subject, watch.label, certificate.number, certificate.expiry, days, is_confirmed)
+            yield Expiring(watch.subject, watch.label, certificate.number, certificate.ends, days, is_confirmed)

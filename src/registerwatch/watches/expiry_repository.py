@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, certificates, expiry_notices, ticks, watches
+from registerwatch.register.certificate_states import ENDED_STATUSES
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX
 from registerwatch.register.models import may_be_same_body
 from registerwatch.watches.expiry_marks import DueCertificate, Notice
@@ -22,7 +23,7 @@ from registerwatch.watches.options import WatchOptions, options_of
 from registerwatch.watches.repository import chunks
 from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
 
-ENDED_EARLIER = frozenset(CERTIFICATE_STATUS_PREFIX + each for each in ("withdrawn", "cancelled"))
+ENDED_EARLIER = frozenset(CERTIFICATE_STATUS_PREFIX + each for each in ENDED_STATUSES)
 """Statuses of certificates whose date means nothing any more."""
 MAX_KEY_LENGTH = 500
 
@@ -167,8 +168,8 @@ def _due_of_device(seen: _SnapshotPart, since: date, until: date) -> Sequence[Du
     return [
         certificate
         for each in shown
-        if each.expiry and each.status_code not in ENDED_EARLIER and not _is_superseded(each, shown)
-        for certificate in _due(each.notified_body, each.number, each.revision, each.expiry, since, until)
+        if each.ends and each.status_code not in ENDED_EARLIER and not _is_superseded(each, shown)
+        for certificate in _due(each.notified_body, each.number, each.revision, each.ends, since, until)
     ]
 
 
@@ -178,7 +179,7 @@ def _is_superseded(certificate: SeenCertificate, shown: Sequence[SeenCertificate
         other.number == certificate.number
         and other.revision != certificate.revision
         and may_be_same_body(other.notified_body, certificate.notified_body)
-        and (not other.expiry or other.expiry > certificate.expiry)
+        and (not other.ends or other.ends > certificate.ends)
         for other in shown
     )
 

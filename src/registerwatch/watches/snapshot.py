@@ -32,6 +32,13 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     """Whether only an earlier search named it, and the last read could not search."""
     is_scoped: bool = False
     """Whether only its own scope names the device."""
+    is_undated: bool = False
+    """Whether the register gave it no end date when it was last read; `expiry` is the last that it had."""
+
+    @property
+    def ends(self) -> str:
+        """Its end date, empty where it has none now."""
+        return "" if self.is_undated else self.expiry
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -46,7 +53,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     @property
     def order(self) -> tuple[str | bool, ...]:
         """Sorts certificates, by number and revision first."""
-        body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed
+        body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed, self.is_undated
         return self.number, self.revision, *self.told, *body_and_flags, self.is_scoped
 
 

@@ -118,8 +118,8 @@ class CertificateList(Answer):
     undated: Annotated[
         int,
         doc(
-            "How many have no date of expiry. They are in the list and in `total`, but with `expires_before` beside"
-            " it: nobody can say before when they expire.",
+            "How many have no end date. They are in the list and in `total`, but with `expires_before` beside it: they"
+            " do not expire before any day.",
             3,
         ),
     ]

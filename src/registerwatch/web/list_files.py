@@ -7,6 +7,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import Coverage, FoundTable, LineFilter
 from registerwatch.lists.service import NOTHING_KEPT, ListService, ShownLine
+from registerwatch.register.certificate_states import NO_END_DATE, is_in_force_without_end
 from registerwatch.tables.csv_file import Row
 
 COVERAGE_WORDS: Mapping[Coverage, str] = {
@@ -90,4 +91,6 @@ def certificates_words(shown: ShownLine) -> str:
     if line.certified_until == "":
         return "All ended"
     number = f"{len(stored.certs)} listed"
+    if any(is_in_force_without_end(each) for each in stored.certs):
+        number += f", {NO_END_DATE.lower()}"
     return number if line.certs_read else f"{number}, not all read"

@@ -237,5 +237,5 @@ def _first_values(certificates: Iterable[SeenCertificate]) -> tuple[str, str]:
     """The first number and the first date of expiry that any of them has; empty where none has one."""
     number = expiry = ""
     for each in certificates:
-        number, expiry = number or each.number, expiry or each.expiry
+        number, expiry = number or each.number, expiry or each.ends
     return number, expiry

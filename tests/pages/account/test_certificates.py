@@ -65,7 +65,7 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
         ["Z-3", page.rows[0][1]],
         [f"{HOSTILE} Revision 02, notified body 0123", page.rows[1][1]],
         ["Z-2", page.rows[2][1]],
-        ["Z-4", "No date in the register"],
+        ["Z-4", "No end date"],
     ]
     assert page.rows[0][1].endswith("✕ Ended 1 day ago")
     assert page.rows[1][1].endswith("! In 12 days")
@@ -78,7 +78,7 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
         "Within 30 days 1": f"{PATH}?group=30",
         "Within 6 months 2": f"{PATH}?group=six-months",
         "91 to 180 days 1": f"{PATH}?group=180",
-        "No date 1": f"{PATH}?group=undated",
+        "No end date 1": f"{PATH}?group=undated",
         "Missing or in doubt 3": f"{PATH}?view=gaps",
     }.items():
         assert page.link(words) == address

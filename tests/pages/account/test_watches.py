@@ -300,8 +300,9 @@ async def test_downloads_have_every_certificate_with_its_standing_and_dates_that
     expired = a_certificate("Z-1", expiry="2031-11-21", status_code="refdata.certificate-status.expired")
     valid, past = a_certificate("Z-2", revision="2", expiry="2030-01-01"), a_certificate("Z-3", expiry="2020-01-01")
     gone = a_certificate("Z-4", expiry="2031-01-01", is_gone=True)
-    subjects = [f"0401234567{number}" for number in range(8902, 8907)]
-    seen = [a_snapshot(expired), a_snapshot(valid, past, expired), a_snapshot(gone), a_snapshot(), None]
+    subjects = [f"0401234567{number}" for number in range(8902, 8908)]
+    undated = a_snapshot(a_certificate("Z-5", expiry="2020-01-01", is_undated=True))
+    seen = [a_snapshot(expired), a_snapshot(valid, past, expired), a_snapshot(gone), a_snapshot(), None, undated]
     new = [
         NewWatch(subject, subject, encoded(each), harness.now) if each else NewWatch(subject, subject)
         for subject, each in zip(subjects, seen, strict=True)
@@ -324,6 +325,7 @@ async def test_downloads_have_every_certificate_with_its_standing_and_dates_that
         ("Z-4 (no longer listed, end date 2031-01-01)", "No longer listed", ""),
         ("", "None listed", ""),
         ("", "Not read", ""),
+        ("Z-5 (no end date)", "No end date", ""),
     ]
     assert rows[0]["Last read (Europe/Berlin)"] == "2027-01-15 09:00:00"
     header, *sheet = book["Watches"].iter_rows()

@@ -115,9 +115,11 @@ async def test_certificates_are_readable_at_a_glance(site: SiteMaker) -> None:
     ) as harness:
         page = await _page(harness)
 
-        badges = "✕ Expired ! Expires within 180 days ✓ Valid: 2 – No expiry date"
+        badges = "✕ Expired ! Expires within 180 days ✓ No end date ✓ Valid: 2"
         assert page.facts["Certificates"].startswith(f"{badges} Valid until ")
-        assert page.facts["Certificates"].endswith(" First end of 3 that count as valid, 2 do not")
+        assert page.facts["Certificates"].endswith(
+            " First end of 4 that count as valid, of which 1 has no end date, 1 does not"
+        )
         assert in_days(90) in [each["datetime"] for each in page.all("time")]
         assert [row[0].split()[0] for row in page.rows] == ["GONE", "SOON", "LONG", "LONG", "NONE"]
         assert [row[1] for row in page.rows] == [
@@ -125,12 +127,12 @@ async def test_certificates_are_readable_at_a_glance(site: SiteMaker) -> None:
             "! Expires within 180 days Counts as valid",
             "✓ Valid Counts as valid",
             "✓ Valid Counts as valid",
-            "– No expiry date Not counted as valid",
+            "✓ No end date Counts as valid",
         ]
         assert page.rows[1][0] == "SOON 1 revision 2 MDR quality management system"
         assert page.rows[1][4] == "Prüfstelle 0123"
         assert page.rows[3][4] == "0123"
-        assert page.rows[4][2] == "No date given"
+        assert page.rows[4][2] == "No end date"
 
 
 async def test_no_certificate_is_never_called_uncertified(site: SiteMaker) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -229,6 +230,32 @@ def test_a_twin_that_took_the_place_of_another_is_a_change_of_it() -> None:
     assert (part.written, part.news) == ([], []), "nobody knows whether the old one is gone"
     gone = after(stored, compare_certificates(stored, a_walk(), has_baseline=True))
     assert told(gone, a_walk(now)) == [(STATUS, "Issued", "Withdrawn")]
+
+
+@pytest.mark.parametrize(("before", "now"), [("", "04"), ("04", "")])
+def test_a_record_in_the_stead_of_one_whose_revision_becomes_known_or_vanishes_is_no_new_certificate(
+    before: str, now: str
+) -> None:
+    other = a_certificate("Z-2", "c-9")
+    stored = stored_of(a_certificate(revision=before), other)
+
+    assert told(stored, a_walk(a_certificate(revision=now, uid="c-2"), other)) == []
+    suspended = told(stored, a_walk(a_certificate(revision=now, uid="c-2", status_code=SUSPENDED), other))
+    assert (STATUS, "Issued", "Suspended") in suspended
+    assert NUMBER not in {field for field, _, _ in suspended}
+    waits = compare_certificates(
+        stored, in_part(a_certificate(revision=now, uid="c-2", expiry="2031-01-01")), has_baseline=True
+    )
+    assert (waits.news, [each for each in waits.written if each.certificate.id == "c-2"]) == ([], [])
+
+
+def test_a_record_without_a_revision_beside_those_that_have_one_is_a_new_certificate() -> None:
+    third, fourth, unknown = (a_certificate(uid=f"c-{each}", revision=each) for each in ("03", "04", ""))
+
+    assert told(stored_of(third), a_walk(third, unknown)) == [(NUMBER, "", "Z-1")]
+    assert told(stored_of(third, fourth), a_walk(unknown)) == [(NUMBER, "", "Z-1")], "it may be either"
+    for rows in ((third, fourth), (fourth, third)):
+        assert told(stored_of(unknown), a_walk(*rows)) == [(NUMBER, "", "Z-1")] * 2
 
 
 def test_what_is_gone_is_no_news_and_neither_is_its_return() -> None:

@@ -76,7 +76,7 @@ class CertificateChart:
         found: defaultdict[date, list[WatchedCertificate]] = defaultdict(list)
         for each in self.certificates:
             if each.days is not None:
-                found[date.fromisoformat(each.seen.expiry).replace(day=1)].append(each)
+                found[date.fromisoformat(each.seen.ends).replace(day=1)].append(each)
         return [Month(first_day, found[first_day]) for first_day in sorted(found)]
 
     @cached_property
@@ -157,4 +157,4 @@ def _by_group(month: Month) -> Mapping[CertificateGroup, int]:
 
 
 def _title_of_one(certificate: WatchedCertificate) -> str:
-    return f"{certificate.seen.number or 'No number'}, {certificate.seen.expiry}"
+    return f"{certificate.seen.number or 'No number'}, {certificate.seen.ends}"

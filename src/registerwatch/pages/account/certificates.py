@@ -15,6 +15,7 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn
 from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.page_position import PagePosition, page_number
+from registerwatch.register.certificate_states import NO_END_DATE
 from registerwatch.structs import replace
 from registerwatch.tables.csv_file import Row
 from registerwatch.watches.certificates import (
@@ -45,7 +46,7 @@ GROUP_NAMES = {
     CertificateGroup.WITHIN_90: "31 to 90 days",
     CertificateGroup.WITHIN_180: "91 to 180 days",
     CertificateGroup.LATER: "Later",
-    CertificateGroup.UNDATED: "No date",
+    CertificateGroup.UNDATED: NO_END_DATE,
 }
 STATE_NAMES = {
     ReadState.COMPLETE: "read",
@@ -162,7 +163,7 @@ def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
     for certificate, listed in _by_device(found):
         seen = certificate.seen
         told = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
-        dated = seen.expiry, GROUP_NAMES[certificate.group]
+        dated = seen.ends, GROUP_NAMES[certificate.group]
         number = seen.number, seen.revision, seen.notified_body
         yield *_csv_device(listed.device), *number, *dated, certificate.status, told, STATE_NAMES[listed.device.state]
     chosen = found.chosen

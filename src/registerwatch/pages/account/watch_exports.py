@@ -15,7 +15,7 @@ from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.pages.account.watch_standing import certificates_of
-from registerwatch.register.certificate_standing import NOT_LISTED, CertificateStanding
+from registerwatch.register.certificate_standing import NOT_LISTED, VALID_UNTIL, CertificateStanding
 from registerwatch.register.certificate_states import CertificateState, ShownCertificate
 from registerwatch.tables.csv_file import Row
 from registerwatch.watches.listing import ListedWatch
@@ -102,11 +102,14 @@ def _certificates(watch: Watch, now: float) -> tuple[str, str, date | None]:
 
 
 def _told(shown: ShownCertificate, standing: CertificateStanding) -> str:
-    """`Z-25-052 revision 2 (valid until 2031-11-21)`, `Z-25-052 (expired by status, end date 2031-11-21)`."""
+    """`Z-25-052 revision 2 (valid until 2031-11-21)`, `Z-25-053 (no end date)`, `Z-25-054 (expired by status, end date
+    2031-11-21)`.
+    """
     certificate = shown.certificate
     name = f"{certificate.number or 'No number'}{f' revision {certificate.revision}' if certificate.revision else ''}"
     if shown.counts and not standing.are_gone:
-        words = f"valid until {certificate.expiry}"
+        words = f"{VALID_UNTIL} {certificate.expiry}" if certificate.expiry else shown.words
+        words = words[:1].lower() + words[1:]
     else:
         words = (NOT_LISTED if standing.are_gone else shown.words).lower()
         if shown.state is CertificateState.EXPIRED and shown.remaining is not None and shown.remaining >= 0:

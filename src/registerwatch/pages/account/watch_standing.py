@@ -43,7 +43,7 @@ def _certificate(seen: SeenCertificate) -> Certificate:
     return Certificate(
         seen.number,
         revision=seen.revision,
-        expiry=seen.expiry or None,
+        expiry=seen.ends or None,
         status=seen.status,
         status_code=seen.status_code,
         notified_body=seen.notified_body,

@@ -211,8 +211,8 @@ def _facts_of(shown: ShownCertificate) -> Iterable[Fact]:
         yield Fact(f"Register: {certificate.status.lower()}")
     if shown.contradiction:
         yield Fact(shown.contradiction, is_compared=False)
-    yield Fact("Counts as valid" if shown.counts else "Not counted as valid")
-    yield Fact("Expiry", certificate.expiry) if certificate.expiry else Fact("Expiry: no date given")
+    yield Fact(shown.counts_in_words)
+    yield Fact("Expiry", certificate.expiry) if certificate.expiry else Fact("Expiry: no end date")
     yield Fact("Valid from", certificate.valid_from) if certificate.valid_from else Fact("Valid from: no date given")
     body = " ".join(filter(None, (certificate.notified_body_name, certificate.notified_body)))
     yield Fact(f"Notified body: {body or NOT_GIVEN.lower()}")

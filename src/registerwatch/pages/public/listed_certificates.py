@@ -8,12 +8,13 @@ import msgspec
 from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of, iso_utc
 from registerwatch.pages.tones import certificate_tone
+from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
-from registerwatch.register.certificate_proof import NOT_IN_FORCE, days_left, what_it_proves
+from registerwatch.register.certificate_proof import what_it_proves
 from registerwatch.register.certificate_service import CertificatesOfActor, ListKnowledge, ListState, RefusalsOfActor
-from registerwatch.register.certificate_states import EXPIRING_DAYS, distance
+from registerwatch.register.certificate_states import EXPIRING_DAYS, NOT_IN_FORCE, days_left, distance
 from registerwatch.register.codes import label, segment
-from registerwatch.register.models import Certificate, Device, may_be_same_body
+from registerwatch.register.models import Device
 from registerwatch.register.store.certificate_queries import StoredCertificate, StoredRefusal
 
 MAX_ON_PAGE = 100
@@ -160,13 +161,16 @@ async def section_beside_device(service: Service, device: Device) -> Certificate
     return CertificateSection(srn, rows, found.total, found.knowledge, most=MAX_BESIDE)
 
 
-def what_it_is_to(certificate: StoredCertificate, device: Device, named: Collection[str]) -> str:
-    """What a certificate of the manufacturer is to a device; `named` are ids of those whose scopes name the device."""
-    if certificate.id in named:
-        return BY_SCOPE
-    if any(_is_same(certificate, each) for each in device.certs):
-        return BY_RECORD
-    return SCOPE_UNREAD if certificate.scopes_read_at is None else NOT_THIS
+def what_they_are_to(
+    certificates: Sequence[StoredCertificate], device: Device, named: Collection[str]
+) -> Sequence[str]:
+    """What each certificate of the manufacturer is to a device; `named` are ids of those whose scopes name it."""
+    own = [each for each in device.certs if not each.scoped]  # that is told of the one whose scope names it
+    same = same_certificates(certificates, own)
+    return [
+        _what_it_is(each, is_named=each.id in named, is_in_record=bool(of))
+        for each, of in zip(certificates, same, strict=True)
+    ]
 
 
 def notice_of(knowledge: ListKnowledge) -> tuple[str, str]:
@@ -182,20 +186,22 @@ def instant(knowledge: ListKnowledge) -> str | None:
 def _rows(
     found: CertificatesOfActor, today: date, device: Device | None = None, named: Collection[str] = ()
 ) -> list[CertificateRow]:
-    rows = [
-        CertificateRow(each, today, what_it_is_to(each, device, named) if device else "") for each in found.certificates
-    ]
+    listed = found.certificates
+    of_device = what_they_are_to(listed, device, named) if device else [""] * len(listed)
+    rows = [CertificateRow(each, today, of) for each, of in zip(listed, of_device, strict=True)]
     return sorted(rows, key=lambda row: row.order)
+
+
+def _what_it_is(certificate: StoredCertificate, *, is_named: bool, is_in_record: bool) -> str:
+    if is_named:
+        return BY_SCOPE
+    if is_in_record:
+        return BY_RECORD
+    return SCOPE_UNREAD if certificate.scopes_read_at is None else NOT_THIS
 
 
 def _of_refusals(found: RefusalsOfActor) -> tuple[Sequence[StoredRefusal], bool, ListKnowledge]:
     return found.page.rows, found.page.more, found.knowledge
-
-
-def _is_same(certificate: StoredCertificate, of_device: Certificate) -> bool:
-    same_body = may_be_same_body(certificate.notified_body, of_device.notified_body)
-    is_same_number = (certificate.number, certificate.revision) == of_device.key
-    return is_same_number and same_body and not of_device.scoped  # that is told of the one whose scope names it
 
 
 def _today(service: Service) -> date:

@@ -9,6 +9,7 @@ A certificate is told from others by its id (the register's ulid). The rules kee
 - An empty new value is no change. An expiry that vanished and returns is none either.
 - Records that are alike in manufacturer, body, number and revision are twins: one that is identical to another is no
   news, and neither is the same change of several.
+- A new record in the stead of one that differs by a revision which one of them has not is the same certificate.
 - A new record under a known number is its next revision, where one revision is known; else a new certificate.
 - A record that is not listed is no news, nor one that is back. A twin that is missing in a complete walk became the
   twin that is new; as long as nobody knows whether it is missing, the new one waits. So does one under the number of a
@@ -18,6 +19,7 @@ A certificate is told from others by its id (the register's ulid). The rules kee
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.certificates import (
     EXPIRY,
     NUMBER,
@@ -169,6 +171,7 @@ class _Comparison:
         """What is news of a record that was not stored; None where that shows when the list is seen in full."""
         others = [each for each in self._by_number[row.own_number] if each.id in self._present]
         twins = [self._present[each.id] for each in others if self._present[each.id].revision == row.revision]
+        twins = twins or self._of_unknown_revision(row)
         if any(_told(twin) == _told(row) for twin in twins):
             return []
         missing = [each for each in twins if each.id not in self._rows and each.id not in self._taken]
@@ -182,6 +185,14 @@ class _Comparison:
             return [_new(row)]
         self._taken.add(before[-1].id)
         return _changes(before[-1], row, self._stored[before[-1].id].last_expiry)
+
+    def _of_unknown_revision(self, row: RegisteredCertificate) -> list[RegisteredCertificate]:
+        """The missing record that a new one is under another id, where only the one or the other has a revision."""
+        others = self._by_number[row.own_number]
+        missing = [self._present[each.id] for each in others if each.id in self._stored and each.id not in self._rows]
+        come = [each for each in others if each.id not in self._stored]
+        same = same_certificates(come, missing)[come.index(row)]
+        return [] if any(each.id in self._taken for each in same) else same
 
     def _may_have_changed(self, number: str) -> bool:
         """Whether a record was listed before, and this walk has not shown it."""

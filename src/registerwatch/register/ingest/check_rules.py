@@ -9,6 +9,7 @@ from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.register.codes import (
     ACTOR_STATUS_PREFIX,
     CERTIFICATE_STATUS_PREFIX,
+    CERTIFICATE_STATUSES,
     LEGISLATION_PREFIX,
     RISK_PREFIX,
     STATUS_BY_CODE,
@@ -23,7 +24,6 @@ RETRY_SECONDS = 300
 
 _RISKS = "class-i class-iia class-iib class-iii class-a class-b class-c class-d"
 _LEGACY_RISKS = "aimdd ivd-general ivd-annex-ii-list-a ivd-annex-ii-list-b ivd-devices-self-testing"
-_CERTIFICATE_STATUSES = "issued supplemented amended reissued restricted suspended withdrawn cancelled expired"
 
 
 def _codes(prefix: str, segments: str) -> frozenset[str]:
@@ -34,7 +34,7 @@ KNOWN_CODES: Mapping[CheckName, frozenset[str]] = {
     CheckName.STATUS_CODES: frozenset(STATUS_BY_CODE),
     CheckName.RISK_CODES: _codes(RISK_PREFIX, f"{_RISKS} {_LEGACY_RISKS}"),
     CheckName.LEGISLATION_CODES: _codes(LEGISLATION_PREFIX, "mdr ivdr mdd aimdd ivdd"),
-    CheckName.CERTIFICATE_STATUS_CODES: _codes(CERTIFICATE_STATUS_PREFIX, _CERTIFICATE_STATUSES),
+    CheckName.CERTIFICATE_STATUS_CODES: _codes(CERTIFICATE_STATUS_PREFIX, " ".join(CERTIFICATE_STATUSES)),
     CheckName.ACTOR_STATUS_CODES: _codes(ACTOR_STATUS_PREFIX, "active inactive"),
 }
 """The codes that we know what to say about, by the check that looks for others."""

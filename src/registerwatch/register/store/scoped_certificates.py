@@ -14,8 +14,9 @@ import msgspec
 from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.register.certificate_identity import has_same_number, is_alike, same_certificates
 from registerwatch.register.codes import label
-from registerwatch.register.models import Certificate, Device, may_be_same_body
+from registerwatch.register.models import Certificate, Device
 from registerwatch.register.store import certificate_statements as statements
 from registerwatch.structs import replace
 
@@ -49,11 +50,6 @@ class LostCertificate(msgspec.Struct, frozen=True, array_like=True):
     revision: str
     notified_body: str
     since: int
-
-    def is_like(self, certificate: Certificate) -> bool:
-        """Whether it may be this one."""
-        key, same_body = (self.number, self.revision), may_be_same_body(self.notified_body, certificate.notified_body)
-        return key == certificate.key and same_body
 
 
 class StoredCertificates(msgspec.Struct, frozen=True, gc=False):
@@ -94,20 +90,21 @@ def with_scoped(
     found = [each for each in certificates if not each.scoped]
     lost = [*before.lost, *_lost_now(before.certificates, found)]
     searched_at = READ_NOW if is_searched else before.searched_at
-    own = [_as_listed(each, found, scoped, searched_at) for each in found] if scoped else found
-    others = [each for each in scoped if not any(each.is_like(other) for other in own)]
+    own = _as_listed(found, scoped, searched_at) if scoped else found
+    others = [each for each, same in zip(scoped, same_certificates(list(scoped), own), strict=True) if not same]
     further = [
         each
-        for each in others
-        if (scoped[each] >= searched_at or not any(_has_number_of(each, other) for other in own))
-        and not any(gone.is_like(each) and scoped[each] < gone.since for gone in lost)
+        for each, gone in zip(others, same_certificates(others, lost), strict=True)
+        if (scoped[each] >= searched_at or not any(has_same_number(each, other) for other in own))
+        and not any(scoped[each] < of.since for of in gone)
     ]
     joined = tuple(sorted([*own, *further], key=lambda each: each.order)) if scoped else tuple(own)
     has_all = len(further) == len(others)
-    as_listed = (_as_listed(each, found, scoped, 0) for each in found)
+    as_listed = _as_listed(found, scoped, 0)
+    back = same_certificates(lost, joined)
     return JoinedCertificates(
         joined,
-        tuple(gone for gone in lost if not any(gone.is_like(each) for each in joined))[-MAX_LOST:],
+        tuple(gone for gone, same in zip(lost, back, strict=True) if not same)[-MAX_LOST:],
         has_all_scoped=has_all,
         is_doubtful=not has_all or any(_told(one) != _told(other) for one, other in zip(own, as_listed, strict=True)),
     )
@@ -154,28 +151,41 @@ async def named_by(connection: AsyncConnection, ids: Sequence[str]) -> set[str]:
 _lost = msgspec.json.Decoder(tuple[LostCertificate, ...])
 
 
-def _as_listed(
-    certificate: Certificate, found: Sequence[Certificate], scoped: Mapping[Certificate, int], searched_at: int
-) -> Certificate:
-    """A certificate that an earlier search found, as a younger list has it: the same one, else its next revision.
+def _as_listed(found: Sequence[Certificate], scoped: Mapping[Certificate, int], searched_at: int) -> list[Certificate]:
+    """Certificates that an earlier search found, as a younger list has them: the same one, else its next revision.
 
     Of several that are alike nobody knows which one is meant.
     """
-    for is_same in (Certificate.is_like, _has_number_of):
-        listed = [each for each in scoped if is_same(certificate, each)]
-        if listed:
-            break
-    else:
-        return certificate
-    is_one = len(listed) == 1 and sum(is_same(certificate, each) for each in found) == 1
-    if certificate.listed_in == "record" or not is_one or scoped[listed[0]] < searched_at:
-        return certificate
-    name = listed[0].notified_body_name or certificate.notified_body_name
-    return replace(listed[0], listed_in="search", scoped=False, notified_body_name=name)
+    listed = list(scoped)
+    same_as = same_certificates(found, listed)
+    return [
+        _replaced(each, _meant(each, same, found, listed), scoped, searched_at)
+        for each, same in zip(found, same_as, strict=True)
+    ]
 
 
-def _has_number_of(one: Certificate, other: Certificate) -> bool:
-    return one.number == other.number and may_be_same_body(one.notified_body, other.notified_body)
+def _meant(
+    certificate: Certificate, same: Sequence[Certificate], found: Sequence[Certificate], listed: Sequence[Certificate]
+) -> Certificate | None:
+    """The one listed certificate that is meant, None where there is none or it could be one of several."""
+    candidates = same or [each for each in listed if has_same_number(certificate, each)]
+    is_same = is_alike if same else has_same_number
+    is_one = len(candidates) == 1 and sum(is_same(each, candidates[0]) for each in found) <= 1
+    return candidates[0] if is_one else None
+
+
+def _replaced(
+    certificate: Certificate, listed: Certificate | None, scoped: Mapping[Certificate, int], searched_at: int
+) -> Certificate:
+    if listed is None or certificate.listed_in == "record" or scoped[listed] < searched_at:
+        return certificate
+    return replace(
+        listed,
+        revision=listed.revision or certificate.revision,
+        listed_in="search",
+        scoped=False,
+        notified_body_name=listed.notified_body_name or certificate.notified_body_name,
+    )
 
 
 def _told(certificate: Certificate) -> tuple[str, str | None, str]:
@@ -184,10 +194,11 @@ def _told(certificate: Certificate) -> tuple[str, str | None, str]:
 
 def _lost_now(before: Sequence[Certificate], found: Sequence[Certificate]) -> list[LostCertificate]:
     """What a device had of its own and has no more."""
+    own = [each for each in before if not each.scoped]
     return [
         LostCertificate(each.number, each.revision, each.notified_body, READ_NOW)
-        for each in before
-        if not each.scoped and not any(each.is_like(other) for other in found)
+        for each, same in zip(own, same_certificates(own, found), strict=True)
+        if not same
     ]
 
 

@@ -15,7 +15,9 @@ CodeKind = Literal["unit_of_use", "direct_marking", "secondary", "container_pack
 
 DIRECTIVES = frozenset({"mdd", "aimdd", "ivdd"})
 DEVICE_STATUSES = ("on-the-market", "no-longer-on-the-market", "not-intended-for-eu-market")
-_CERTIFICATE_STATUSES = "issued supplemented amended reissued restricted suspended withdrawn cancelled expired"
+_CERTIFICATE_STATUSES = (
+    "issued supplemented amended reissued reinstated restricted suspended withdrawn cancelled expired"
+)
 CERTIFICATE_STATUSES = tuple(_CERTIFICATE_STATUSES.split())
 ACTOR_STATUSES = ("active", "inactive")
 ACTOR_TYPES = {

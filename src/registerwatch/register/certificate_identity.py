@@ -1,0 +1,95 @@
+"""Which certificate of one list is which of another. Pure.
+
+Notified body, number and revision tell certificates apart. One list may know what another has not: a notified body, or
+a revision (null in the certificate search, `04` in a Basic UDI-DI record).
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from registerwatch.register.models import may_be_same_body
+
+
+class Identified(Protocol):
+    """What tells a certificate from others. Texts are empty where the register has none."""
+
+    @property
+    def number(self) -> str:
+        """Certificate number."""
+
+    @property
+    def revision(self) -> str:
+        """Revision."""
+
+    @property
+    def notified_body(self) -> str:
+        """Number of the notified body."""
+
+
+Item = TypeVar("Item", bound=Identified)
+Other = TypeVar("Other", bound=Identified)
+
+
+def has_same_number(one: Identified, other: Identified) -> bool:
+    """Whether both have the same number, and no two notified bodies."""
+    return one.number == other.number and may_be_same_body(one.notified_body, other.notified_body)
+
+
+def is_alike(one: Identified, other: Identified) -> bool:
+    """Whether both have the same number and revision, and no two notified bodies."""
+    return one.revision == other.revision and has_same_number(one, other)
+
+
+def same_certificates(these: Sequence[Identified], those: Sequence[Other]) -> list[list[Other]]:
+    """For each certificate of one list those of another that are the same, none where it is not among them.
+
+    Certificates that are equal in number, revision and body are the same, as many as there are. Of what is left, those
+    without a body are the same as those that are alike but for it; then one without a revision is the same as one that
+    has its number. Where it could be either of two, it is neither of them. The order of the lists decides nothing.
+    """
+    left, free = _by_key(these), _by_key(those)
+    pairs = {key: key for key in left if key in free}
+    pairs |= _only_pairs(left, free, pairs, is_alike)
+    by_revision = _only_pairs(left, free, pairs, _differ_by_an_unknown_revision)
+    pairs |= {one: other for one, other in by_revision.items() if len(left[one]) == len(free[other]) == 1}
+    return [list(free[pairs[key]]) if (key := _Key.of(each)) in pairs else [] for each in these]
+
+
+class _Key(msgspec.Struct, frozen=True):
+    number: str
+    revision: str
+    notified_body: str
+
+    @classmethod
+    def of(cls, certificate: Identified) -> "_Key":
+        return cls(certificate.number, certificate.revision, certificate.notified_body)
+
+
+def _by_key(certificates: Sequence[Item]) -> dict[_Key, list[Item]]:
+    found: dict[_Key, list[Item]] = {}
+    for each in certificates:
+        found.setdefault(_Key.of(each), []).append(each)
+    return found
+
+
+def _only_pairs(
+    left: Collection[_Key],
+    free: Collection[_Key],
+    paired: Mapping[_Key, _Key],
+    may_be: Callable[[Identified, Identified], bool],
+) -> dict[_Key, _Key]:
+    """The keys without a pair that can only be one another."""
+    open_left = [key for key in left if key not in paired]
+    open_free = [key for key in free if key not in set(paired.values())]
+    found: dict[_Key, _Key] = {}
+    for key in open_left:
+        candidates = [other for other in open_free if may_be(key, other)]
+        if len(candidates) == 1 and sum(may_be(each, candidates[0]) for each in open_left) == 1:
+            found[key] = candidates[0]
+    return found
+
+
+def _differ_by_an_unknown_revision(one: Identified, other: Identified) -> bool:
+    return (not one.revision) != (not other.revision) and has_same_number(one, other)
