@@ -49,6 +49,7 @@ from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.ingest.register_status import RegisterStatusReader
 from registerwatch.register.ingest.scoped_devices import ScopedDevices
 from registerwatch.register.ingest.sweep_turn import SweepAdapters
+from registerwatch.register.nomenclature import NomenclatureSource
 from registerwatch.register.refresh_service import RefreshService
 from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.indexer import Indexer
@@ -62,6 +63,7 @@ from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, 
 from registerwatch.register.sources.eudamed.checks import EudamedChecks
 from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceListing
+from registerwatch.register.sources.eudamed.nomenclature import EudamedNomenclature
 from registerwatch.register.sources.record_file import RecordFile
 from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
@@ -116,6 +118,7 @@ class Service(msgspec.Struct, frozen=True):
     codes: CodeService
     photos: PhotoReader
     nomenclature: NomenclatureStore
+    nomenclature_source: NomenclatureSource
     facet_names: FacetNames
     search: SearchService
     device_sweep: DeviceSweeper
@@ -263,6 +266,7 @@ def build_service(
         codes=codes,
         photos=PhotoReader(),
         nomenclature=nomenclature,
+        nomenclature_source=EudamedNomenclature(requests, settings.register_url),
         facet_names=FacetNames(documents, nomenclature, certificate_queries),
         refresh=RefreshService(refresher, devices, actors, indexer.catch_up_where_near),
         device_sweep=DeviceSweeper(sweep, interval=settings.sweep_interval),

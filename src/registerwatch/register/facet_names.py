@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from registerwatch.register.search.filters import Counts, Facet, emdn_levels
+from registerwatch.register.nomenclature import emdn_levels
+from registerwatch.register.search.filters import Counts, Facet
 from registerwatch.register.store.certificate_queries import CertificateQueries
 from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.nomenclature import NomenclatureStore

@@ -52,12 +52,12 @@ class FileRow(msgspec.Struct, frozen=True):
     """How many columns it has behind those that are kept."""
 
 
-def one_line(text: str) -> str:
+def one_line(text: str, max_length: int = MAX_CELL_LENGTH) -> str:
     """The text of a cell in one line, without what cannot be seen, cut where no identifier is as long."""
-    if text.isascii() and text.isprintable() and "  " not in text and len(text) <= MAX_CELL_LENGTH:
+    if text.isascii() and text.isprintable() and "  " not in text and len(text) <= max_length:
         return text.strip()  # quickly, since most cells are like that
     seen = _SEPARATORS.sub(lambda sign: SEPARATORS[sign.group()], text)
-    cell = " ".join(_UNSEEN.sub("", seen).split())[:MAX_CELL_LENGTH].rstrip()
+    cell = " ".join(_UNSEEN.sub("", seen).split())[:max_length].rstrip()
     return cell.encode("utf-8", "replace").decode()  # half signs fit into no answer
 
 

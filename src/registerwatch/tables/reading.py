@@ -7,7 +7,7 @@ import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.tables.archive import UNREADABLE
-from registerwatch.tables.cells import FileRow, bare, from_exponent, kept_as_text, one_line
+from registerwatch.tables.cells import MAX_CELL_LENGTH, FileRow, bare, from_exponent, kept_as_text, one_line
 from registerwatch.tables.delimited import (
     DELIMITERS,
     announced_delimiter,
@@ -66,14 +66,14 @@ class _File(msgspec.Struct, frozen=True):
     left_out_columns: int = 0
 
 
-def read_table(content: bytes, choices: ReadChoices) -> Table:
-    """The table in a file. Raises `InvalidInput`, and nothing else."""
+def read_table(content: bytes, choices: ReadChoices, *, max_cell_length: int = MAX_CELL_LENGTH) -> Table:
+    """The table in a file, with so many characters of each cell. Raises `InvalidInput`, and nothing else."""
     if len(content) > MAX_FILE_BYTES:
         raise InvalidInput(TOO_LARGE)
     if not is_workbook(content):
-        return _table(_text_file(content, choices), choices)
+        return _table(_text_file(content, choices, max_cell_length), choices)
     try:
-        file = _workbook_file(content, choices)
+        file = _workbook_file(content, choices, max_cell_length)
     except InvalidInput:
         raise
     except Exception:  # noqa: BLE001  # a damaged archive or part raises any of a dozen
@@ -81,7 +81,7 @@ def read_table(content: bytes, choices: ReadChoices) -> Table:
     return _table(file, choices)
 
 
-def _text_file(content: bytes, choices: ReadChoices) -> _File:
+def _text_file(content: bytes, choices: ReadChoices, max_cell_length: int) -> _File:
     """The rows of a text. Raises `InvalidInput`."""
     check_is_text(content)
     if choices.encoding:
@@ -100,7 +100,8 @@ def _text_file(content: bytes, choices: ReadChoices) -> _File:
     announced = announced_delimiter(lines)
     after = 1 if announced else 0
     delimiter = _chosen_delimiter(choices) or announced or delimiter_of(lines)
-    rows = _bounded(_text_row(number, cells) for number, cells in rows_of(lines[after:], delimiter, after=after))
+    found = rows_of(lines[after:], delimiter, after=after)
+    rows = _bounded(_text_row(number, cells, max_cell_length) for number, cells in found)
     read = ReadChoices(encoding=encoding, delimiter=delimiter)
     return _File(rows, read, is_guessed, (), max((row.left_out for row in rows), default=0))
 
@@ -111,8 +112,8 @@ def _chosen_delimiter(choices: ReadChoices) -> str:
     return choices.delimiter
 
 
-def _text_row(number: int, cells: Sequence[str]) -> FileRow:
-    texts = [one_line(kept_as_text(written)) for written in cells[:MAX_COLUMNS]]
+def _text_row(number: int, cells: Sequence[str], max_cell_length: int) -> FileRow:
+    texts = [one_line(kept_as_text(written), max_cell_length) for written in cells[:MAX_COLUMNS]]
     behind = [column for column, text in enumerate(cells[MAX_COLUMNS:], start=1) if text.strip()]
     return _read_row(FileRow(number, texts, left_out=behind[-1] if behind else 0))
 
@@ -132,7 +133,7 @@ def _read_row(row: FileRow) -> FileRow:
     return FileRow(row.number, texts, problems, row.left_out)
 
 
-def _workbook_file(content: bytes, choices: ReadChoices) -> _File:
+def _workbook_file(content: bytes, choices: ReadChoices, max_cell_length: int) -> _File:
     """The rows of the chosen sheet, else of the first visible one that holds something."""
     workbook = open_workbook(content, MAX_UNPACKED_BYTES)
     visible = [sheet for sheet in workbook.sheets if sheet.is_visible]
@@ -141,16 +142,16 @@ def _workbook_file(content: bytes, choices: ReadChoices) -> _File:
     if not chosen:
         raise InvalidInput(f"The workbook has no visible sheet of the name {one_line(choices.sheet)}.")
     for sheet in chosen:
-        rows = _bounded(_sheet_texts(workbook, sheet))
+        rows = _bounded(_sheet_texts(workbook, sheet, max_cell_length))
         if rows:
             left_out = max(row.left_out for row in rows)
             return _File(rows, ReadChoices(sheet=sheet.name), sheets=names, left_out_columns=left_out)
     raise InvalidInput(NOTHING)
 
 
-def _sheet_texts(workbook: Workbook, sheet: Sheet) -> Iterator[FileRow]:
+def _sheet_texts(workbook: Workbook, sheet: Sheet, max_cell_length: int) -> Iterator[FileRow]:
     for row in sheet_rows(workbook, sheet, MAX_COLUMNS):
-        texts = [one_line(text) for text in row.texts]
+        texts = [one_line(text, max_cell_length) for text in row.texts]
         for column, problem in row.problems.items():
             if problem == "date":
                 texts[column] = texts[column].removesuffix(" 00:00:00")

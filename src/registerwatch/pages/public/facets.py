@@ -8,7 +8,8 @@ import msgspec
 from registerwatch.pages.addresses import search_address
 from registerwatch.pages.public.parameters import PageQuery
 from registerwatch.register.facet_names import FacetNames, Names, told_values
-from registerwatch.register.search.filters import OTHER, UNKNOWN, Counts, Facet, Filters, emdn_levels
+from registerwatch.register.nomenclature import emdn_levels
+from registerwatch.register.search.filters import OTHER, UNKNOWN, Counts, Facet, Filters
 from registerwatch.structs import replace
 from registerwatch.web.facets import facet_label
 

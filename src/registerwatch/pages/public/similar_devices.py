@@ -9,7 +9,8 @@ from registerwatch.pages.addresses import search_address
 from registerwatch.register.codes import RISK_BY_CODE, StatusFilter
 from registerwatch.register.devices import ServedDevice
 from registerwatch.register.models import SearchRow
-from registerwatch.register.search.filters import EMDN_CODE, Filters
+from registerwatch.register.nomenclature import EMDN_CODE
+from registerwatch.register.search.filters import Filters
 
 ROWS = 5
 

@@ -6,7 +6,7 @@ device of which a value is not known has `UNKNOWN`, so that the values of every 
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
@@ -23,6 +23,7 @@ from registerwatch.register.codes import (
     YesNo,
     segment,
 )
+from registerwatch.register.nomenclature import emdn_levels
 
 UNKNOWN = "unknown"
 OTHER = "other"
@@ -63,7 +64,6 @@ class Facet(StrEnum):
 
 FLAG_FACETS = (Facet.IMPLANTABLE, Facet.STERILE, Facet.LATEX, Facet.REUSABLE)
 
-EMDN_CODE = re.compile(r"[A-Z](?:[0-9]{2}){0,6}")
 COUNTRY = re.compile(r"[A-Z]{2}")
 NOTIFIED_BODY = re.compile(r"[0-9]{4}")
 _SRN_COUNTRY = re.compile(r"([A-Z]{2})-")
@@ -180,13 +180,6 @@ def same_country(code: str) -> str:
 @lru_cache(REMEMBERED)
 def _every_level(codes: tuple[str, ...]) -> Collection[str]:
     return {level for code in codes for level in emdn_levels(code)} or (UNKNOWN,)
-
-
-def emdn_levels(code: str) -> Iterator[str]:
-    """A code of the nomenclature with all that are above it: `Q010699` as `Q`, `Q01`, `Q0106`, `Q010699`."""
-    code = code.upper()
-    if EMDN_CODE.fullmatch(code):
-        yield from (code[:length] for length in range(1, len(code) + 1, 2))
 
 
 def emdn_level(code: str) -> int:

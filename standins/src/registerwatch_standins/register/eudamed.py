@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from registerwatch_standins.register.generation.vocabulary import nomenclature_codes
 from registerwatch_standins.register.queries import (
     actor_query,
     certificate_query,
@@ -41,6 +42,7 @@ class Eudamed:
             Route("/devices/udiDiData", self.search_devices),
             Route("/devices/udiDiData/{uuid}", self.device),
             Route("/devices/basicUdiData/udiDiData/{uuid}", self.basic_udi_record),
+            Route("/devices/nomenclatures/", self.nomenclature),
             Route("/eos", self.search_actors),
             Route("/actors/{uuid}/publicInformation", self.actor),
             Route("/certificates/search/", self.search_certificates),
@@ -65,6 +67,13 @@ class Eudamed:
     async def basic_udi_record(self, request: Request) -> Response:
         """The Basic UDI-DI record of a device; the uuid is the device's."""
         return self._record(request, self._world.by_uuid, self._basic)
+
+    async def nomenclature(self, request: Request) -> Response:
+        """A page of the nomenclature. The form of the real answer was never published."""
+        wanted = window(request.query_params)
+        codes = nomenclature_codes()
+        terms = [devices.nomenclature_term(code) for code in codes[wanted.offset : wanted.offset + wanted.size]]
+        return json_response(envelope(terms, len(codes), wanted))
 
     async def search_actors(self, request: Request) -> Response:
         """A page of the actor search."""

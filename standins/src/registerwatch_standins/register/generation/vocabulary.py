@@ -46,6 +46,13 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(kinds, dict(zip(LANGUAGES, columns, strict=True)))
 
 
+@cache
+def nomenclature_codes() -> list[str]:
+    """The EMDN codes that generated devices have, with all that are above them."""
+    codes = {code for found in vocabulary().kinds.values() for kind in found for code in (kind.emdn, f"{kind.emdn}99")}
+    return sorted({code[:length] for code in codes for length in range(1, len(code) + 1, 2)})
+
+
 def _rows(name: str) -> list[list[str]]:
     text = files("registerwatch_standins.register.generation").joinpath(name).read_text("utf-8")
     return [line.split("|") for line in text.splitlines()]

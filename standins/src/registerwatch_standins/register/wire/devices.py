@@ -52,7 +52,7 @@ def detail(record: Registration) -> Fields:
         "marketInfoLink": _markets(record),
         "tradeName": _trade_name(record),
         "tradeNameApplicable": record.trade_names is not None,
-        "cndNomenclatures": [_nomenclature(emdn) for emdn in record.emdn],
+        "cndNomenclatures": [nomenclature_term(emdn) for emdn in record.emdn],
         "placedOnTheMarket": country(_first_market(record)),
         "reference": record.reference,
         **_other_codes(record),
@@ -146,7 +146,8 @@ def _trade_name(record: Registration) -> Fields | None:
     return texts(record.trade_names)
 
 
-def _nomenclature(emdn: str) -> Fields:
+def nomenclature_term(emdn: str) -> Fields:
+    """A term of the nomenclature, as details of devices and the list of all terms have it."""
     uuid = derived_uuid("emdn", emdn).replace("-", "").upper()
     return {"uuid": uuid, "code": emdn, "description": texts({"en": f"EMDN {emdn}"}), "gmdnNomenclatures": []}
 
