@@ -84,7 +84,12 @@ def test_a_long_term_is_read_to_its_end() -> None:
 
 
 def test_a_remark_in_another_column_is_no_term_and_a_wrong_line_is_named() -> None:
-    rows = [["LEVEL", "CODE", "TERM"], [1, "Q", "PLATES"], ["Source: the Commission", None, None], [2, "Q0", "HALF"]]
+    rows: Rows = [
+        ["LEVEL", "CODE", "TERM"],
+        [1, "Q", "PLATES"],
+        ["Source: the Commission", None, None],
+        [2, "Q0", "HALF"],
+    ]
 
     read, _ = parse_nomenclature(as_csv(rows))
 

@@ -88,6 +88,46 @@ async def test_each_mark_is_told_once_to_who_watches_the_device(harness: Service
 
 
 @pytest.mark.anyio
+async def test_a_certificate_without_an_end_date_any_more_is_not_told_until_it_has_one_again(
+    harness: ServiceHarness,
+) -> None:
+    caller = await long_account(harness)
+    ends = day(harness, 31)
+    await store(harness, Certificate("Z-1", expiry=ends))
+    await run(harness)
+
+    await store(harness, Certificate("Z-1"))
+    await run(harness, 1)
+    assert await told(harness, caller) == []
+    await store(harness, Certificate("Z-1", expiry=ends))
+    await run(harness, 23)
+    assert await told(harness, caller) == [("Z-1", "in 7 days")]
+
+
+@pytest.mark.anyio
+async def test_another_revision_without_an_end_date_silences_an_end_unless_its_status_has_ended_it(
+    harness: ServiceHarness,
+) -> None:
+    withdrawn = "refdata.certificate-status.withdrawn"
+    of_device, of_maker = await long_account(harness), await long_account(harness, "second@acme.example", SRN)
+    ends = day(harness, 31)
+    others = {"Z-1": "refdata.certificate-status.issued", "Z-2": withdrawn}
+    listed = [Certificate(number, revision="02", status_code=status) for number, status in others.items()]
+    await store(harness, *listed, *(Certificate(number, revision="01", expiry=ends) for number in others))
+    async with harness.database.transaction() as connection:
+        for number, status in others.items():
+            await list_certificate(connection, number, ends, revision="01")
+            second = {"id": f"{number} 02", "uuid": f"{number} 02", "revision": "02", "status_code": status}
+            await list_certificate(connection, number, None, **second)
+    await run(harness)
+
+    await run(harness, 1)
+
+    assert await told(harness, of_device) == [("Z-2", "in 30 days")]
+    assert await told(harness, of_maker) == [("Z-2", "in 30 days")]
+
+
+@pytest.mark.anyio
 async def test_a_manufacturer_s_watch_tells_of_what_the_register_lists_for_it(harness: ServiceHarness) -> None:
     caller = await long_account(harness, "first@acme.example", SRN)
     quiet = await long_account(harness, "second@acme.example", SRN)

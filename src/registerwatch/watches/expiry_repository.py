@@ -96,7 +96,7 @@ async def manufacturer_watches(
         select(other.id)
         .where(other.srn == cert.srn, other.number == cert.number, other.notified_body == cert.notified_body)
         .where(other.revision != cert.revision, other.unlisted_at.is_(None), other.is_latest.is_(True))
-        .where(or_(other.expiry.is_(None), other.expiry > cert.expiry))
+        .where(or_(other.expiry.is_(None), other.expiry > cert.expiry), other.status_code.not_in(ENDED_EARLIER))
     )
     ends = (
         cert.srn == watches.c.subject,
@@ -174,9 +174,10 @@ def _due_of_device(seen: _SnapshotPart, since: date, until: date) -> Sequence[Du
 
 
 def _is_superseded(certificate: SeenCertificate, shown: Sequence[SeenCertificate]) -> bool:
-    """Whether another revision of a certificate is shown that ends later, or that the register gives no end."""
+    """Whether another revision of a certificate is shown that ends later, or that has no end date."""
     return any(
         other.number == certificate.number
+        and other.status_code not in ENDED_EARLIER
         and other.revision != certificate.revision
         and may_be_same_body(other.notified_body, certificate.notified_body)
         and (not other.ends or other.ends > certificate.ends)
