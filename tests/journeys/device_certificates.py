@@ -144,7 +144,7 @@ class DeviceCertificates:
 
 def _of_scopes(snapshot: Any) -> set[str]:
     """The numbers of certificates that scopes alone name."""
-    return {entry[0] for entry in (snapshot or {}).get("certs") or () if any(entry[SCOPED:])}
+    return {entry[0] for entry in (snapshot or {}).get("certs") or () if any(entry[SCOPED : SCOPED + 1])}
 
 
 def _fits(entry: Entry, value: Mapping[str, str]) -> bool:
