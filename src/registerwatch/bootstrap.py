@@ -43,11 +43,13 @@ from registerwatch.register.history_service import HistoryService
 from registerwatch.register.ingest.bulk_load import BulkLoader
 from registerwatch.register.ingest.certificate_sweep import CertificateSweep
 from registerwatch.register.ingest.daily_load import DailyLoad
+from registerwatch.register.ingest.device_lists import DeviceListReader
 from registerwatch.register.ingest.device_sweep import DeviceSweeper
 from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.ingest.register_status import RegisterStatusReader
 from registerwatch.register.ingest.scoped_devices import ScopedDevices
+from registerwatch.register.ingest.subject_reads import SubjectReads
 from registerwatch.register.ingest.sweep_turn import SweepAdapters
 from registerwatch.register.nomenclature import NomenclatureSource
 from registerwatch.register.refresh_service import RefreshService
@@ -69,6 +71,7 @@ from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch.register.sources.source import BulkSource
 from registerwatch.register.sources.unread_fields import UnreadFields
+from registerwatch.register.store.actor_lists import ActorLists
 from registerwatch.register.store.certificate_queries import CertificateQueries
 from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.nomenclature import NomenclatureStore
@@ -199,8 +202,11 @@ def build_service(
         retry_policies=retry_policies,
         unread=unread,
     )
-    register = EudamedClient(requests, settings.register_url, clock)
-    refresher = Refresher(register, copy, clock)
+    register = EudamedClient(requests, settings.register_url, clock, page_size=page_size)
+    listing = EudamedDeviceListing(register.interface, page_size=page_size)
+    actor_lists = ActorLists(database)
+    list_reader = DeviceListReader(listing, copy, actor_lists, clock)
+    refresher = Refresher(SubjectReads(register, copy, clock, list_reader), clock)
     index = SearchIndex(settings.index_dir)
     indexer = Indexer(documents, index)
     billing = build_billing(settings, database, clock, provider)
@@ -230,7 +236,6 @@ def build_service(
     codes = CodeService(documents)
     nomenclature = NomenclatureStore(database)
     watches = build_watches(settings, database, clock, copy, refresher, notifications.outbox, codes)
-    listing = EudamedDeviceListing(register.interface, page_size=page_size)
     sweep = SweepAdapters(
         database,
         copy,
@@ -241,7 +246,7 @@ def build_service(
         ManufacturerDevices(documents, index),
         clock,
     )
-    actors = ActorService(documents, index, refresher, clock, fresh_for, indexer.problem, certificates)
+    actors = ActorService(documents, index, refresher, clock, fresh_for, indexer.problem, certificates, actor_lists)
     return Service(
         settings=settings,
         clock=clock,
@@ -270,7 +275,9 @@ def build_service(
         facet_names=FacetNames(documents, nomenclature, certificate_queries),
         refresh=RefreshService(refresher, devices, actors, indexer.catch_up_where_near),
         device_sweep=DeviceSweeper(sweep, interval=settings.sweep_interval),
-        search=SearchService(documents, index, indexer.problem, certificate_queries),
+        search=SearchService(
+            documents, index, indexer.problem, certificate_queries, actor_lists, refresher.list_problem
+        ),
         bulk_loader=bulk_loader,
         daily_load=_daily_load(settings, bulk_loader, by_name, clock, register_checks),
         certificate_sweep=CertificateSweep(

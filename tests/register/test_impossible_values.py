@@ -10,7 +10,7 @@ import pytest
 
 from registerwatch.bootstrap import build_service, running
 from registerwatch.errors import BulkLoadRefused
-from registerwatch.register.ingest.refresh import Refreshed
+from registerwatch.register.ingest.subject_reads import Refreshed
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.search.filters import Filters
 from registerwatch.register.sources import record_file

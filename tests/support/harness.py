@@ -22,7 +22,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.app import app_over
 from registerwatch.billing.provider import PaymentProvider
-from registerwatch.bootstrap import Service, build_service, running
+from registerwatch.bootstrap import PAGE_SIZE, Service, build_service, running
 from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.net.resolver import DnsResolver
@@ -319,13 +319,15 @@ def build_harness(
     stripe: PaymentProvider | None = None,
     resolver: DnsResolver | None = None,
     hasher: PasswordHasher | None = None,
+    page_size: int = PAGE_SIZE,
     **overrides: object,
 ) -> ServiceHarness:
     """A service over a database at the present schema. Nothing runs and nothing is opened yet.
 
     `overrides` are settings; rate limits are off unless asked for. Where there are payment settings, `stripe` is the
     provider, or `provider` without it. Webhooks go to `receivers`, in memory, unless `webhooks_allow_private` is on:
-    then they are sent over sockets. `hasher` hashes passwords, else the quickest one does.
+    then they are sent over sockets. `hasher` hashes passwords, else the quickest one does. Lists of the register are
+    read by pages of `page_size` rows.
     """
     world = world or GeneratedWorld(120, seed=7)
     faults, clock, mail, receivers = Faults(), SteppedClock(NOW), MemoryMailer(), MemoryReceivers()
@@ -345,6 +347,7 @@ def build_harness(
         provider=stripe or provider,
         receivers=None if overrides.get("webhooks_allow_private") else receivers,
         resolver=resolver,
+        page_size=page_size,
     )
     log: RequestLog = register_app.state.log
     return ServiceHarness(service, clock, world, faults, log, transport, mail, receivers, provider)

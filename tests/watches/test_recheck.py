@@ -9,7 +9,8 @@ from registerwatch.background.loops import recheck
 from registerwatch.db.engine import Database
 from registerwatch.db.schedule import Schedule
 from registerwatch.db.tables import deliveries
-from registerwatch.register.ingest.refresh import ReadLimits, Refreshed
+from registerwatch.register.ingest.refresh import ReadLimits
+from registerwatch.register.ingest.subject_reads import Refreshed
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.watches.read_subject import SubjectReader

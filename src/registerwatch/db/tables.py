@@ -75,6 +75,8 @@ actors = Table(
     Column("reads", BigInteger, nullable=False, server_default="0", doc="how often it was read and stored"),
     Column("source", Text, doc="the source that told it last, null where it was stored before 0005"),
     Column("first_seen_at", BigInteger, doc="read_at of the read that stored it first, null if before 0021"),
+    Column("listed", BigInteger, doc="its records when the copy last had all that the register lists, null if never"),
+    Column("listed_at", BigInteger, doc="when the register was last asked for them then"),
 )
 
 copy_state = Table(
@@ -87,6 +89,7 @@ copy_state = Table(
     Column("last_read_at", BigInteger, doc="last successful read of the register"),
     Column("history_since", BigInteger, doc="since when record_history has every change"),
     Column("history_pruned", BigInteger, doc="last id in record_history whose subject was pruned since"),
+    Column("whole_at", BigInteger, doc="began the last load of the whole register that came to its end; null if none"),
 )
 
 record_history = Table(

@@ -6,7 +6,8 @@ from registerwatch.accounts.models import Account
 from registerwatch.accounts.plans import PlanName
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
-from registerwatch.register.ingest.refresh import ReadLimits, Refresher, RefreshResult
+from registerwatch.register.ingest.refresh import ReadLimits, Refresher
+from registerwatch.register.ingest.subject_reads import RefreshResult
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import RequestPriority

@@ -23,7 +23,9 @@ class SearchAnswer(Answer):
     """One page of a search in the stored copy."""
 
     results: Annotated[list[SearchRow], doc("8 rows by name or reference, 20 by SRN, the device itself by UDI-DI.")]
-    total: Annotated[int, doc("Exact number of all results over all pages.", 42)]
+    total: Annotated[
+        int, doc("Exact number of all results over all pages. It counts what is stored: see `complete`.", 42)
+    ]
     match: Annotated[
         Literal["udi", "srn", "name", "reference"],
         doc("Which way of looking found the results; `name` when only filters were given."),
@@ -50,6 +52,25 @@ class SearchAnswer(Answer):
         dict[str, FacetAnswer] | msgspec.UnsetType,
         doc("Only where `facets` was sent: by the names that it has, the values of all results over all pages."),
     ] = msgspec.UNSET
+    complete: Annotated[
+        bool | msgspec.UnsetType,
+        doc(
+            "Only for devices of one manufacturer (`q` is an SRN, or `manufacturer` is sent): whether every device is"
+            " stored that the register lists of it. While it is false, `total` counts those that are known so far;"
+            " `error` says why they could not be read, null where nobody has tried. `GET /v1/actors/{srn}` reads them."
+        ),
+    ] = msgspec.UNSET
+    devices_registered: Annotated[
+        int | msgspec.UnsetType | None,
+        doc("Likewise: the register's own count of its registrations, null where it was never asked.", 638),
+    ] = msgspec.UNSET
+    devices_known: Annotated[
+        int | msgspec.UnsetType | None,
+        doc(
+            "Likewise: how many of its devices are stored, whatever the filters; null where the index cannot be read.",
+            638,
+        ),
+    ] = msgspec.UNSET
 
     @classmethod
     def of(cls, page: SearchPage, facets: dict[str, FacetAnswer] | None = None) -> "SearchAnswer":
@@ -57,6 +78,7 @@ class SearchAnswer(Answer):
         refresh = f"/v1/refresh?q={quote(page.code, safe='')}" if page.code else None
         certificates = summaries(page.certificates) or msgspec.UNSET
         code_of = codes_of_devices(page.coded) or msgspec.UNSET
+        state = page.maker_list
         return cls(
             page.results,
             page.total,
@@ -66,6 +88,9 @@ class SearchAnswer(Answer):
             certificates,
             code_of,
             facets or msgspec.UNSET,
+            msgspec.UNSET if state is None else state.is_whole,
+            msgspec.UNSET if state is None else state.registered,
+            msgspec.UNSET if state is None else state.known,
         )
 
 

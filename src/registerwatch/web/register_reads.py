@@ -5,6 +5,7 @@ from starlette.requests import Request
 from registerwatch.bootstrap import Service
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.register.devices import DeviceAnswer, NoDevice
+from registerwatch.register.search.filters import Filters
 from registerwatch.web.injection import address_of, limits_of
 from registerwatch.web.rate_limits import Limit
 
@@ -21,10 +22,16 @@ async def device_for(
     )
 
 
-async def actor_for(request: Request, service: Service, srn: str) -> ActorAnswer:
-    """What is known of the actor. Raises `RateLimited` where it has to be read and may not."""
+async def actor_for(
+    request: Request, service: Service, srn: str, filters: Filters | None = None, page: int = 1
+) -> ActorAnswer:
+    """What is known of the actor and of a page of its devices. Raises `RateLimited` where it has to be read and may
+    not.
+    """
     return await service.actors.read(
         srn,
+        filters,
+        page=page,
         before_read=lambda: limits_of(request).check(request, Limit.REGISTER_READ),
         client=lambda: address_of(request),
     )

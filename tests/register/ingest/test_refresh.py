@@ -13,10 +13,9 @@ from registerwatch.register.ingest.refresh import (
     MEMORY_SECONDS,
     READ_THROUGH_SECONDS,
     ReadLimits,
-    Refreshed,
     Refresher,
-    RefreshResult,
 )
+from registerwatch.register.ingest.subject_reads import Refreshed, RefreshResult, SubjectReads
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.settings import Settings
@@ -145,7 +144,8 @@ class NoPlaces:
 async def test_reads_of_a_subject_for_an_account_that_come_to_nothing_do_not_keep_its_recheck_for_good(
     harness: ServiceHarness,
 ) -> None:
-    refresher = Refresher(NoPlaces(harness.clock), harness.service.records, harness.clock)  # type: ignore[arg-type]
+    reads = SubjectReads(NoPlaces(harness.clock), harness.service.records, harness.clock)  # type: ignore[arg-type]
+    refresher = Refresher(reads, harness.clock)
 
     async def add_and_delete_again_and_again() -> None:
         while True:

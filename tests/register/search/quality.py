@@ -19,6 +19,7 @@ from registerwatch.register.models import Device, document
 from registerwatch.register.search.fields import udi_order
 from registerwatch.register.search.index import SearchIndex
 from registerwatch.register.search.queries import SearchPage, SearchService
+from registerwatch.register.store.actor_lists import ListFacts
 from registerwatch.register.store.documents import CodedDevice, StoredDocument, UnindexedRow
 from registerwatch.web.filters import search_filters
 from registerwatch_standins.register.generated import GeneratedWorld
@@ -205,13 +206,22 @@ class NoCertificates:
         return ()
 
 
+class WholeLists:
+    """What is noted of lists of actors: the whole register was loaded."""
+
+    async def facts(self, srn: str) -> ListFacts:
+        """Of any actor."""
+        return ListFacts(srn, filled_at=1)
+
+
 async def found(stored: Sequence[Device], index: SearchIndex) -> list[list[str]]:
     """A line for each question: what was asked, which way found it, the total, and the places of the first devices."""
     in_order = sorted((device.udi for device in stored), key=udi_order)
     places = {udi: place for place, udi in enumerate(in_order)}
     copy: Any = Copy(stored)
     certificates: Any = NoCertificates()
-    service = SearchService(copy, index, lambda: None, certificates)
+    lists: Any = WholeLists()
+    service = SearchService(copy, index, lambda: None, certificates, lists, lambda _srn: None)
     lines = []
     for asked in questions(stored):
         page = await service.search(asked.query, search_filters(asked.filters), page=asked.page)

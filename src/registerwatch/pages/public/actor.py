@@ -13,6 +13,7 @@ from registerwatch.pages.public.listed_certificates import CertificateSection, s
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.structured_data import organization, script_text
 from registerwatch.pages.public.summaries import actor_summary, origin_of
+from registerwatch.pages.rendering import count as counted
 from registerwatch.pages.rendering import page, unindexed_page
 from registerwatch.register.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
 from registerwatch.register.history_service import HistoryPage
@@ -20,7 +21,6 @@ from registerwatch.register.identifiers import is_actor_of_devices, kind, subjec
 from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.models import ActorReference
 from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.queries import SearchPage
 from registerwatch.web.countries import country_name
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
@@ -41,7 +41,6 @@ class ActorView(msgspec.Struct, frozen=True):
     """An actor as it is shown, with one page of its devices."""
 
     actor: ActorAnswer
-    devices: SearchPage
     parameters: PageQuery
     certificates: CertificateSection | None = None
     """None of an actor under which no device is listed."""
@@ -77,9 +76,41 @@ class ActorView(msgspec.Struct, frozen=True):
         return self.parameters.filters != Filters()
 
     @property
+    def is_whole(self) -> bool:
+        """Whether every device is known that the register lists of it."""
+        return "devices" not in self.actor.missing
+
+    @property
+    def known_so_far(self) -> str:
+        """How much of its list of devices is known, in a sentence; empty where that is all."""
+        known, registered = self.actor.devices_known, self.actor.devices_registered
+        if self.is_whole or known is None:
+            return ""
+        devices = f"{counted(known)} device{'' if known == 1 else 's'}"
+        if registered is None:
+            return f"{devices} known so far; the register was not asked yet how many there are."
+        return f"{devices} of {counted(registered)} registrations known so far."
+
+    @property
+    def listed(self) -> int:
+        """How many devices pages can list now: those in the copy that pass the filters."""
+        return self.actor.device_total if self.is_filtered else self.actor.devices_known or 0
+
+    @property
+    def span(self) -> str:
+        """Which devices the page shows, of how many."""
+        first = self.paging.first_row
+        shown = f"Devices {counted(first)} to {counted(first + len(self.actor.devices) - 1)} of {counted(self.listed)}"
+        known = f"{shown} in the copy" if self.is_whole and not self.is_filtered else shown
+        return f"{known}{'' if self.is_whole else ' known so far'}{' with these filters' if self.is_filtered else ''}"
+
+    @property
     def paging(self) -> PagePosition:
-        """Where the page of devices stands."""
-        return PagePosition(self.parameters.page, DEVICE_ROWS, self.devices.total)
+        """Where the page of devices stands. Pages of devices that were not read yet count: they are read when asked
+        for.
+        """
+        unread = 0 if self.is_whole or self.is_filtered else self.actor.devices_registered or 0
+        return PagePosition(self.parameters.page, DEVICE_ROWS, max(self.listed, unread))
 
     def address_of(self, number: int) -> str:
         """The address of another page of its devices."""
@@ -94,13 +125,12 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
     """The actor; read from the register within the request where the copy has none."""
     await limits_of(request).check(request, Limit.PAGES)
     code, query = subject(srn), query_of(request.query_params)
-    answer = await actor_for(request, service, code)
+    answer = await actor_for(request, service, code, query.filters, query.page)
     if answer.read_at is None:
         return no_actor(request, answer)
-    devices = await service.search.search(code, query.filters, page=query.page)
     certificates = await section_of_actor(service, code) if is_actor_of_devices(code) else None
     history = await service.history.actor(code, only_changes=True)
-    return _actor_page(request, service, ActorView(answer, devices, query, certificates), history)
+    return _actor_page(request, service, ActorView(answer, query, certificates), history)
 
 
 @router.post("/a/{srn:path}")

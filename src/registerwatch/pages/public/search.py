@@ -20,6 +20,7 @@ from registerwatch.pages.public.listed_certificates import CertificateRow
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.summaries import origin_of, search_summary
 from registerwatch.pages.rendering import FRAGMENT_HEADER, page
+from registerwatch.pages.rendering import count as counted
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.identifiers import kind, udi_spellings
 from registerwatch.register.other_codes import OtherCode
@@ -67,7 +68,24 @@ class Results(msgspec.Struct, frozen=True):
         """What was found and how, in a sentence."""
         if self.found.error and not self.paging.total:
             return "No longer listed" if self.found.is_delisted else "The search could not look everywhere"
-        return headline(self.match_kind, self.paging.total)
+        return headline(self.match_kind, self.paging.total, so_far=self.found.is_known_in_part)
+
+    @property
+    def known_so_far(self) -> str:
+        """How much of the manufacturer's list of devices is known, in a sentence; empty where that is all."""
+        state = self.found.maker_list
+        if state is None or state.is_whole:
+            return ""
+        if state.registered is None:
+            return "These are the devices that are known so far; the register was not asked yet how many there are."
+        known = f"{counted(state.known or 0)} device{'' if state.known == 1 else 's'}"
+        return f"{known} of {counted(state.registered)} registrations of this manufacturer are known so far."
+
+    @property
+    def maker_address(self) -> str | None:
+        """The page of the manufacturer whose devices were searched for; it reads what is not known of them."""
+        srn = self.code if self.found.match == "srn" else self.parameters.filters.manufacturer
+        return None if srn is None else actor_address(srn)
 
     @property
     def match_kind(self) -> MatchKind:
@@ -164,8 +182,8 @@ async def _introduction(service: Service) -> Introduction:
     return Introduction(examples(found.results, filters), service.index.documents, found.error)
 
 
-def headline(match_kind: MatchKind, total: int) -> str:
-    """`1,234 devices found by name`."""
+def headline(match_kind: MatchKind, total: int, *, so_far: bool = False) -> str:
+    """`1,234 devices found by name`. `so_far` tells that there may be others which nobody has read."""
     if not total:
-        return "No device found"
-    return f"{total:,} device{'' if total == 1 else 's'} {FOUND[match_kind]}"
+        return "No device is known so far" if so_far else "No device found"
+    return f"{total:,} device{'' if total == 1 else 's'} {FOUND[match_kind]}{' known so far' if so_far else ''}"

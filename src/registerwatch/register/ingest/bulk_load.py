@@ -200,7 +200,7 @@ class BulkLoader:
                             updated_at=now,
                             finished_at=now if ended else None,
                         )
-                        await connection.execute(_NOTE, asdict(run))
+                        await _note(connection, run, source)
                         await self._unread.add(connection, unread)
                         reading = asyncio.ensure_future(anext(upcoming, None))  # runs while the commit is written
                 progress = replace(
@@ -219,7 +219,7 @@ class BulkLoader:
             await asyncio.gather(reading, return_exceptions=True)
         now = self._now()
         async with self._database.transaction() as connection:
-            await connection.execute(_NOTE, asdict(replace(run, cursor="", updated_at=now, finished_at=now)))
+            await _note(connection, replace(run, cursor="", updated_at=now, finished_at=now), source)
         return progress
 
     async def _batches(
@@ -244,6 +244,13 @@ class BulkLoader:
 
     def _now(self) -> int:
         return int(self._clock.now())
+
+
+async def _note(connection: AsyncConnection, run: LoadRun, source: BulkSource) -> None:
+    """Note how far a run is, and since when the copy has the whole register where it came to its end."""
+    await connection.execute(_NOTE, asdict(run))
+    if run.finished_at is not None and source.is_whole_register:
+        await connection.execute(_NOTE_WHOLE, {"began_at": run.started_at})
 
 
 _KNOWN = " known"
@@ -283,3 +290,4 @@ _NOTE = text(
     " changed = excluded.changed, started_at = excluded.started_at, updated_at = excluded.updated_at,"
     " finished_at = excluded.finished_at"
 )
+_NOTE_WHOLE = text("UPDATE copy_state SET whole_at = :began_at WHERE id = 1")

@@ -1,4 +1,4 @@
-"""Bringing stored records up to date: read one subject, store it, remember what went wrong.
+"""Bringing stored records up to date: have one subject read and stored (`subject_reads.py`), remember what went wrong.
 
 All who ask for the same subject at the same time share one read. Outcomes that say nothing new (not found, could not
 be read) are remembered briefly, so that a page that is reloaded does not cost a request each time.
@@ -16,13 +16,12 @@ import structlog
 from registerwatch.clock import Clock
 from registerwatch.errors import RegisterwatchError
 from registerwatch.register.identifiers import kind
+from registerwatch.register.ingest.subject_reads import Refreshed, RefreshResult, SubjectReads, is_list, list_of
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.outcomes import Found, NotFound, ReadFailed
-from registerwatch.register.sources.budget_parts import OF_WATCHES, RequestPriority
+from registerwatch.register.outcomes import NotFound, ReadFailed
+from registerwatch.register.sources.budget_parts import OF_READERS, OF_WATCHES, RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait
-from registerwatch.register.sources.source import SubjectSource
 from registerwatch.register.sources.turn_lock import Requester
-from registerwatch.register.store.records import RecordStore
 
 log = structlog.get_logger(__name__)
 
@@ -40,16 +39,10 @@ not count.
 """
 MAX_BACKGROUND_REFRESHES_OF_CLIENT = 10
 """Those of them that one client may have."""
+MAX_BACKGROUND_LISTS, MAX_BACKGROUND_LISTS_OF_CLIENT = 10, 2
+"""The same for lists of devices, which take a request for each page."""
 DROPPED = "The register was not asked: too many other records wait to be read; ask again in a minute."
 
-
-class Refreshed(msgspec.Struct, frozen=True):
-    """The register was read and the copy holds what it said; `changed` when that was news."""
-
-    changed: bool
-
-
-RefreshResult = Refreshed | NotFound | ReadFailed
 
 BeforeRead = Callable[[], Awaitable[None]]
 """Awaited before the register is asked for somebody; raises `RateLimited` for who has asked too often."""
@@ -86,11 +79,10 @@ class _Running(msgspec.Struct, frozen=True):
 
 
 class Refresher:
-    """Reads single subjects from the register into the copy."""
+    """Reads single subjects from the register into the copy: devices, actors, lists of devices of actors."""
 
-    def __init__(self, source: SubjectSource, copy: RecordStore, clock: Clock) -> None:
-        self._source = source
-        self._copy = copy
+    def __init__(self, reads: SubjectReads, clock: Clock) -> None:
+        self._reads = reads
         self._clock = clock
         self._running: dict[str, _Running] = {}
         self._remembered: OrderedDict[str, tuple[float, NotFound | ReadFailed]] = OrderedDict()
@@ -161,20 +153,40 @@ class Refresher:
 
         False where too much is waiting already: then it is dropped.
         """
+        return self._begin_behind(subject, limits_for(client).place_wait())
+
+    def _begin_behind(self, subject: str, place_wait: PlaceWait) -> bool:
         if subject in self._running or self.remembered(subject) is not None or self._is_found(subject):
             return True
-        place_wait = limits_for(client).place_wait()
-        if not self._has_place(place_wait.requester):
+        if not self._has_place(subject, place_wait.requester):
             self.dropped += 1
             return False
         self._start(subject, RequestPriority.REFRESH, place_wait=place_wait)
         return True
 
-    def _has_place(self, requester: Requester | None) -> bool:
-        """Whether one more background refresh may wait, for this client."""
-        waiting = [each.requester for each in self._running.values() if each.priority is RequestPriority.REFRESH]
-        has_few = requester is None or waiting.count(requester) < MAX_BACKGROUND_REFRESHES_OF_CLIENT
-        return has_few and len(waiting) < MAX_BACKGROUND_REFRESHES
+    def _has_place(self, subject: str, requester: Requester | None) -> bool:
+        """Whether one more background refresh may wait, for this client. Lists have places of their own."""
+        most, most_of_client = (
+            (MAX_BACKGROUND_LISTS, MAX_BACKGROUND_LISTS_OF_CLIENT)
+            if is_list(subject)
+            else (MAX_BACKGROUND_REFRESHES, MAX_BACKGROUND_REFRESHES_OF_CLIENT)
+        )
+        waiting = [
+            each.requester
+            for other, each in self._running.items()
+            if each.priority is RequestPriority.REFRESH and is_list(other) == is_list(subject)
+        ]
+        return len(waiting) < most and (requester is None or waiting.count(requester) < most_of_client)
+
+    def read_list_in_background(self, srn: str, client: ClientOf | None = None) -> bool:
+        """The same for what is missing of an actor's list of devices; nothing where reading it can bring nothing."""
+        if not self._reads.is_worth_reading(srn):
+            return True
+        return self.refresh_in_background(list_of(srn), client)
+
+    def list_problem(self, srn: str) -> str | None:
+        """Why the devices of an actor could not be listed at the last try; None where they could or were not tried."""
+        return self.failure(srn) or self.failure(list_of(srn))
 
     def remembered(self, subject: str) -> NotFound | ReadFailed | None:
         """The result of the last read, if it brought nothing and is at most a minute old."""
@@ -253,20 +265,24 @@ class Refresher:
     ) -> RefreshResult:
         if not (subject.isascii() and subject.isprintable()):
             return NotFound()
-        read = self._actor if kind(subject) == "srn" else self._device
         try:
-            result = await read(subject, priority, context, place_wait)
+            result = await self._reads.read(subject, priority, context, place_wait)
         except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
             log.warning("refresh could not be stored", subject=subject, error=str(error))
             result = ReadFailed(NOT_STORED)
         self._remember(subject, result)
+        has_more = isinstance(result, Refreshed) and result.goes_on and kind(subject) == "srn"
+        if has_more and priority in OF_READERS and self._reads.is_worth_reading(subject):
+            requester = None if place_wait is None else place_wait.requester
+            self._begin_behind(list_of(subject), PlaceWait.as_long_as_a_read(requester))
         return result
 
     def _remember(self, subject: str, result: RefreshResult) -> None:
         self._remembered.pop(subject, None)
         if isinstance(result, Refreshed):
             self.results["found"] += 1
-            self._note_found(subject)
+            if not (is_list(subject) and result.goes_on):
+                self._note_found(subject)
             return
         if isinstance(result, NotFound):
             self.results["not_found"] += 1
@@ -286,43 +302,6 @@ class Refresher:
     def _is_found(self, subject: str) -> bool:
         """Whether a read found it within the last minute."""
         return self._found_at.get(subject, -math.inf) > self._clock.monotonic() - MEMORY_SECONDS
-
-    async def _device(
-        self, udi: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
-    ) -> RefreshResult:
-        since = await self._copy.revision()
-        read_at = int(self._clock.now())
-        known = await self._copy.known(udi, now=read_at)
-        result = await self._source.read_device(udi, known=known, priority=priority, place_wait=place_wait)
-        now = int(self._clock.now())
-        if isinstance(result, NotFound) and known:
-            await self._copy.delist(udi, read_at=read_at, since=since, source=self._source.name)
-        if not isinstance(result, Found):
-            return result
-        changes = await self._copy.store(
-            result.value, read_at=read_at, now=now, lists_all=True, context=context, since=since
-        )
-        return Refreshed(any(change.is_current for change in changes))
-
-    async def _actor(
-        self, srn: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
-    ) -> RefreshResult:
-        since, reads_before = await self._copy.revision(), await self._copy.actor_reads(srn)
-        read_at = int(self._clock.now())
-        result = await self._source.read_actor(srn, priority=priority, place_wait=place_wait)
-        if not isinstance(result, Found):
-            return result
-        now = int(self._clock.now())
-        changes = await self._copy.store(result.value.rows, read_at=read_at, now=now, context=context, since=since)
-        changed = await self._copy.store_actor(
-            result.value.actor,
-            read_at=read_at,
-            now=now,
-            source=self._source.name,
-            context=context,
-            since=reads_before,
-        )
-        return Refreshed(changed or bool(changes))
 
 
 def limits_for(client: ClientOf | None) -> ReadLimits:

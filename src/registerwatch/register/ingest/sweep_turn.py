@@ -21,7 +21,7 @@ from registerwatch.register.models import DeviceReading
 from registerwatch.register.observation import NewsObserver
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.source import DeviceListing
-from registerwatch.register.store import portfolio, row_comparison, sweeps
+from registerwatch.register.store import actor_lists, portfolio, row_comparison, sweeps
 from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.row_comparison import StoredActor, StoredRecord
 from registerwatch.register.store.sweeps import DeviceSweep
@@ -232,6 +232,7 @@ class SweepTurn:
             news += await portfolio_walk.end_complete_walk(
                 connection, sweep, is_one_page=step == PageStep(0), began_at=began_at, now=now
             )
+            await actor_lists.note_walk(connection, sweep.srn, sweep.walk, page.total, answer.asked_at)
         return after, news
 
     async def _known(self, connection: AsyncConnection, answer: _Answer) -> int:

@@ -21,6 +21,7 @@ from registerwatch.register.search.filters import Counts, Facet, Filters, counte
 from registerwatch.register.search.hits import Hits
 from registerwatch.register.search.index import INDEX_UNREADABLE, SearchIndex
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
+from registerwatch.register.store.actor_lists import ActorLists, ListState
 from registerwatch.register.store.certificate_queries import CertificateQueries, StoredCertificate
 from registerwatch.register.store.documents import CodedDevice, DocumentReader, listed_or_all
 from registerwatch.structs import replace
@@ -56,6 +57,7 @@ class _Query(msgspec.Struct, frozen=True):
 
 class SearchPage(msgspec.Struct, frozen=True):
     """One page of results. `total` counts all of them exactly; `code` is the UDI-DI or SRN that was searched for.
+    `maker_list` says how much of the register's list is known, where devices of one manufacturer were searched for.
 
     `certificates` are those that have what was searched for as their number, whatever else was found by words.
     `facets` has what was asked to be counted of all results.
@@ -70,6 +72,12 @@ class SearchPage(msgspec.Struct, frozen=True):
     coded: Sequence[CodedDevice] = ()
     """The devices of the whole result, where what was searched for is another code of them, such as of a package."""
     facets: Counts = msgspec.field(default_factory=dict)
+    maker_list: ListState | None = None
+
+    @property
+    def is_known_in_part(self) -> bool:
+        """Whether devices are missing that the register lists of the manufacturer, which nobody has read."""
+        return self.maker_list is not None and not self.maker_list.is_whole
 
     @property
     def is_delisted(self) -> bool:
@@ -78,7 +86,9 @@ class SearchPage(msgspec.Struct, frozen=True):
 
 
 class SearchService:
-    """Searches one copy through one index. `problem` says why the index cannot answer in full, None if it can."""
+    """Searches one copy through one index. `problem` says why the index cannot answer in full, None if it can;
+    `list_problem` why devices of a manufacturer could not be read when that was tried last, None where they could.
+    """
 
     def __init__(
         self,
@@ -86,8 +96,12 @@ class SearchService:
         index: SearchIndex,
         problem: Callable[[], str | None],
         certificates: CertificateQueries,
+        lists: ActorLists,
+        list_problem: Callable[[str], str | None],
     ) -> None:
         self._certificates = certificates
+        self._lists = lists
+        self._list_problem = list_problem
         self._documents = documents
         self._index = index
         self._of_manufacturers = ManufacturerDevices(documents, index)
@@ -123,16 +137,32 @@ class SearchService:
         rows = name_rows if srn is None else srn_rows
         try:
             if page * rows <= MAX_RESULTS:
-                return await self._found(asked, srn, filters, page, rows, facets)
+                return await self._with_list(await self._found(asked, srn, filters, page, rows, facets), filters)
             found = await self._found(asked, srn, filters, 1, rows, facets)
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
-            return SearchPage([], 0, "name" if srn is None else "srn", srn, INDEX_UNREADABLE)
+            unreadable = SearchPage([], 0, "name" if srn is None else "srn", srn, INDEX_UNREADABLE)
+            return await self._with_list(unreadable, filters)
         if (page - 1) * rows < found.total:
             raise InvalidInput(
                 f"Only the first {MAX_RESULTS:,} of {found.total:,} results have pages: the last one is"
                 f" {MAX_RESULTS // rows:,}. Narrow the search by more words or filters."
             )
-        return replace(found, results=[])
+        return await self._with_list(replace(found, results=[]), filters)
+
+    async def _with_list(self, found: SearchPage, filters: Filters) -> SearchPage:
+        """The page with how much of the manufacturer's list is known, where one manufacturer was searched for. Devices
+        that nobody could read are an error of the search; those that nobody has tried to read are none.
+        """
+        srn = found.code if found.match == "srn" else filters.manufacturer
+        if srn is None or kind(srn) != "srn":
+            return found
+        is_counted = found.match == "srn" and filters.is_any
+        known = found.total if is_counted else await self._of_manufacturers.count(srn)
+        is_exact = not (found.error or self._problem())
+        facts = await self._lists.facts(srn)
+        state = facts.state(None if found.error == INDEX_UNREADABLE else known, is_exact=is_exact)
+        error = found.error or (None if state.is_whole else self._list_problem(srn))
+        return replace(found, maker_list=state, error=error)
 
     async def _found(
         self, asked: _Query, srn: str | None, filters: Filters, page: int, rows: int, facets: Collection[Facet]

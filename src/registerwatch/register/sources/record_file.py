@@ -80,6 +80,7 @@ class RecordFile:
     is_newest_first = False
     expected_records = None
     expected_seconds = None
+    is_whole_register = False
 
     def __init__(self, path: Path, unread: UnreadFields | None = None) -> None:
         self._path = path.resolve()

@@ -36,7 +36,9 @@ class KnownRecord(msgspec.Struct, frozen=True):
 
 
 class ActorReading(msgspec.Struct, frozen=True):
-    """An actor and its first device rows. Rows name the manufacturer, so an authorised representative has none."""
+    """An actor and its newest device rows, the first page of its list. Rows name the manufacturer, so an authorised
+    representative has none.
+    """
 
     actor: Actor
     rows: list[DeviceReading] = msgspec.field(default_factory=list)
@@ -100,7 +102,7 @@ class SubjectSource(RegisterSource, Protocol):
         priority: RequestPriority = RequestPriority.WATCH,
         place_wait: PlaceWait | None = None,
     ) -> Found[ActorReading] | NotFound | ReadFailed:
-        """An actor, the count of its registrations and its first device rows."""
+        """An actor, the count of its registrations and its newest device rows."""
 
 
 class BulkSource(RegisterSource, Protocol):
@@ -121,6 +123,10 @@ class BulkSource(RegisterSource, Protocol):
     @property
     def expected_records(self) -> int | None:
         """About how many device records it has, where it gives no total itself."""
+
+    @property
+    def is_whole_register(self) -> bool:
+        """Whether it lists every device of the register, so that a load that comes to its end leaves none out."""
 
     @property
     def expected_seconds(self) -> tuple[int, int] | None:
@@ -164,8 +170,18 @@ class DeviceListing(RegisterSource, Protocol):
     def page_size(self) -> int:
         """The number of rows of a page but the last."""
 
-    async def page(self, srn: str, number: int) -> ListPage[DeviceReading]:
-        """A page of the devices of a manufacturer, the first one is 0. Raises `RegisterFailure`."""
+    async def page(
+        self,
+        srn: str,
+        number: int,
+        *,
+        priority: RequestPriority = RequestPriority.SWEEP,
+        place_wait: PlaceWait | None = None,
+    ) -> ListPage[DeviceReading]:
+        """A page of the devices of a manufacturer, the first one is 0. Raises `RegisterFailure`.
+
+        `place_wait` is how long to wait for the request budget, where that is another time than a read may take.
+        """
 
     async def records(self, udi: str) -> list[DeviceReading]:
         """The rows of every record of a UDI-DI, none where it is not registered. Raises `RegisterFailure`."""

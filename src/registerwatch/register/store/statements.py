@@ -117,3 +117,13 @@ NAME_ACTOR = text(
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, status_code = excluded.status_code,"
     " source = CASE WHEN actors.complete THEN actors.source ELSE excluded.source END"
 )
+NOTE_LISTED = text("UPDATE actors SET listed = :listed, listed_at = :at WHERE srn = :srn")
+NOTE_LISTED_BY_WALK = text(
+    "UPDATE actors SET listed = :listed, listed_at = :at WHERE srn = :srn AND (listed IS NULL OR listed < :listed)"
+    " AND :listed = (SELECT count(*) FROM portfolio_devices p JOIN devices d"
+    " ON d.primary_di = p.primary_di AND d.uuid = p.uuid WHERE p.srn = :srn AND p.walk = :walk)"
+)
+ADDED_SINCE = {
+    kind: text(f"SELECT primary_di, uuid FROM devices WHERE primary_di IN ({values}) AND first_seen_at > :since")
+    for kind, values in LISTED_VALUES.items()
+}

@@ -38,6 +38,7 @@ class DataLakeClient:
     load_name = "datalake"
     lags = True
     is_newest_first = False
+    is_whole_register = True
     expected_records = 3_200_000
     """Devices at the end of August 2026. The Data Lake itself gives no total."""
     expected_seconds = (20, 50)

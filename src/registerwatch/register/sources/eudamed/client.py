@@ -34,7 +34,8 @@ from registerwatch.structs import replace
 log = structlog.get_logger(__name__)
 
 PAGE_SIZE = 300
-ACTOR_PAGE_SIZE = 20
+COUNT_PAGE_SIZE = 20
+"""Rows that are asked for where only their number is of use."""
 CERTIFICATE_PAGE_SIZE = 100
 MAX_TWINS = 8
 BASIC_UDI = "basicUdi"
@@ -52,9 +53,14 @@ class EudamedClient:
     is_newest_first = True
     expected_records = None
     expected_seconds = None
+    is_whole_register = True
 
-    def __init__(self, requests: RegisterHttpClient, base_url: str, clock: Clock) -> None:
+    def __init__(
+        self, requests: RegisterHttpClient, base_url: str, clock: Clock, *, page_size: int = PAGE_SIZE
+    ) -> None:
         self.interface = RegisterInterface(requests, base_url.rstrip("/"), clock)
+        self.page_size = page_size
+        """Rows of a page of an actor's devices."""
 
     @property
     def certificate_search(self) -> CertificateSearch:
@@ -88,7 +94,7 @@ class EudamedClient:
         priority: RequestPriority = RequestPriority.WATCH,
         place_wait: PlaceWait | None = None,
     ) -> Found[ActorReading] | NotFound | ReadFailed:
-        """An actor, the count of its registrations and its first device rows."""
+        """An actor, the count of its registrations and its newest device rows."""
         read = _Read(self, priority, {}, place_wait)
         try:
             reading = await read.actor(srn)
@@ -147,6 +153,7 @@ class _Read(RegisterRead):
     ) -> None:
         super().__init__(client.interface, priority, place_wait)
         self._known = known
+        self._page_size = client.page_size
 
     async def device(self, udi: str) -> list[DeviceReading]:
         rows = await self._rows_by_di(udi)
@@ -201,7 +208,7 @@ class _Read(RegisterRead):
         return mapping.code(record.actor_status) if record else ""
 
     async def _devices_of(self, srn: str) -> wire.Page[wire.DeviceRow]:
-        params = {"page": "0", **sized(ACTOR_PAGE_SIZE)}
+        params = {"page": "0", **sized(self._page_size if is_actor_of_devices(srn) else COUNT_PAGE_SIZE)}
         await self.prove("srn", DEVICES, params)
         return await self.ask(
             DEVICES,

@@ -26,6 +26,7 @@ from registerwatch.register.sources.eudamed.register_read import (
     RegisterRead,
     sized,
 )
+from registerwatch.register.sources.request_budget import PlaceWait
 from registerwatch.register.sources.rows import UnreadRow, check_needed, check_some_read
 from registerwatch.register.sources.source import ListPage
 
@@ -46,7 +47,14 @@ class EudamedDeviceListing:
         self._interface = interface
         self.page_size = page_size
 
-    async def page(self, srn: str, number: int) -> ListPage[DeviceReading]:
+    async def page(
+        self,
+        srn: str,
+        number: int,
+        *,
+        priority: RequestPriority = RequestPriority.SWEEP,
+        place_wait: PlaceWait | None = None,
+    ) -> ListPage[DeviceReading]:
         """A page of the devices of a manufacturer, the first one is 0. Raises `RegisterFailure`."""
         size, first = self.page_size, number * self.page_size
 
@@ -58,8 +66,9 @@ class EudamedDeviceListing:
             if page.sent and page.total_elements < first + page.sent:
                 raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
 
+        read = RegisterRead(self._interface, priority, place_wait)
         answer = await self._search(
-            "srn", srn, {"page": str(number), **sized(size)}, wire.devices_of_manufacturer, check
+            read, "srn", srn, {"page": str(number), **sized(size)}, wire.devices_of_manufacturer, check
         )
         if not number:  # the last rows of a list may be odd ones
             check_some_read(answer.content, answer.unread)
@@ -77,14 +86,16 @@ class EudamedDeviceListing:
             if page.total_elements > page.sent:
                 raise RegisterFailure("The register broke off the list of this device's records.", transient=True)
 
+        read = RegisterRead(self._interface, RequestPriority.SWEEP)
         params = {"page": "0", **sized(ROWS_OF_UDI)}
-        answer = await self._search("primaryDi", udi, params, wire.device_rows, check)
+        answer = await self._search(read, "primaryDi", udi, params, wire.device_rows, check)
         check_some_read(answer.content, answer.unread)
         self._check_rows(answer, "primaryDi", lambda row: row.primary_di == udi)
         return [mapping.reading_of_row(row) for row in {row.uuid: row for row in answer.content}.values()]
 
     async def _search(
         self,
+        read: RegisterRead,
         name: str,
         value: str,
         params: dict[str, str],
@@ -95,7 +106,6 @@ class EudamedDeviceListing:
         proofs, now = self._interface.proofs, self._interface.clock.monotonic()
         if proofs.is_refuted(name, now):
             raise RegisterFailure(IGNORED_FILTER)
-        read = RegisterRead(self._interface, RequestPriority.SWEEP)
         try:
             await read.prove(name, DEVICES, {"page": "0", **sized(ROWS_OF_UDI)})
         except RegisterFailure as failure:
