@@ -5,16 +5,19 @@
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.ingest.device_lists import CHANGED
+from registerwatch.register.ingest.device_lists import CHANGED, UNREADABLE
+from registerwatch.register.ingest.refresh import DROPPED, MAX_BACKGROUND_LISTS_OF_CLIENT
 from registerwatch.structs import replace
 from registerwatch_standins.register.file_world import FileWorld
 from registerwatch_standins.register.filters import DeviceFilter
@@ -24,6 +27,7 @@ from tests.pages.registrations import MAKER, gtin, registration
 from tests.register.actor_surfaces import ROWS, said_of
 from tests.register.builders import FEW
 from tests.support.harness import ServiceHarness, built_harness
+from tests.watches.sweep_steps import sweep
 
 pytestmark = pytest.mark.anyio
 
@@ -85,8 +89,8 @@ def pages_asked(harness: ServiceHarness) -> int:
     return asked
 
 
-async def page_of(harness: ServiceHarness, number: int) -> dict[str, object]:
-    answer: dict[str, object] = (await harness.get(f"/v1/actors/{SRN}", page=number)).json()
+async def page_of(harness: ServiceHarness, number: int) -> dict[str, Any]:
+    answer: dict[str, Any] = (await harness.get(f"/v1/actors/{SRN}", page=number)).json()
     return answer
 
 
@@ -98,7 +102,7 @@ async def test_every_page_of_an_actor_that_nobody_has_read_has_its_devices(
         rows = []
         for number in range(1, -(-devices // ROWS) + 1):
             answer = await page_of(harness, number)
-            rows.append(len(answer["devices"]))  # type: ignore[arg-type]
+            rows.append(len(answer["devices"]))
             assert (answer["device_total"], answer["error"]) == (devices, None)
         assert rows == [ROWS] * (devices // ROWS) + [devices % ROWS] * (devices % ROWS > 0)
         await harness.finish_background_work()
@@ -130,7 +134,7 @@ async def test_what_a_failing_register_did_not_bring_is_missing_everywhere_until
         harness.faults.clear()
         harness.clock.move(MINUTE)
         read = await page_of(harness, 16)
-        assert len(read["devices"]) == ROWS, "the page was read within the request"  # type: ignore[arg-type]
+        assert len(read["devices"]) == ROWS, "the page was read within the request"
         await harness.finish_background_work()
         said = await said_of(harness, SRN)
         assert (said.udis, said.missing, said.search_error) == (registered(harness), [], None)
@@ -167,7 +171,7 @@ async def test_a_second_page_is_read_though_only_devices_of_the_actor_were_known
 
         answer = await page_of(harness, 2)
 
-        assert (len(answer["devices"]), answer["complete"]) == (5, True)  # type: ignore[arg-type]
+        assert (len(answer["devices"]), answer["complete"]) == (5, True)
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])
@@ -287,6 +291,71 @@ async def test_no_device_is_missing_of_an_actor_that_devices_do_not_name(harness
     assert (answer["devices"], answer["complete"], answer["missing"]) == ([], True, [])
     assert answer["device_total"] == answer["devices_registered"] > 0
     assert (searched["total"], searched["complete"]) == (0, True)
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_device_that_cannot_be_read_is_missing_and_its_list_is_not_read_again_and_again(
+    database_url: str, tmp_path: Path
+) -> None:
+    def without_key(page: Any) -> Any:
+        for row in page["content"][3:4]:
+            row["primaryDi"] = None
+        return page
+
+    async with a_service(database_url, tmp_path, 25) as harness:
+        harness.to_register.rewrites = {f"udiDiData?srn={SRN}": without_key}
+        await page_of(harness, 1)
+        await harness.finish_background_work()
+
+        said = await said_of(harness, SRN)
+        assert (said.registered, said.known, said.missing) == (25, 24, ["devices"])
+        assert said.error == said.search_error == UNREADABLE.format(number=1)
+        pages_asked(harness)
+        for _ in range(3):
+            harness.clock.move(MINUTE)
+            await page_of(harness, 1)
+            await harness.finish_background_work()
+        assert pages_asked(harness) == 0
+
+        harness.to_register.rewrites = {}
+        harness.clock.move(7 * HOUR)
+        await page_of(harness, 1)
+        await harness.finish_background_work()
+        said = await said_of(harness, SRN)
+        assert (said.known, said.missing, said.error) == (25, [], None)
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_client_has_few_lists_read_behind_it_and_is_told_that_others_were_not_asked_for(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with built_harness(database_url, tmp_path, page_size=2) as harness:
+        makers = Counter(each.manufacturer.srn for each in harness.world.newest(0, 120)).most_common(3)
+        harness.to_register.held = {SECOND_PAGE}
+        answers = [(await harness.get(f"/v1/actors/{srn}")).json() for srn, _ in makers]
+
+        assert [each["missing"] for each in answers] == [["devices"]] * 3
+        assert [each["error"] for each in answers] == [*[None] * MAX_BACKGROUND_LISTS_OF_CLIENT, DROPPED]
+        harness.to_register.held = set()
+        harness.to_register.let.set()
+        await harness.finish_background_work()
+
+
+async def test_a_list_that_the_sweep_has_read_is_whole_without_another_request(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with a_service(database_url, tmp_path, 25, page_size=10) as harness:
+        owner = await harness.sign_up()
+        await harness.post_watches(owner.api_key, SRN)
+        before = (await harness.get("/v1/search", q=SRN)).json()
+        assert (before["total"], before["complete"], before["devices_registered"]) == (10, False, 25)
+        harness.register_log.clear()
+
+        await sweep(harness)
+        assert pages_asked(harness) == 3
+        said = await said_of(harness, SRN)
+        assert (said.udis, said.missing) == (registered(harness), [])
+        assert pages_asked(harness) == 0
 
 
 STEPS = st.lists(

@@ -22,7 +22,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.app import app_over
 from registerwatch.billing.provider import PaymentProvider
-from registerwatch.bootstrap import PAGE_SIZE, Service, build_service, running
+from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.net.resolver import DnsResolver
@@ -319,7 +319,7 @@ def build_harness(
     stripe: PaymentProvider | None = None,
     resolver: DnsResolver | None = None,
     hasher: PasswordHasher | None = None,
-    page_size: int = PAGE_SIZE,
+    page_size: int = 300,
     **overrides: object,
 ) -> ServiceHarness:
     """A service over a database at the present schema. Nothing runs and nothing is opened yet.

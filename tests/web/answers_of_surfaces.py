@@ -51,6 +51,7 @@ async def of_actor(it: Subjects) -> Cells:
     return (
         "given" if answer["name"] else "empty",
         _json(answer, "complete"),
+        ", ".join(answer["missing"]) or "nothing",
         _age(answer, "read_at"),
         str(len(answer["devices"])),
         _json(answer, "error"),
@@ -111,7 +112,8 @@ async def _search(it: Subjects, query: str) -> str:
     answer = (await it.harness.get("/v1/search", q=query)).json()
     assert (await used(it.harness, "search_devices", q=query)).payload == answer
     page = await _markup(it, "/", q=query)
-    return f"{answer['total']}, {_json(answer, 'error')}; {page.all('h2')[0].text}"
+    complete = f"{_json(answer, 'complete')}, " if "complete" in answer else ""
+    return f"{answer['total']}, {complete}{_json(answer, 'error')}; {page.all('h2')[0].text}"
 
 
 async def _feeds(it: Subjects) -> tuple[list[str], int, str]:

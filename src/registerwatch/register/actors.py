@@ -79,7 +79,7 @@ class ActorAnswer(msgspec.Struct, frozen=True):
         field_doc(
             "What was not read yet: `record`, the actor's own record (country and status may be empty); `devices`, some"
             " devices that the register lists of it, so that pages of `devices` lack them and a page may be empty."
-            " Empty when `complete`.",
+            " Empty when `complete`, and where the register has no such actor.",
             [],
         ),
     ] = msgspec.field(default_factory=list)
@@ -145,7 +145,8 @@ class ActorService:
             was_dropped = not self._refresher.refresh_in_background(srn, client)
         shown = await self._shown(srn, filters, page, stored)
         if shown is None:
-            return ActorAnswer(srn, error=_reason(failure))
+            unread: list[ActorPart] = ["record", "devices"] if isinstance(failure, ReadFailed) else []
+            return ActorAnswer(srn, error=_reason(failure), missing=unread)
         if shown.lacks_page and not was_read:
             await self._refresher.read_through(list_of(srn) if shown.actor.complete else srn, before_read, client)
             shown = await self._shown(srn, filters, page) or shown

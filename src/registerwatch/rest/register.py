@@ -146,7 +146,8 @@ async def search(
 ) -> Response:
     """Names match by word and by the beginning of the last word, without regard to case and diacritics. Names in other
     languages are found of devices that were read in full (`complete` of the device). A query or a filter is required.
-    What nobody has told of a device is `unknown`, never `no`.
+    What nobody has told of a device is `unknown`, never `no`. By SRN `complete` says whether every device of the
+    manufacturer is stored.
     Limit: 40 requests per address and minute.
     """
     filters, facets = _filters_in(parameters), facets_of(parameters.facets)
@@ -251,7 +252,9 @@ async def read_actor(
     ] = None,
 ) -> Response:
     """Always status 200: an unreadable register, an unknown actor, an unknown filter and an unknown parameter are
-    told in `error`. Until the actor itself was read, `complete` is false, and `Prefer: wait=3` waits for it.
+    told in `error`. Until the actor itself and all of its devices were read, `complete` is false; the rest is read in
+    the background, and `Prefer: wait=3` waits for it. A page whose devices were not read yet is read from the register
+    within the request (at most 20 such reads per address and minute).
     """
     if unknown := unknown_parameters(request):
         return json_response(ActorAnswer(srn[:MAX_LENGTH], error=unknown_message(unknown)), 200, UNCACHED)

@@ -59,7 +59,7 @@ async def test_structured_data_describes_the_organization(site: SiteMaker) -> No
 
 async def test_devices_come_twenty_a_page(site: SiteMaker) -> None:
     async with site(*(registration(gtin(number), "Stem") for number in range(23))) as harness:
-        first = await _page(harness)
+        first = await _page_in_full(harness)
         second = await _page(harness, first.one("a", rel="next")["href"])
 
         assert (len(first.rows), len(second.rows)) == (20, 3)
@@ -72,7 +72,13 @@ async def test_devices_come_twenty_a_page(site: SiteMaker) -> None:
 async def test_filters_narrow_the_devices_and_stay_chosen_on_the_next_page(site: SiteMaker) -> None:
     others = [registration(gtin(number), "Stem", status=OFF) for number in range(21)]
     async with site(registration(gtin(99), "Head"), *others) as harness:
+        before = await _page(harness, status="off", risk="iib")
+        await harness.finish_background_work()
         page = await _page(harness, status="off", risk="iib")
+
+        assert before.one("caption").text == "Devices 1 to 20 of 21 known so far with these filters", (
+            "a file is not all"
+        )
 
         assert page.one("caption").text == "Devices 1 to 20 of 21 with these filters"
         assert page.one("a", rel="next")["href"] == f"/a/{SRN}?status=off&risk=iib&page=2"

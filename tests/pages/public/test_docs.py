@@ -14,7 +14,8 @@ from tests.pages.registrations import registration
 from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
-OPTIONAL = {"search": {"certificates", "facets", "code_of"}, "read_device": {"other_codes"}}
+OF_MAKER = {"complete", "devices_registered", "devices_known"}
+OPTIONAL = {"search": {"certificates", "facets", "code_of", *OF_MAKER}, "read_device": {"other_codes"}}
 """Fields of answers that are there only where there is something to tell."""
 
 SITE = "https://register.example"

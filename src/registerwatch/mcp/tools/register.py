@@ -71,9 +71,11 @@ class SrnArguments(msgspec.Struct):
     " manufacturer's devices), words of the trade, device or manufacturer name (the last word may be a beginning), then"
     " catalogue references. Gives `results` (udi, trade_name, manufacturer_name, manufacturer_srn, status, risk_class),"
     " `total` of all that match, and `match`, which says what the query was taken for. Nothing found: try fewer or"
-    " other words. `certificates` is there where the query is the number of certificates, `code_of` where it is the"
-    " code of a package or the like: it says of which device and what it is. Names in other languages are found once a"
-    " device was read in full, as get_device does. Use get_device for the certificates of a device.",
+    " other words. By SRN, `complete: false` means that `total` counts only devices that are known so far, of"
+    " `devices_registered` in the register: say so, and use get_actor, which has the rest read. `certificates` is there"
+    " where the query is the number of certificates, `code_of` where it is the code of a package or the like: it says"
+    " of which device and what it is. Names in other languages are found once a device was read in full, as get_device"
+    " does. Use get_device for the certificates of a device.",
     SearchArguments,
     asks_register=False,
 )
@@ -115,7 +117,8 @@ async def get_device(arguments: UdiArguments, context: ToolContext) -> ToolResul
     " that it was not read yet or could not be read. `expiry: null` means that a certificate has no end date. A"
     " manufacturer's certificate is no proof for a device that its scope does not name. An empty `name` with `error`"
     " means that there is no such actor or that the register could not be read."
-    " `complete: false` means that only records of its devices were read, not its own: say so, and call again in a"
+    " `complete: false` means that not all was read yet: `record` in `missing` is its own record, `devices` some of its"
+    " devices. Then only `devices_known` of `devices_registered` registrations are known: say so, and call again in a"
     " moment.",
     SrnArguments,
     asks_register=True,

@@ -14,6 +14,6 @@ def upgrade() -> None:
     op.add_column("actors", sa.Column("listed_at", sa.BigInteger))
     op.add_column("copy_state", sa.Column("whole_at", sa.BigInteger))
     op.execute(
-        "UPDATE copy_state SET whole_at = (SELECT max(started_at) FROM fills"
-        " WHERE source IN ('datalake', 'register') AND finished_at IS NOT NULL)"
+        "UPDATE copy_state SET whole_at = ( SELECT max(started_at) FROM fills"
+        " WHERE source IN ('datalake', 'register') AND finished_at IS NOT NULL )"
     )
