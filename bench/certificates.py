@@ -20,6 +20,7 @@ from registerwatch.register.ingest.scoped_devices import ScopedDevices
 from registerwatch.register.observation import NoWatchedDevices, NullNewsObserver
 from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
 from registerwatch.register.sources.request_budget import RequestBudget
+from registerwatch.register.sources.request_pace import PaceLimits
 from registerwatch.register.sources.requests import RegisterHttpClient
 from registerwatch.register.store.records import RecordStore
 from registerwatch_standins.register.filters import CertificateFilter
@@ -82,7 +83,10 @@ async def _swept(path: Path) -> float:
         await upgrade(database)
         async with httpx2.AsyncClient(transport=register) as http:
             requests = RegisterHttpClient(
-                http, RequestBudget(database, 100_000, clock), user_agent="bench", timeout=5.0
+                http,
+                RequestBudget(database, PaceLimits(100_000, start=100_000), clock),
+                user_agent="bench",
+                timeout=5.0,
             )
             sweep = CertificateSweep(
                 database,

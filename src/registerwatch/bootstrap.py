@@ -58,6 +58,7 @@ from registerwatch.register.search.indexer import Indexer
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.register.search.queries import SearchService
 from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.budget_row import Host
 from registerwatch.register.sources.checks import SourceChecks
 from registerwatch.register.sources.data_lake.checks import DataLakeChecks
 from registerwatch.register.sources.data_lake.client import DataLakeClient
@@ -68,7 +69,8 @@ from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceL
 from registerwatch.register.sources.eudamed.nomenclature import EudamedNomenclature
 from registerwatch.register.sources.record_file import RecordFile
 from registerwatch.register.sources.request_budget import RequestBudget
-from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
+from registerwatch.register.sources.request_pace import START_PER_MINUTE, PaceLimits
+from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy, retry_policies_of_slow_host
 from registerwatch.register.sources.source import BulkSource
 from registerwatch.register.sources.unread_fields import UnreadFields
 from registerwatch.register.store.actor_lists import ActorLists
@@ -105,9 +107,9 @@ class Service(msgspec.Struct, frozen=True):
     indexer: Indexer
     bulk_sources: Mapping[str, BulkSource]
     """Sources that list all their records, by what `copy fill --source` calls them."""
-    budget: RequestBudget
     unread: UnreadFields
     unread_fields: UnreadFieldStore
+    budgets: Mapping[Host, RequestBudget]
     eudamed: EudamedClient
     register_checks: RegisterChecks
     register_status: RegisterStatusReader
@@ -172,8 +174,12 @@ def build_service(
     receivers: Connections | None = None,
     resolver: DnsResolver | None = None,
     page_size: int = PAGE_SIZE,
+    start_pace: int = START_PER_MINUTE,
 ) -> Service:
-    """Build the adapters. Nothing is opened yet. Tests bring adapters of their own, and lists of few rows a page."""
+    """Build the adapters. Nothing is opened yet. Tests bring adapters of their own, and lists of few rows a page.
+
+    `start_pace` is how many requests a minute the pace of a host starts at; a stand-in of one's own needs no caution.
+    """
     clock = clock or SystemClock()
     database = Database(settings.database_address)
     documents = open_documents(settings.database_address)
@@ -191,12 +197,12 @@ def build_service(
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
     )
-    budget = RequestBudget(database, settings.register_requests_per_minute, clock)
     unread = UnreadFields()
     unread_fields = UnreadFieldStore(database, clock, unread)
+    budgets = _budgets(settings, database, clock, start_pace)
     requests = RegisterHttpClient(
         http,
-        budget,
+        budgets[Host.REGISTER],
         user_agent=settings.user_agent,
         timeout=settings.register_timeout,
         retry_policies=retry_policies,
@@ -213,11 +219,11 @@ def build_service(
     data_lake = DataLakeClient(
         RegisterHttpClient(
             http,
-            budget,
+            budgets[Host.DATA_LAKE],
             user_agent=settings.user_agent,
-            timeout=settings.register_timeout,
+            timeout=settings.datalake_timeout,
             headers=_datalake_headers(settings),
-            retry_policies=retry_policies,
+            retry_policies=retry_policies or retry_policies_of_slow_host(settings.datalake_timeout),
             unread=unread,
         ),
         settings.datalake_url,
@@ -235,7 +241,9 @@ def build_service(
     devices = DeviceService(documents, refresher, clock, fresh_for)
     codes = CodeService(documents)
     nomenclature = NomenclatureStore(database)
-    watches = build_watches(settings, database, clock, copy, refresher, notifications.outbox, codes)
+    watches = build_watches(
+        settings, database, clock, copy, refresher, notifications.outbox, codes, budgets[Host.REGISTER]
+    )
     sweep = SweepAdapters(
         database,
         copy,
@@ -256,12 +264,12 @@ def build_service(
         index=index,
         indexer=indexer,
         bulk_sources=by_name,
-        budget=budget,
         unread=unread,
         unread_fields=unread_fields,
+        budgets=budgets,
         eudamed=register,
         register_checks=register_checks,
-        register_status=RegisterStatusReader(database, clock, copy, register_checks),
+        register_status=RegisterStatusReader(database, clock, copy, register_checks, budgets),
         event_latencies=EventLatencies(database, clock),
         refresher=refresher,
         devices=devices,
@@ -319,6 +327,15 @@ def _datalake_headers(settings: Settings) -> dict[str, str]:
     """The subscription key, where there is one."""
     key = settings.datalake_key
     return {} if key is None else {"Ocp-Apim-Subscription-Key": key.get_secret_value()}
+
+
+def _budgets(settings: Settings, database: Database, clock: Clock, start_pace: int) -> dict[Host, RequestBudget]:
+    """The request budget of each host."""
+    most = {
+        Host.REGISTER: settings.register_requests_per_minute,
+        Host.DATA_LAKE: settings.datalake_requests_per_minute,
+    }
+    return {host: RequestBudget(database, PaceLimits(most[host], start_pace), clock, host) for host in Host}
 
 
 def _openid_provider(settings: Settings, clock: Clock) -> "ProviderClient | None":

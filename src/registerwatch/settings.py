@@ -69,10 +69,20 @@ class Settings(BaseSettings):
         description="Subscription key of the Data Lake, sent as `Ocp-Apim-Subscription-Key`. None is needed today.",
     )
     register_requests_per_minute: int = Field(
-        60, ge=1, le=1_000_000, description="Most requests to the register in any 60 seconds, over all processes."
+        60,
+        ge=1,
+        le=1_000_000,
+        description="The most that the pace may rise to: requests to the register in any 60 seconds, over all "
+        "processes. It starts at 30 and follows what the register answers.",
     )
     register_timeout: float = Field(
         20.0, gt=0, le=600, description="Seconds that one request to the register may take."
+    )
+    datalake_requests_per_minute: int = Field(
+        6, ge=1, le=1_000_000, description="The same for requests to the Data Lake, whose pages take 20 to 50 seconds."
+    )
+    datalake_timeout: float = Field(
+        180.0, gt=0, le=600, description="Seconds that one request to the Data Lake may take."
     )
     cache_hours: float = Field(
         6.0, gt=0, description="Hours for which a stored record counts as fresh; an older one is refreshed when read."

@@ -58,6 +58,8 @@ ERROR_FIELDS = {"error", "code", "request_id"}
 WEBHOOK_URL = "https://hooks.acme.example/registerwatch"
 UDI, SRN = "04099999999992", "DE-MF-000000001"
 """The device of `tests/register/builders.py`, and an actor."""
+PACE = 100_000
+"""Requests a minute to the stand-in, where a test does not say fewer. It starts with as many."""
 FAST_RETRIES = {priority: RetryPolicy(tries=2, pause=0.1, limit=30.0) for priority in RequestPriority}
 
 ServiceStarter = Callable[..., AbstractAsyncContextManager["ServiceHarness"]]
@@ -348,6 +350,7 @@ def build_harness(
         receivers=None if overrides.get("webhooks_allow_private") else receivers,
         resolver=resolver,
         page_size=page_size,
+        start_pace=PACE,
     )
     log: RequestLog = register_app.state.log
     return ServiceHarness(service, clock, world, faults, log, transport, mail, receivers, provider)
@@ -383,7 +386,8 @@ def harness_settings(database_url: str, data_dir: Path, **overrides: object) -> 
         "database_url": database_url,
         "register_url": f"{REGISTER}/eudamed",
         "datalake_url": f"{REGISTER}/datalake",
-        "register_requests_per_minute": 100_000,
+        "register_requests_per_minute": PACE,
+        "datalake_requests_per_minute": PACE,
         "register_timeout": 5.0,
         "rate_limits": False,
         "sweep": False,

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from registerwatch.accounts.plans import PlanName
+from registerwatch.register.sources.budget_row import Host
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
@@ -141,7 +142,7 @@ async def test_who_was_not_asked_for_keeps_its_turn(start_service: ServiceStarte
     async with start_service(recheck_watches_per_run=2, register_requests_per_minute=60) as harness:
         codes = [device.primary_di for device in harness.unique_devices(6)]
         owners = [await watcher(harness, f"owner{number}", codes[2 * number :][:2]) for number in range(3)]
-        await harness.service.budget.throttled(600)
+        await harness.service.budgets[Host.REGISTER].throttled(600)
         await recheck(harness)
         harness.clock.move(600)
 

@@ -24,7 +24,7 @@ async def read_all(harness: ServiceHarness, subjects: list[str]) -> None:
 async def requests_of(harness: ServiceHarness, *kinds: str) -> float:
     """Requests to the register of some kinds, as `/metrics` counts them."""
     lines = (await harness.get("/metrics")).text.splitlines()
-    names = [f'registerwatch_register_requests_total{{kind="{kind}"}} ' for kind in kinds]
+    names = [f'registerwatch_register_requests_total{{host="register",kind="{kind}"}} ' for kind in kinds]
     return sum(float(line.removeprefix(name)) for line in lines for name in names if line.startswith(name))
 
 

@@ -34,7 +34,7 @@ async def slow_down(harness: ServiceHarness, seconds: int) -> None:
     """Another process was told by the register to ask nothing for so long."""
     async with harness.database.transaction() as connection:
         await connection.execute(
-            text("UPDATE register_budget SET paused_until = :until"), {"until": harness.now + seconds}
+            text("UPDATE request_budgets SET paused_until = :until"), {"until": harness.now + seconds}
         )
 
 

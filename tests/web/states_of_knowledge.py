@@ -16,6 +16,7 @@ from sqlalchemy import text
 from registerwatch.register.search.indexer import MAX_SILENT_LAG
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import RequestBudget
+from registerwatch.register.sources.request_pace import PaceLimits
 from registerwatch_standins.register.records import Certificate
 from tests.register.builders import a_registered_certificate
 from tests.register.forgetful_world import ForgetfulWorld
@@ -136,7 +137,9 @@ async def _budget_used_up(before: Way, it: Subjects) -> None:
     """Requests for others took every place of this minute."""
     await before(it)
     it.harness.clock.move(60)
-    budget = RequestBudget(it.harness.database, REQUESTS_PER_MINUTE, it.harness.clock)
+    budget = RequestBudget(
+        it.harness.database, PaceLimits(REQUESTS_PER_MINUTE, start=REQUESTS_PER_MINUTE), it.harness.clock
+    )
     await budget.take(RequestPriority.WATCH, deadline=it.harness.clock.monotonic() + 60, cost=REQUESTS_PER_MINUTE)
     await it.ask()
 

@@ -31,6 +31,8 @@ from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.generated import GeneratedWorld
 
 CHANGES_PER_MINUTE = 30.0
+PACE = 100_000
+"""Requests a minute to stand-ins of its own, which need no caution."""
 EMAIL, PASSWORD = "demo@example.org", "try-it-out"
 WATCHED_DEVICES = 8
 
@@ -50,7 +52,8 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
         signup="open",
         register_url=f"http://127.0.0.1:{register_port}/eudamed",
         datalake_url=f"http://127.0.0.1:{register_port}/datalake",
-        register_requests_per_minute=100_000,
+        register_requests_per_minute=PACE,
+        datalake_requests_per_minute=PACE,
         recheck_interval=60,
         sweep_interval=20,
         **payments.settings(),
@@ -58,7 +61,7 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
     logs.set_up(settings.log_format)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     stand_ins = [_Server(_register_config(devices, seed, register_port)), _Server(payments.config(port))]
-    built = build_service(settings, mailer=MemoryMailer(_show_mail))
+    built = build_service(settings, mailer=MemoryMailer(_show_mail), start_pace=PACE)
     service = _Server(server_config(app_over(built), "127.0.0.1", port))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, service.end)
@@ -111,7 +114,7 @@ class _Server(SideServer):
 
 async def _prepare(settings: Settings) -> str:
     """Fill the copy, index it, open the account; gives the account's key."""
-    service = build_service(settings)
+    service = build_service(settings, start_pace=PACE)
     try:
         await upgrade(service.database)
         with bar("stored") as advance:

@@ -306,20 +306,24 @@ unread_fields = Table(
     Column("last_at", BigInteger, nullable=False, doc="when that was last stored, within a minute"),
 )
 
-register_budget = Table(
-    "register_budget",
+request_budgets = Table(
+    "request_budgets",
     metadata,
-    Column("id", Integer, primary_key=True, doc="always 1"),
-    Column("spent", Text, nullable=False, doc="JSON: requests sent in each of the last seconds"),
-    Column("paused_until", BigInteger, nullable=False, doc="no request before this; the register throttled us"),
-    Column("throttled", Integer, nullable=False, doc="times in a row that the register throttled us"),
+    Column("host", Text, primary_key=True, doc="register or data_lake"),
     Column(
-        "by_kind",
+        "sent",
         Text,
         nullable=False,
-        server_default="{}",
-        doc="JSON: of `spent`, what each kind of request sent; since when and when last it asked for a place",
+        doc="JSON: of each kind of request, how many were sent in each of the last seconds",
     ),
+    Column(
+        "asking", Text, nullable=False, doc="JSON: of each kind, since when and when last it asked, when it was served"
+    ),
+    Column("paused_until", BigInteger, nullable=False, doc="no request before this; the host throttled us"),
+    Column("throttled", Integer, nullable=False, doc="pauses in a row"),
+    Column("pace", Integer, doc="requests that may leave in a minute, null before the first"),
+    Column("quiet_since", BigInteger, nullable=False, doc="since then it neither throttled nor was the pace changed"),
+    Column("halved_at", BigInteger, nullable=False, doc="when the pace was halved last, 0 for never"),
 )
 
 accounts = Table(
@@ -963,8 +967,8 @@ __all__ = [
     "record_history",
     "recovery_codes",
     "refusals",
-    "register_budget",
     "register_checks",
+    "request_budgets",
     "reset_tokens",
     "sessions",
     "sign_in_steps",

@@ -13,7 +13,14 @@ from registerwatch.register.ingest.register_status import RegisterStatus
 from registerwatch.register.sources.source import CertificateSearch
 from registerwatch.register.store.records import CopyState
 from registerwatch.rest.index_health import HealthIndex, index_health
-from registerwatch.rest.status_answers import HealthRegisterChecks, HealthSweeps, health_checks, health_sweeps
+from registerwatch.rest.status_answers import (
+    HealthPace,
+    HealthRegisterChecks,
+    HealthSweeps,
+    health_checks,
+    health_paces,
+    health_sweeps,
+)
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 from registerwatch.web.forwarded_headers import ForwardedHeaders
 from registerwatch.web.responses import NOT_CACHED, json_response
@@ -52,6 +59,14 @@ class HealthRegister(Answer):
             " ignores the filter by Basic UDI-DI, so that they are not (it is probed every five minutes); `unknown`"
             " before this process first asked.",
             "read",
+        ),
+    ]
+    paces: Annotated[
+        dict[str, HealthPace] | None,
+        doc(
+            "How fast requests are sent to each host of the register, by its name: `register`, `data_lake`. The pace"
+            " falls where the host throttles, and rises while it answers. Null while the database cannot be read.",
+            {"register": {"requests_per_minute": 30, "most": 60, "paused_until": None}},
         ),
     ]
 
@@ -180,7 +195,10 @@ class HealthReport:
             stored_copy=_health_copy(stored.copy, facts.at) if stored else None,
             index=stored.index if stored else None,
             register=HealthRegister(
-                iso_or_none(stored.copy.last_read_at) if stored else None, facts.reads, facts.certificate_search
+                iso_or_none(stored.copy.last_read_at) if stored else None,
+                facts.reads,
+                facts.certificate_search,
+                health_paces(stored.register) if stored else None,
             ),
             sweeps=health_sweeps(stored.register) if stored else None,
             checks=health_checks(stored.register) if stored else None,

@@ -15,7 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.budget_row import Host
+from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.rest.direct_route import DirectRoute
 from registerwatch.rest.every_answer import RequestCounts
 from registerwatch.rest.index_health import index_metrics
@@ -62,7 +63,8 @@ async def _families(service: Service) -> list[Metric]:
     return [
         _by_state("registerwatch_watches", "Watches of active accounts by health.", watches),
         _by_result("registerwatch_reads", "Reads of the register.", service.refresher.results),
-        _by_kind("registerwatch_register_requests", "Requests to the register.", service.budget.sent),
+        _by_kind("registerwatch_register_requests", "Requests to the register, by host and kind.", service.budgets),
+        _throttled(service.budgets),
         CounterMetricFamily(
             "registerwatch_refreshes_dropped", "Background refreshes that were dropped.", service.refresher.dropped
         ),
@@ -119,10 +121,20 @@ def _by_result(name: str, about: str, results: Mapping[str, int]) -> CounterMetr
     return family
 
 
-def _by_kind(name: str, about: str, numbers: Mapping[RequestPriority, int]) -> CounterMetricFamily:
-    family = CounterMetricFamily(name, about, labels=("kind",))
-    for kind, number in numbers.items():
-        family.add_metric((kind.value,), number)
+def _by_kind(name: str, about: str, budgets: Mapping[Host, RequestBudget]) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, about, labels=("host", "kind"))
+    for host, budget in budgets.items():
+        for kind, number in budget.sent.items():
+            family.add_metric((host.value, kind.value), number)
+    return family
+
+
+def _throttled(budgets: Mapping[Host, RequestBudget]) -> CounterMetricFamily:
+    family = CounterMetricFamily(
+        "registerwatch_register_throttled", "Requests that the host throttled.", labels=("host",)
+    )
+    for host, budget in budgets.items():
+        family.add_metric((host.value,), budget.throttlings)
     return family
 
 

@@ -1,4 +1,4 @@
-"""What `/health` and `/metrics` tell of sweeps, of lists and of the checks of the register."""
+"""What `/health` and `/metrics` show of sweeps, of lists, of the pace of requests and of the checks of the register."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -66,6 +66,16 @@ class HealthSweeps(Answer):
     ]
 
 
+class HealthPace(Answer):
+    """How fast requests are sent to a host of the register."""
+
+    requests_per_minute: Annotated[int, doc("Most requests that are sent in a minute now, over all processes.", 30)]
+    most: Annotated[int, doc("What that may rise to, by the settings.", 60)]
+    paused_until: Annotated[
+        str | None, instant("The host throttled requests: none is sent before this. Null where there is no pause.")
+    ]
+
+
 class HealthRegisterCheck(Answer):
     """What was last verified of one thing that we rely on."""
 
@@ -121,6 +131,14 @@ class HealthRegisterChecks(Answer):
         list[HealthUnreadField],
         doc("Fields that could not be read within 30 days, the last one first. Empty where all could be."),
     ]
+
+
+def health_paces(status: RegisterStatus) -> dict[str, HealthPace]:
+    """The pace of requests to each host in `/health`."""
+    return {
+        host.value: HealthPace(pace.per_minute, pace.most, iso_or_none(pace.paused_until))
+        for host, pace in status.paces.items()
+    }
 
 
 def health_sweeps(status: RegisterStatus) -> HealthSweeps:
@@ -185,10 +203,11 @@ def _age(since: int | None, now: int) -> int | None:
 
 
 def status_metrics(status: RegisterStatus) -> list[Metric]:
-    """The metrics of sweeps, lists and checks. What is not known has no sample, rather than a wrong one."""
+    """The metrics of sweeps, lists, paces and checks. What is not known has no sample, rather than a wrong one."""
     return [
         *_sweep_metrics(status.sweeps.devices, status.at),
         *_list_metrics(status),
+        *_pace_metrics(status),
         *_check_metrics(status),
         _unread_metric(status),
     ]
@@ -248,6 +267,19 @@ def _list_metrics(status: RegisterStatus) -> list[Metric]:
         listed.add_metric((name,), walk.listed)
         complete.add_metric((name,), float(not walk.problem and walk.complete_at is not None))
     return [age, listed, complete]
+
+
+def _pace_metrics(status: RegisterStatus) -> list[Metric]:
+    pace = GaugeMetricFamily(
+        "registerwatch_register_pace", "Most requests to a host that are sent in a minute now.", labels=("host",)
+    )
+    most = GaugeMetricFamily(
+        "registerwatch_register_pace_most", "What that may rise to, by the settings.", labels=("host",)
+    )
+    for host, each in status.paces.items():
+        pace.add_metric((host.value,), each.per_minute)
+        most.add_metric((host.value,), each.most)
+    return [pace, most]
 
 
 def _check_metrics(status: RegisterStatus) -> list[Metric]:

@@ -1,7 +1,7 @@
 """Syncing: reading all watches of an account now."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -19,9 +19,13 @@ from registerwatch.watches.read_subject import SubjectReader
 
 SIDE_BY_SIDE = 8
 REQUESTS_OF_A_READ = 6
-"""More than most reads take. Of a small budget few reads are begun at a time, so that some come to their end."""
+"""More than most reads take. Of few requests a minute few reads are begun at a time, so that some come to their end."""
 GRACE_SECONDS = 60
 """A sync that has not ended so long after its time limit no longer holds its delivery back."""
+
+
+ReadsAtATime = Callable[[], Awaitable[int]]
+"""How many reads of one sync go on at a time, at the pace of the register as it is now."""
 
 
 class SyncResult(msgspec.Struct, frozen=True):
@@ -50,14 +54,14 @@ class SyncService:
         outbox: Outbox,
         *,
         time_limit: float,
-        side_by_side: int = SIDE_BY_SIDE,
+        at_a_time: ReadsAtATime,
     ) -> None:
         self._database = database
         self._clock = clock
         self._reader = reader
         self._outbox = outbox
         self._time_limit = time_limit
-        self._side_by_side = side_by_side
+        self._at_a_time = at_a_time
 
     async def sync(self, caller: Caller) -> SyncResult:
         """Read everything. What is not reached stays as it is, and the next sync or recheck reads it first."""
@@ -71,14 +75,14 @@ class SyncService:
         async with release_at_end(context, self._outbox):
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._time_limit):
-                    await reads.read_all(self._side_by_side)
+                    await reads.read_all(await self._at_a_time())
         async with self._database.transaction() as connection:
             events = await event_repository.take_awaiting(connection, account_id)
         return SyncResult(reads.found, events, shortfall(reads, self._time_limit), reads.unread, reads.failed)
 
 
 def side_by_side(requests_per_minute: int) -> int:
-    """How many reads of one sync go on at a time."""
+    """How many reads of one sync go on at a time, of the requests that may be sent in a minute."""
     return min(SIDE_BY_SIDE, max(1, requests_per_minute // REQUESTS_OF_A_READ))
 
 

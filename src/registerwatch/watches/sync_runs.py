@@ -20,7 +20,7 @@ from registerwatch.watches.models import SyncRun
 from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_many import SubjectReads
 from registerwatch.watches.read_subject import SubjectReader
-from registerwatch.watches.sync import GRACE_SECONDS, shortfall
+from registerwatch.watches.sync import GRACE_SECONDS, ReadsAtATime, shortfall
 
 RUN_SECONDS = 600.0
 """Nobody's request waits for the end, so it may take longer than `POST /v1/sync`; but no longer than a recheck holds
@@ -53,13 +53,13 @@ class SyncRunService:
     """
 
     def __init__(
-        self, database: Database, clock: Clock, reader: SubjectReader, outbox: Outbox, *, side_by_side: int
+        self, database: Database, clock: Clock, reader: SubjectReader, outbox: Outbox, *, at_a_time: ReadsAtATime
     ) -> None:
         self._database = database
         self._clock = clock
         self._reader = reader
         self._outbox = outbox
-        self._side_by_side = side_by_side
+        self._at_a_time = at_a_time
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def last(self, caller: Caller) -> SyncRun | None:
@@ -127,7 +127,7 @@ class SyncRunService:
         async with release_at_end(started.context, self._outbox):
             with suppress(TimeoutError):
                 async with asyncio.timeout(RUN_SECONDS):
-                    await started.reads.read_all(self._side_by_side)
+                    await started.reads.read_all(await self._at_a_time())
 
     async def _note_progress(self, started: _Started) -> None:
         noted = 0

@@ -6,6 +6,7 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.code_service import CodeService
 from registerwatch.register.ingest.refresh import Refresher
+from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.store.records import RecordStore
 from registerwatch.settings import Settings
 from registerwatch.watches.bulk import BulkService
@@ -61,14 +62,18 @@ def build_watches(
     refresher: Refresher,
     outbox: Outbox,
     codes: CodeService,
+    budget: RequestBudget,
 ) -> Watches:
-    """The use cases over one database."""
+    """The use cases over one database. `budget` is that of the register."""
+
+    async def at_a_time() -> int:
+        return side_by_side((await budget.pace()).per_minute)
+
     reader = SubjectReader(database, clock, refresher)
-    at_a_time = side_by_side(settings.register_requests_per_minute)
     return Watches(
         service=WatchService(database, clock, reader, codes),
         details=WatchDetailsService(database, clock, reader),
-        sync=SyncService(database, clock, reader, outbox, time_limit=settings.sync_time_limit, side_by_side=at_a_time),
+        sync=SyncService(database, clock, reader, outbox, time_limit=settings.sync_time_limit, at_a_time=at_a_time),
         recheck=RecheckService(database, clock, reader, outbox, watches_per_run=settings.recheck_watches_per_run),
         listing=ListingService(database, clock),
         imports=ImportService(
@@ -78,7 +83,7 @@ def build_watches(
         certificates=CertificateService(database, clock),
         tags=TagService(database),
         bulk=BulkService(database, clock),
-        sync_runs=SyncRunService(database, clock, reader, outbox, side_by_side=at_a_time),
+        sync_runs=SyncRunService(database, clock, reader, outbox, at_a_time=at_a_time),
         expiry=ExpiryService(database, clock, outbox),
         marks=EventMarks(database, clock),
         news=WatchNews(outbox),

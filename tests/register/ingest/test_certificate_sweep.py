@@ -40,6 +40,7 @@ from registerwatch.register.ingest.certificate_sweep import (
 from registerwatch.register.ingest.list_walk import CHANGED, SHRUNK
 from registerwatch.register.ingest.scoped_devices import ScopedDevices
 from registerwatch.register.outcomes import RegisterFailure
+from registerwatch.register.sources.budget_row import Host
 from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
 from registerwatch.register.sources.requests import RegisterHttpClient
 from registerwatch.register.store.walks import LEASE_SECONDS, RETRY_SECONDS
@@ -110,7 +111,7 @@ def a_sweep(harness: ServiceHarness, told_watches: ToldWatches) -> CertificateSw
     """The sweep of one node over the harness's register and database."""
     service = harness.service
     requests = RegisterHttpClient(
-        service.http, service.budget, user_agent="a test", timeout=5.0, retry_policies=FAST_RETRIES
+        service.http, service.budgets[Host.REGISTER], user_agent="a test", timeout=5.0, retry_policies=FAST_RETRIES
     )
     source = EudamedCertificateLists(requests, f"{REGISTER}/eudamed")
     devices = ScopedDevices(service.records, DevicesOfAccounts())

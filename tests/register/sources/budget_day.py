@@ -14,8 +14,9 @@ from pathlib import Path
 
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
-from registerwatch.register.sources.budget_parts import ASKING_SECONDS, RequestPriority, places
+from registerwatch.register.sources.budget_parts import ASKING_SECONDS, RequestPriority, guaranteed
 from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget
+from registerwatch.register.sources.request_pace import PaceLimits
 from tests.support.fakes import SteppedClock
 
 BEGIN, HOUR, DAY = 1_800_000_000.0, 3_600.0, 86_400.0
@@ -108,7 +109,7 @@ async def _simulated(seconds: float) -> list[Job]:
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{Path(folder) / 'day.db'}")
         await upgrade(database)
-        nodes = [RequestBudget(database, PER_MINUTE, clock) for _ in range(2)]
+        nodes = [RequestBudget(database, PaceLimits(PER_MINUTE, start=PER_MINUTE), clock) for _ in range(2)]
         await simulate(nodes, clock, jobs, seconds)
         await database.close()
     return jobs
@@ -117,7 +118,7 @@ async def _simulated(seconds: float) -> list[Job]:
 def _row(kind: RequestPriority, jobs: Sequence[Job]) -> str:
     """A row of the table."""
     sent = sorted(at for job in jobs for at in job.sent)
-    cells = [kind.value, places(PER_MINUTE)[kind], len(sent), least_of_kind(jobs, DAY), most_sent_in_a_minute(sent)]
+    cells = [kind.value, guaranteed(PER_MINUTE)[kind], len(sent), least_of_kind(jobs, DAY), most_sent_in_a_minute(sent)]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 

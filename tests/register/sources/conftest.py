@@ -9,6 +9,7 @@ import pytest
 from registerwatch.db.engine import Database
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import RequestBudget
+from registerwatch.register.sources.request_pace import PaceLimits
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from tests.conftest import RECORDS
 from tests.support.fakes import SteppedClock
@@ -43,7 +44,7 @@ def sender(database: Database, clock: SteppedClock) -> Sender:
     ) -> RegisterHttpClient:
         return RegisterHttpClient(
             httpx2.AsyncClient(transport=transport),
-            RequestBudget(database, per_minute, clock),
+            RequestBudget(database, PaceLimits(per_minute, start=per_minute), clock),
             user_agent=user_agent,
             timeout=timeout,
             retry_policies=retry_policies or RETRY_POLICIES,

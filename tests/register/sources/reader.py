@@ -16,6 +16,7 @@ from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
 from registerwatch.register.sources.request_budget import RequestBudget
+from registerwatch.register.sources.request_pace import PaceLimits
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch.register.sources.source import KnownRecord
 from registerwatch_standins.register.app import create_app
@@ -76,7 +77,7 @@ async def reading(world: World, database: Database, clock: SteppedClock, **optio
     async with httpx2.AsyncClient(transport=InProcessTransport(register)) as http:
         requests = RegisterHttpClient(
             http,
-            RequestBudget(database, 100_000, clock),
+            RequestBudget(database, PaceLimits(100_000, start=100_000), clock),
             user_agent="Registerwatch/1.0 (+https://example.org)",
             timeout=5.0,
             retry_policies=IMPATIENT,

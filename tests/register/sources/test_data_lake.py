@@ -14,6 +14,7 @@ from registerwatch.register.sources.data_lake.client import DataLakeClient
 from registerwatch.register.sources.data_lake.mapping import actor_of_row, reading_of_row
 from registerwatch.register.sources.data_lake.wire import ActorRow, DeviceRow, device_row
 from registerwatch.register.sources.request_budget import RequestBudget
+from registerwatch.register.sources.request_pace import PaceLimits
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.generated import GeneratedWorld
@@ -42,7 +43,7 @@ def lake(database: Database) -> LakeMaker:
     def make(transport: httpx2.AsyncBaseTransport) -> DataLakeClient:
         requests = RegisterHttpClient(
             httpx2.AsyncClient(transport=transport),
-            RequestBudget(database, 10_000, SteppedClock()),
+            RequestBudget(database, PaceLimits(10_000, start=10_000), SteppedClock()),
             user_agent="Registerwatch/1.0",
             timeout=5,
             retry_policies={RequestPriority.BULK_LOAD: RetryPolicy(tries=2, pause=0.1, limit=60)},

@@ -21,6 +21,7 @@ from registerwatch.db.engine import Database
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait, RequestBudget
+from registerwatch.register.sources.request_pace import PaceLimits
 from registerwatch.register.sources.requests import (
     MAX_BODY_BYTES,
     RETRY_POLICIES,
@@ -420,7 +421,7 @@ async def test_a_spent_budget_is_told_and_costs_no_request(sender: Sender, clock
     await ask(requests)
     await ask(requests)
 
-    with pytest.raises(RegisterFailure, match=r"used up; the next try is possible in 6[01] s") as caught:
+    with pytest.raises(RegisterFailure, match=r"used up; the next try is possible in 3[01] s") as caught:
         await ask(requests, within=10)
 
     assert not caught.value.transient
@@ -544,10 +545,10 @@ class BusyClock(SteppedClock):
         await self.use_up()
 
     async def use_up(self) -> None:
-        """All places of this second but one."""
+        """All places of the last minute but one."""
         async with self._database.transaction() as connection:
-            spent = f'{{"{int(self.now())}": 9}}'
-            await connection.execute(text("UPDATE register_budget SET spent = :spent"), {"spent": spent})
+            sent = msgspec.json.encode({"watch": {int(self.now()) - 6 * number: 1 for number in range(1, 10)}}).decode()
+            await connection.execute(text("UPDATE request_budgets SET sent = :sent"), {"sent": sent})
 
 
 async def test_a_recheck_goes_on_within_its_part_while_people_use_up_all_that_is_theirs(database: Database) -> None:
@@ -555,7 +556,7 @@ async def test_a_recheck_goes_on_within_its_part_while_people_use_up_all_that_is
     await clock.use_up()
     requests = RegisterHttpClient(
         httpx2.AsyncClient(transport=in_turn(GOOD)),
-        RequestBudget(database, 10, clock),
+        RequestBudget(database, PaceLimits(10, start=10), clock),
         user_agent="Registerwatch",
         timeout=5.0,
     )

@@ -11,6 +11,7 @@ from registerwatch.pages.public.summaries import PageSummary, origin_of
 from registerwatch.pages.rendering import page
 from registerwatch.register.ingest.check_rules import RegisterCheck
 from registerwatch.register.ingest.register_status import CheckState, RegisterStatus, state_of
+from registerwatch.register.sources.budget_row import Host
 from registerwatch.register.sources.checks import CheckName
 from registerwatch.web.injection import limits_of, service_of
 from registerwatch.web.rate_limits import Limit
@@ -50,6 +51,7 @@ WALK_TITLES = {
     "refusals": "Refused applications",
     "notified bodies": "Notified bodies",
 }
+HOST_TITLES = {Host.REGISTER: "EUDAMED", Host.DATA_LAKE: "Data Lake"}
 WORDS = {
     CheckState.FINE: ("Fine", "good"),
     CheckState.CHANGED: ("Changed", "bad"),
@@ -94,6 +96,15 @@ class ShownUnreadField(msgspec.Struct, frozen=True):
     last_at: str
 
 
+class ShownPace(msgspec.Struct, frozen=True):
+    """How fast requests are sent to a host, as the page shows it: in a minute now, and at the most."""
+
+    title: str
+    per_minute: int
+    most: int
+    paused_until: str | None
+
+
 class StatusView(msgspec.Struct, frozen=True):
     """What the page shows."""
 
@@ -106,6 +117,7 @@ class StatusView(msgspec.Struct, frozen=True):
     walks: list[ShownWalk]
     checks: list[ShownCheck]
     unread_fields: list[ShownUnreadField]
+    paces: list[ShownPace]
     build_changed_at: str | None
     """When another build was seen, None where none was."""
 
@@ -148,6 +160,10 @@ def view_of(status: RegisterStatus) -> StatusView:
         unread_fields=[
             ShownUnreadField(each.record, each.field, each.records, each.example, iso_utc(each.last_at))
             for each in status.unread_fields
+        ],
+        paces=[
+            ShownPace(HOST_TITLES[host], pace.per_minute, pace.most, _iso(pace.paused_until))
+            for host, pace in status.paces.items()
         ],
         build_changed_at=_iso(changed_at),
     )

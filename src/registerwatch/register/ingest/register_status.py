@@ -1,6 +1,7 @@
 """How fresh everything is and what was verified of the register: for the page `/status`, `/health` and `/metrics`."""
 
 import asyncio
+from collections.abc import Mapping
 from enum import StrEnum
 
 import msgspec
@@ -11,7 +12,9 @@ from registerwatch.register.ingest import check_repository
 from registerwatch.register.ingest.check_rules import KnownChecks, RegisterCheck
 from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.ingest.sweep_state import SweepState, sweep_state
+from registerwatch.register.sources.budget_row import Host
 from registerwatch.register.sources.checks import CheckName
+from registerwatch.register.sources.request_budget import PaceState, RequestBudget
 from registerwatch.register.store.records import CopyState, RecordStore
 from registerwatch.register.store.unread_fields import StoredUnreadField, stored_unread_fields
 
@@ -39,7 +42,9 @@ def state_of(check: RegisterCheck) -> CheckState:
 
 
 class RegisterStatus(msgspec.Struct, frozen=True):
-    """What is stored, how far sweeps are, and every check of this process. `at` is in unix seconds."""
+    """What is stored, how far sweeps are, the pace of requests to each host, and every check of this process. `at` is
+    in unix seconds.
+    """
 
     at: int
     copy: CopyState
@@ -47,6 +52,7 @@ class RegisterStatus(msgspec.Struct, frozen=True):
     checks: KnownChecks
     unread_fields: list[StoredUnreadField]
     """Fields of the register's records that could not be read lately."""
+    paces: Mapping[Host, PaceState]
 
     @property
     def build(self) -> str:
@@ -62,11 +68,19 @@ class RegisterStatus(msgspec.Struct, frozen=True):
 class RegisterStatusReader:
     """Reads the status, once for all who ask within some seconds."""
 
-    def __init__(self, database: Database, clock: Clock, records: RecordStore, checks: RegisterChecks) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        records: RecordStore,
+        checks: RegisterChecks,
+        budgets: Mapping[Host, RequestBudget],
+    ) -> None:
         self._database = database
         self._clock = clock
         self._records = records
         self._checks = checks
+        self._budgets = budgets
         self._reading = asyncio.Lock()
         self._kept: tuple[float, RegisterStatus] | None = None
 
@@ -95,4 +109,5 @@ class RegisterStatusReader:
                 if name in known or name in self._checks.names
             },
             unread_fields=unread_fields,
+            paces={host: await budget.pace() for host, budget in self._budgets.items()},
         )

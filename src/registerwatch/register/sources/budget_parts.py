@@ -1,12 +1,16 @@
 """The parts of the request budget: which kind of request may take the next place. Pure, with the time passed in.
 
-Each kind of request has a guaranteed part of the places of a minute. What other kinds leave unused it may borrow:
+Each kind of request has a guaranteed part of the places of a minute, in whole places. What other kinds leave unused it
+may borrow:
 
 - A request within its kind's part leaves free what is due to the kinds that were asking before its own began to ask.
   What is due to a kind is the rest of its part.
 - A request beyond its kind's part leaves free what is due to every kind that asked within the last minute, and some
-  places for whoever comes next: the later its kind is in the order of borrowing, the more.
+  places for requests that come next: the later its kind is in the order of borrowing, the more.
 - Readers borrow nothing from watches either, as long as a read for a watch was asked for within the last hour.
+- A kind whose part of a minute is less than its request saves its part up: once that has grown to the request since it
+  was last served, so many places are due to it, out of those that rounding to whole places leaves over. So no kind
+  starves, however few the places are.
 
 So a kind that has been asking for a minute never waits for a place of its part, whatever the others do: all places that
 are taken then were taken while its part was kept free. `tests/register/sources/test_budget_parts.py` proves it.
@@ -15,17 +19,18 @@ are taken then were taken while its part was kept free. `tests/register/sources/
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 import msgspec
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
+from registerwatch.register.sources.request_pace import WINDOW_SECONDS, burst_of, seconds_until_spread
+from registerwatch.structs import replace
 
-WINDOW_SECONDS = 60
 ASKING_SECONDS = 65
-"""A kind is asking for so long after a request of it asked for a place. Nobody waits longer before asking again."""
+"""A kind is asking for so long after a request of it asked for a place. None waits longer before it asks again."""
 KEPT_SECONDS = 3600
 """So long after a read for a watch readers borrow nothing from watches: more than from one recheck to the next."""
 
@@ -75,37 +80,66 @@ _ASKED_SELDOM = frozenset({RequestPriority.WATCH, RequestPriority.RECHECK})
 OF_READERS = frozenset({RequestPriority.READER, RequestPriority.REFRESH})
 
 
-def places(per_minute: int) -> dict[RequestPriority, int]:
-    """The guaranteed part of each kind, in places a minute. What rounding leaves is of new watches and syncs."""
-    parts = {priority: per_minute * share.part // 100 for priority, share in SHARES.items()}
-    parts[RequestPriority.WATCH] += per_minute - sum(parts.values())
+BULK_LOADS_ALONE: Mapping[RequestPriority, Share] = {RequestPriority.BULK_LOAD: Share(100, 100)}
+"""The shares of a host that is asked for nothing else."""
+
+
+MAX_COST = 2
+"""The most places that a request counts for."""
+
+
+def guaranteed(per_minute: int, shares: Mapping[RequestPriority, Share] = SHARES) -> dict[RequestPriority, int]:
+    """The guaranteed part of each kind, in whole places a minute.
+
+    They leave enough of the minute for a request of the smallest kind that has saved its part up: what rounding does
+    not leave is missing from the largest.
+    """
+    parts = {priority: per_minute * share.part // 100 for priority, share in shares.items()}
+    left, needed = per_minute - sum(parts.values()), MAX_COST - min(parts.values())
+    largest = _largest(shares)
+    parts[largest] = max(0, parts[largest] - max(0, needed - left))
     return parts
 
 
+def _largest(shares: Mapping[RequestPriority, Share]) -> RequestPriority:
+    return max(shares, key=lambda priority: shares[priority].part)
+
+
 class Demand(msgspec.Struct, frozen=True):
-    """When a kind last asked for a place, and since when it has been asking without a break (unix seconds)."""
+    """What a kind asks for. Instants are unix seconds."""
 
     since: int
+    """Since when it has been asking without a break."""
     last: int
+    """When it last asked."""
+    cost: int = 1
+    """The most places that one of its requests has needed since it was last served."""
+    served: int = 0
+    """When it last got a place, 0 for never."""
 
 
-Sent = dict[int, Counter[RequestPriority | None]]
-"""Places that were taken in each second, by kind; None where a node of the release before took them."""
+Sent = dict[int, Counter[RequestPriority]]
+"""Places that were taken in each second, by kind."""
+Saved = Sequence[tuple[RequestPriority, int]]
+"""Places that kinds have saved up, which of them first."""
 
 
 @dataclass(slots=True)
 class BudgetWindow:
-    """What was sent within the last minute, and who asked for places."""
+    """What was sent within the last minute, and which kinds asked for places."""
 
     per_minute: int
     sent: Sent
     asking: dict[RequestPriority, Demand]
+    shares: Mapping[RequestPriority, Share] = field(default_factory=lambda: SHARES)
 
-    def ask(self, priority: RequestPriority, now: float) -> bool:
-        """Note that somebody asks for a place; whether that is news."""
+    def ask(self, priority: RequestPriority, cost: int, now: float) -> bool:
+        """Note that a request of this kind asks for places; whether that is news."""
         second, known = math.floor(now), self.asking.get(priority)
-        goes_on = known is not None and _is_within(known, second, ASKING_SECONDS)
-        asking = Demand(known.since if known and goes_on else second, second)
+        if known is None or not _is_within(known, second, ASKING_SECONDS):
+            asking = Demand(second, second, cost, 0 if known is None else known.served)
+        else:
+            asking = replace(known, last=second, cost=max(cost, known.cost))
         self.asking[priority] = asking
         return asking != known
 
@@ -114,39 +148,86 @@ class BudgetWindow:
         second = math.floor(now)
         self.sent = {at: counts for at, counts in self.sent.items() if at >= second - WINDOW_SECONDS}
         self.sent.setdefault(second, Counter())[priority] += cost
+        self.asking[priority] = replace(self.asking.get(priority, Demand(second, second)), cost=1, served=second)
 
-    def permits(self, priority: RequestPriority, cost: int, at: float) -> bool:
-        """Whether a request of this kind may be sent at an instant, if none is sent before."""
+    def saved(self, now: float) -> list[tuple[RequestPriority, int]]:
+        """The kinds whose part of a minute is less than their request and that have saved the places of one up, with
+        these places; the kind that has had them for longest comes first.
+        """
+        second, parts = math.floor(now), guaranteed(self.per_minute, self.shares)
+        found: list[tuple[float, RequestPriority, int]] = []
+        for priority, asking in self.asking.items():
+            if asking.cost > parts[priority] and _is_within(asking, second, ASKING_SECONDS):
+                served = asking.served if asking.served <= second + CLOCK_DIFFERENCE_SECONDS else 0
+                since = served + asking.cost * WINDOW_SECONDS * 100 / (self.per_minute * self.shares[priority].part)
+                if since <= second:
+                    found.append((since, priority, asking.cost))
+        return [(priority, cost) for _, priority, cost in sorted(found, key=lambda each: each[0])]
+
+    def permits(self, priority: RequestPriority, cost: int, at: float, saved: Saved) -> bool:
+        """Whether a request of this kind has its places at an instant, if none is sent before. `saved` are the places
+        that kinds have saved up now.
+        """
         second = math.floor(at)
         spent = self._spent(second)
-        whole, parts = max(self.per_minute, cost), places(self.per_minute)
+        whole, parts = max(self.per_minute, cost), guaranteed(self.per_minute, self.shares)
         if spent.total() + cost > whole:
             return False
-        if spent[priority] == 0 or spent[priority] + cost <= parts[priority]:
-            due = _due(parts, spent, self._earlier(priority, second))
-            return spent.total() + cost + due <= whole
-        ceiling = max(cost, self.per_minute * SHARES[priority].borrows_up_to // 100)
+        if spent[priority] + cost <= parts[priority]:
+            return spent.total() + cost + _due(parts, spent, self._earlier(priority, second)) <= whole
+        parts = self._with_rest(parts, spent, saved)
+        borrows = spent[priority] + cost > parts[priority]
+        ceiling = max(cost, self.per_minute * self.shares[priority].borrows_up_to // 100) if borrows else whole
         return spent.total() + cost + _due(parts, spent, self._others(priority, second)) <= ceiling
 
     def seconds_until(self, priority: RequestPriority, cost: int, now: float) -> float:
-        """Seconds until a request of this kind may be sent, 0 for now. The less time is left, the fewer are in its way,
-        so the first instant that permits it is found by halves.
+        """Seconds until a request of this kind may be sent, 0 for now: until it has its places, and requests are spread
+        over the minute. For longer than it counts as asking it does not wait: it asks again.
         """
-        if self.permits(priority, cost, now):
+        wait = max(self.seconds_until_places(priority, cost, now), self._seconds_until_spread(priority, cost, now))
+        return min(max(0.01, wait), ASKING_SECONDS) if wait > 0 else 0.0
+
+    def seconds_until_places(self, priority: RequestPriority, cost: int, now: float) -> float:
+        """Seconds until a request of this kind has its places. The less time is left, the fewer are in its way, so the
+        first instant that permits it is found by halves.
+        """
+        saved = self.saved(now)
+        if self.permits(priority, cost, now, saved):
             return 0.0
         instants = sorted(at for at in set(self._instants()) if at > now)
-        found = bisect_left(instants, True, key=lambda at: self.permits(priority, cost, at))
-        return max(0.01, instants[found] - now) if found < len(instants) else float(WINDOW_SECONDS)
+        found = bisect_left(instants, True, key=lambda at: self.permits(priority, cost, at, saved))
+        return instants[found] - now if found < len(instants) else float(WINDOW_SECONDS)
+
+    def _seconds_until_spread(self, priority: RequestPriority, cost: int, now: float) -> float:
+        """Of what may leave at once a kind leaves as much free for others as of the whole where it borrows."""
+        burst = burst_of(self.per_minute) * self.shares[priority].borrows_up_to // 100
+        sent = {second: counts.total() for second, counts in self.sent.items()}
+        return seconds_until_spread(sent, self.per_minute, burst, cost, now)
+
+    def _with_rest(
+        self, parts: Mapping[RequestPriority, int], spent: Mapping[RequestPriority, int], saved: Saved
+    ) -> dict[RequestPriority, int]:
+        """The parts with the places that are guaranteed to none and were not taken: those that kinds have saved up are
+        due to them, as far as they suffice, and to the first in any case; the others are due to the largest.
+        """
+        given = dict(parts)
+        left = self.per_minute - sum(max(part, spent.get(priority, 0)) for priority, part in parts.items())
+        for place, (priority, cost) in enumerate(saved):
+            more = cost - max(parts[priority], spent.get(priority, 0))
+            if place == 0 or more <= left:
+                given[priority], left = cost, left - more
+        given[_largest(self.shares)] += max(0, left)
+        return given
 
     def _instants(self) -> Iterable[int]:
-        """When places come free, or are kept for somebody no longer."""
+        """When places come free, or are kept for a kind no longer."""
         yield from (second + WINDOW_SECONDS + 1 for second in self.sent)
         for asking in self.asking.values():
             yield from (asking.last + ASKING_SECONDS + 1, asking.last + KEPT_SECONDS + 1)
 
-    def _spent(self, second: int) -> Counter[RequestPriority | None]:
+    def _spent(self, second: int) -> Counter[RequestPriority]:
         """Places that are taken at a second, by kind."""
-        spent: Counter[RequestPriority | None] = Counter()
+        spent: Counter[RequestPriority] = Counter()
         for at, counts in self.sent.items():
             if at >= second - WINDOW_SECONDS:
                 spent.update(counts)
@@ -162,7 +243,7 @@ class BudgetWindow:
             if asking.since < since and _is_within(asking, second, ASKING_SECONDS)
         ]
 
-    def _others(self, priority: RequestPriority, second: int) -> set[RequestPriority]:
+    def _others(self, priority: RequestPriority, second: int) -> Collection[RequestPriority]:
         """The kinds from which this one borrows nothing."""
         kept = {other for other, asking in self.asking.items() if _is_within(asking, second, ASKING_SECONDS)}
         if priority in OF_READERS and any(
@@ -178,9 +259,7 @@ def _is_within(asking: Demand, second: int, seconds: int) -> bool:
 
 
 def _due(
-    parts: Mapping[RequestPriority, int],
-    spent: Mapping[RequestPriority | None, int],
-    others: Iterable[RequestPriority],
+    parts: Mapping[RequestPriority, int], spent: Mapping[RequestPriority, int], others: Iterable[RequestPriority]
 ) -> int:
     """What is still due to some kinds of their parts."""
     return sum(max(0, parts[other] - spent.get(other, 0)) for other in others)

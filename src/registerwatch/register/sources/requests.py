@@ -44,6 +44,18 @@ RETRY_POLICIES = {
 }
 
 
+MAX_LIMIT_SECONDS = 1_700.0
+"""Less than a bulk load that stores nothing belongs to the process that began it (`ingest/bulk_load.py`)."""
+
+
+def retry_policies_of_slow_host(timeout: float) -> dict[RequestPriority, RetryPolicy]:
+    """The policy of bulk loads from a host whose answers may take `timeout` seconds each: time for six tries."""
+    usual = RETRY_POLICIES[RequestPriority.BULK_LOAD]
+    tries = 6
+    limit = tries * timeout + usual.pause * (2 ** (tries - 1) - 1)
+    return {RequestPriority.BULK_LOAD: RetryPolicy(tries, usual.pause, min(limit, MAX_LIMIT_SECONDS))}
+
+
 class AnswerReader(Protocol[Answer]):
     """Makes an answer of a body: of a record, or of a page of them."""
 
