@@ -1,7 +1,10 @@
 """The parts of the request budget, for any order in which kinds of requests ask for places."""
 
+import heapq
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -16,7 +19,7 @@ from registerwatch.register.sources.budget_parts import (
     RequestPriority,
     guaranteed,
 )
-from tests.register.builders import PROPERTY
+from tests.register.builders import FEW, PROPERTY
 
 PER_MINUTE = st.integers(1, 120)
 """Every pace: those that a register that throttles leaves, too."""
@@ -35,17 +38,20 @@ Burst = tuple[float, RequestPriority, int, int]
 
 
 class Senders:
-    """Kinds of requests that ask for places, as `RequestBudget` does for them."""
+    """Kinds of requests that ask for places, as `RequestBudget` does for them; `spread` where what leaves at once is
+    bounded, too.
+    """
 
-    def __init__(self, per_minute: int) -> None:
+    def __init__(self, per_minute: int, *, spread: bool = False) -> None:
         self.window = BudgetWindow(per_minute, {}, {})
+        self._seconds_until = self.window.seconds_until if spread else self.window.seconds_until_places
         self.now = 1_800_000_000.0
         self.taken: list[tuple[float, RequestPriority, int]] = []
 
     def asks(self, priority: RequestPriority, cost: int = 1) -> bool:
         """Whether a request has its places now, and takes them."""
         self.window.ask(priority, cost, self.now)
-        if self.window.seconds_until_places(priority, cost, self.now) > 0:
+        if self._seconds_until(priority, cost, self.now) > 0:
             return False
         self.window.take(priority, cost, self.now)
         self.taken.append((self.now, priority, cost))
@@ -67,6 +73,33 @@ class Senders:
         """The places that kinds hold of the last minute, as the window counts it."""
         since = math.floor(self.now) - 60
         return sum(cost for at, kind, cost in self.taken if kind in kinds and math.floor(at) >= since)
+
+
+class ConstantDemand:
+    """Every kind asks for places all the time, and waits as long as it has to."""
+
+    def __init__(self, per_minute: int, costs: Mapping[RequestPriority, int], seed: int) -> None:
+        self._costs, self._chance = costs, random.Random(seed)
+        self.window = BudgetWindow(per_minute, {}, {})
+        self.taken: list[tuple[float, RequestPriority, int]] = []
+
+    def goes_on(self, seconds: float) -> None:
+        """Let so long pass. Instants of `taken` count from the beginning."""
+        begin = 1_800_000_000.25
+        due = [(begin + self._chance.random(), number, kind) for number, kind in enumerate(self._costs)]
+        heapq.heapify(due)
+        while due[0][0] < begin + seconds:
+            at, number, kind = due[0]
+            cost = self._costs[kind]
+            self.window.ask(kind, cost, at)
+            wait = self.window.seconds_until(kind, cost, at)
+            if wait <= 0:
+                self.window.take(kind, cost, at)
+                self.taken.append((at - begin, kind, cost))
+            heapq.heapreplace(due, (at + max(wait, 0.001) + self._chance.uniform(0, 0.05), number, kind))
+
+
+COSTS = st.fixed_dictionaries({kind: st.sampled_from([1, 1, 2]) for kind in RequestPriority})
 
 
 def test_the_parts_are_the_whole_budget_and_watches_have_more_than_half_of_it() -> None:
@@ -207,3 +240,79 @@ def test_who_has_to_wait_is_told_the_first_second_that_has_a_place(
     assert wait <= ASKING_SECONDS + 1
     assert senders.window.permits(kind, cost, senders.now + wait, saved)
     assert not any(senders.window.permits(kind, cost, senders.now + each / 4, saved) for each in range(int(wait * 4)))
+
+
+# Small paces, where parts round to nothing
+
+
+def test_a_part_that_is_less_than_a_request_is_saved_up() -> None:
+    senders = Senders(10)
+    refreshes = 0
+    for _ in range(1_800):
+        senders.now += 1
+        sent = {kind: senders.takes_all(kind) for kind in RequestPriority}
+        refreshes += sent[RequestPriority.REFRESH]
+
+    assert guaranteed(10)[RequestPriority.REFRESH] == 0
+    assert 1_800 / 270 <= refreshes <= 1_800 / 200 + 1, "0.3 places a minute, once there is a free one"
+
+
+@FEW
+@given(st.one_of(st.integers(2, 40), st.integers(2, 120)), COSTS, st.integers(0, 99))
+def test_no_kind_starves_at_any_pace(per_minute: int, costs: dict[RequestPriority, int], seed: int) -> None:
+    longest = {kind: 6_000 * cost / (per_minute * SHARES[kind].part) + 300 for kind, cost in costs.items()}
+    demand = ConstantDemand(per_minute, costs, seed)
+
+    demand.goes_on(seconds := max(longest.values()) + 300)
+
+    for kind, seconds_of_kind in longest.items():
+        sent = [0.0, *(at for at, other, _ in demand.taken if other is kind), seconds]
+        assert max(later - at for at, later in pairwise(sent)) <= seconds_of_kind
+
+
+@FEW
+@given(st.integers(10, 60), st.integers(0, 99))
+def test_constant_demand_of_all_kinds_has_its_parts_while_requests_are_spread(per_minute: int, seed: int) -> None:
+    demand = ConstantDemand(per_minute, dict.fromkeys(RequestPriority, 1), seed)
+
+    demand.goes_on(440)
+
+    for kind, part in guaranteed(per_minute).items():
+        sent = sum(other is kind and at >= 130 for at, other, _ in demand.taken)
+        assert sent >= 4.5 * part, "in five times 62 seconds"
+    assert len(demand.taken) >= 0.85 * per_minute * 440 / 60
+
+
+# Requests are spread over the minute
+
+
+@PROPERTY
+@given(PER_MINUTE, BURSTS)
+def test_at_most_ten_leave_at_once_and_never_more_than_the_pace_in_a_minute(
+    per_minute: int, bursts: Sequence[Burst]
+) -> None:
+    senders = Senders(per_minute, spread=True)
+    for gap, kind, number, cost in bursts:
+        senders.now += gap
+        senders.burst(kind, number, cost)
+
+    burst = max(10, per_minute // 6)
+    for begin, _, _ in senders.taken:
+        since = [(at - begin, cost) for at, _, cost in senders.taken if at >= begin]
+        assert sum(cost for after, cost in since if after < 60) <= max(per_minute, 2)
+        for length in (0.0, 1.0, 5.0, 17.0, 30.0):
+            assert sum(cost for after, cost in since if after <= length) <= burst + per_minute * length / 60
+
+
+@pytest.mark.parametrize(("per_minute", "at_once"), [(3, 1), (10, 4), (20, 7), (30, 10), (60, 10), (120, 20)])
+def test_a_third_of_a_minute_but_at_most_ten_leave_at_once(per_minute: int, at_once: int) -> None:
+    assert Senders(per_minute, spread=True).takes_all(RequestPriority.WATCH) == at_once
+
+
+def test_of_what_may_leave_at_once_something_is_left_for_accounts() -> None:
+    senders = Senders(30, spread=True)
+
+    taken = [senders.takes_all(kind) for kind in (RequestPriority.BULK_LOAD, RequestPriority.SWEEP)]
+
+    assert taken == [6, 1]
+    assert senders.takes_all(RequestPriority.WATCH) == 3

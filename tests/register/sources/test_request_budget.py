@@ -1,6 +1,7 @@
 """The request budget: never more than the setting in any 60 seconds, whoever shares the database."""
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncIterator, Coroutine
 from contextvars import ContextVar
@@ -13,11 +14,13 @@ from sqlalchemy import text
 
 from registerwatch.db.engine import Database
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget
+from registerwatch.register.sources.budget_row import Host
+from registerwatch.register.sources.request_budget import BudgetSpent, PaceState, RequestBudget
 from registerwatch.register.sources.request_pace import PaceLimits
 from registerwatch.register.sources.turn_lock import Requester
 from tests.register.builders import FEW
 from tests.register.sources.budget_day import BEGIN, jobs_of, most_sent_in_a_minute, simulate
+from tests.register.sources.throttling_hours import StrictHost, ask_all_the_time
 from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
@@ -322,6 +325,74 @@ async def test_places_return_only_when_they_are_a_minute_old(
     await nodes[1].take(RequestPriority.WATCH, deadline=FOREVER)
 
     assert 60 <= clock.now() - taken[0] <= 61.1
+
+
+# The pace
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_the_pace_follows_a_register_that_tolerates_twenty_a_minute(
+    database: Database, clock: SteppedClock
+) -> None:
+    budgets = [RequestBudget(database, PaceLimits(60), clock) for _ in range(2)]
+
+    outcome = await ask_all_the_time(budgets, clock, StrictHost(20, counts_throttled=True), 2_400)
+
+    assert outcome.paces[0] == 30
+    assert all(7 <= pace <= 24 for pace in outcome.paces[5:])
+    assert outcome.throttled_share(since=300) < 0.06
+    assert outcome.answered_per_minute(300, 2_400) > 13
+
+
+async def test_a_pace_that_a_process_found_out_is_that_of_all_and_survives_a_restart(
+    node_databases: tuple[Database, Database], clock: SteppedClock
+) -> None:
+    one, other = (RequestBudget(database, PaceLimits(60), clock) for database in node_databases)
+    await one.take(RequestPriority.WATCH, deadline=clock.now())
+    assert await other.pace() == PaceState(30, 60, None)
+
+    await one.throttled(None)
+
+    until = math.ceil(clock.now() + 5)
+    assert await other.pace() == PaceState(15, 60, until)
+    assert await RequestBudget(node_databases[1], PaceLimits(60), clock).pace() == PaceState(15, 60, until)
+    assert await RequestBudget(node_databases[1], PaceLimits(12), clock).pace() == PaceState(12, 12, until)
+    clock.move(61)
+    await other.answered()
+    assert await one.pace() == PaceState(17, 60, None)
+
+
+async def test_requests_that_were_under_way_when_the_register_throttled_halve_once_and_prolong_nothing(
+    nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
+) -> None:
+    for node in (0, 1, 0, 1):
+        await nodes[node].throttled(None)
+
+    assert (await nodes[0].pace()).per_minute == PER_MINUTE // 2
+    assert 5 <= await _pause_left(nodes[1], clock) <= 6
+    assert sum(node.throttlings for node in nodes) == 4
+
+
+async def test_a_host_that_throttles_slows_no_other(database: Database, clock: SteppedClock) -> None:
+    register = RequestBudget(database, PaceLimits(60), clock)
+    lake = RequestBudget(database, PaceLimits(6), clock, Host.DATA_LAKE)
+    await lake.take(RequestPriority.BULK_LOAD, deadline=clock.now())
+
+    await lake.throttled(600)
+
+    await register.take(RequestPriority.BULK_LOAD, deadline=clock.now())
+    assert [(await each.pace()).per_minute for each in (register, lake)] == [30, 3]
+
+
+async def test_the_only_kind_that_asks_the_data_lake_has_all_of_its_budget(
+    database: Database, clock: SteppedClock
+) -> None:
+    lake, begin = RequestBudget(database, PaceLimits(6), clock, Host.DATA_LAKE), clock.now()
+
+    for _ in range(12):
+        await lake.take(RequestPriority.BULK_LOAD, deadline=FOREVER)
+
+    assert clock.now() - begin <= 2 * 61
 
 
 # Kinds of requests
