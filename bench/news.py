@@ -43,6 +43,8 @@ HOURS = 8.0
 FEW_DEVICES = 10_000
 """With fewer records than so many, part `news` only shows that it works."""
 CHANGES_A_DAY = 200.0
+REQUESTS_A_MINUTE = 60
+"""The pace, which the simulated register never throttles."""
 READERS_A_MINUTE = 3.0
 """Devices that nobody has read yet, asked for by readers without an account: up to three requests each."""
 GOALS_MINUTES = {"row": 30.0, "portfolio": 30.0, "certificate": 75.0}
@@ -134,8 +136,9 @@ async def _service(
         database_url=f"sqlite:///{path}",
         data_dir=setup.folder,
         register_url="http://register.example/eudamed",
+        register_requests_per_minute=REQUESTS_A_MINUTE,
     )
-    service = build_service(settings, clock=clock, transport=transport)
+    service = build_service(settings, clock=clock, transport=transport, start_pace=REQUESTS_A_MINUTE)
     await upgrade(service.database)
     try:
         yield service, transport

@@ -61,7 +61,7 @@ async def test_a_sync_reads_at_once_after_the_clock_was_put(start_service: Servi
         answer = await harness.post_sync(owner.api_key)
 
         assert (answer["synced"], answer["error"]) == (12, None)
-        assert harness.clock.monotonic() - began < 5
+        assert harness.clock.monotonic() - began < 45, "36 requests, of which ten leave at once"
 
 
 @anyio

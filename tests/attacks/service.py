@@ -21,6 +21,7 @@ import psutil
 from tests.journeys.fleet import Node
 from tests.journeys.held_servers import Register, register
 from tests.support import processes
+from tests.support.paces import start_fast
 
 MAX_GROWTH = 40 << 20
 """Bytes of memory that an attack may leave behind. Hashing a password maps 19 MB in each of two arenas, which stay so:
@@ -206,11 +207,13 @@ def attacked_service(folder: Path, database_url: str, length: Length, **settings
             "REGISTER_URL": f"{world.url}/eudamed",
             "DATALAKE_URL": f"{world.url}/datalake",
             "REGISTER_REQUESTS_PER_MINUTE": "1000000",
+            "DATALAKE_REQUESTS_PER_MINUTE": "1000000",
             "RATE_LIMITS": "on",
             "TRUSTED_PROXIES": "127.0.0.1",
             "WEBHOOKS_ALLOW_PRIVATE": "on",
             **settings,
         }
+        start_fast(database_url)
         env = processes.environment(folder / "data", database_url, **values)
         node = Node("attacked", ("serve",), {**env, "MALLOC_ARENA_MAX": "2"}, folder / "log")
         parts.callback(node.end)

@@ -310,6 +310,10 @@ ADDS = re.compile(
 )
 
 
+DROPS = {("0033", "DROP TABLE register_budget")}
+"""What goes at once, since no release ever had it."""
+
+
 def test_a_node_of_the_release_before_survives_every_migration() -> None:
     """Migrations only add: tables, indexes, columns that a writer need not know, and what these say of rows that there
     are. What goes, goes a release later.
@@ -321,6 +325,8 @@ def test_a_node_of_the_release_before_survives_every_migration() -> None:
         made: set[str] = set()
         added: set[tuple[str, str]] = set()
         for statement in statements_of(directory, revision):
+            if (revision, statement) in DROPS:
+                continue
             found = ADDS.match(statement)
             assert found, f"{revision} does more than add: {statement}"
             made.add(found["made"] or "")

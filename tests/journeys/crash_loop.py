@@ -22,6 +22,7 @@ from registerwatch.notifications.channel_models import NewChannel
 from registerwatch.notifications.models import EMAIL
 from registerwatch.settings import Settings
 from tests.support.fakes import quick_passwords
+from tests.support.harness import PACE
 
 ACCOUNTS = 3
 SUBJECTS = 12
@@ -44,7 +45,8 @@ def settings_of(database_url: str, data_dir: Path, register_url: str, **others: 
         "database_url": database_url,
         "register_url": f"{register_url}/eudamed",
         "datalake_url": f"{register_url}/datalake",
-        "register_requests_per_minute": 1_000_000,
+        "register_requests_per_minute": PACE,
+        "datalake_requests_per_minute": PACE,
         "rate_limits": False,
         "recheck_interval": 1,
         "webhooks_allow_private": True,
@@ -53,7 +55,7 @@ def settings_of(database_url: str, data_dir: Path, register_url: str, **others: 
 
 
 def _service(settings: dict[str, Any], **parts: Any) -> Service:
-    return build_service(Settings(**settings), passwords=quick_passwords(), **parts)
+    return build_service(Settings(**settings), passwords=quick_passwords(), start_pace=PACE, **parts)
 
 
 async def open_accounts(settings: dict[str, Any], subjects: list[str], receiver_url: str) -> list[str]:

@@ -19,6 +19,7 @@ import httpx2
 from registerwatch.db import migrate
 from tests.journeys.held_servers import TIMEOUT_SECONDS, DeliveryReceiver, Register, RegisterProxy, register
 from tests.support import postgresql, processes, redis
+from tests.support.paces import start_fast
 
 BETWEEN_REQUESTS = 0.1
 
@@ -231,12 +232,15 @@ def fleet(folder: Path, *, subjects: int, accounts: int) -> Iterator[Fleet]:
             "REGISTER_URL": f"{proxy.url}/eudamed",
             "DATALAKE_URL": f"{proxy.url}/datalake",
             "REGISTER_REQUESTS_PER_MINUTE": "1000000",
+            "DATALAKE_REQUESTS_PER_MINUTE": "1000000",
             "RECHECK_INTERVAL": "1",
             "RECHECK_WATCHES_PER_RUN": "100",
             "RATE_LIMITS": "on",
             "TRUSTED_PROXIES": "127.0.0.1",
             "WEBHOOKS_ALLOW_PRIVATE": "on",
         }
+
+        start_fast(database.url("fleet"))
 
         def node(name: str, *words: object) -> Node:
             env = processes.environment(folder / name, database.url("fleet"), **settings)

@@ -47,7 +47,7 @@ from tests.journeys.register_changes import RegisterChanges
 from tests.journeys.register_reads import Hold, RegisterReads, is_srn, row_fields
 from tests.journeys.year_sweeps import YearSweeps
 from tests.support.fakes import SteppedClock, quick_passwords
-from tests.support.harness import harness_settings
+from tests.support.harness import PACE, harness_settings
 
 BEGINS = datetime(2026, 1, 1, 8, tzinfo=BRUSSELS).timestamp()
 DAY = 86_400.0
@@ -137,7 +137,7 @@ def _node(
     reads: RegisterReads,
     register: object,
     page_size: int,
-    requests_per_minute: int = 100_000,
+    requests_per_minute: int = PACE,
 ) -> Service:
     data_dir.mkdir(parents=True)
     is_short = requests_per_minute == SHORT_BUDGET
@@ -156,6 +156,7 @@ def _node(
         retry_policies=PATIENT,
         passwords=quick_passwords(),
         page_size=page_size,
+        start_pace=PACE,
     )
 
 

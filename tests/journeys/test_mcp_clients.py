@@ -20,6 +20,7 @@ from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch_standins.register.record_file import write_records
 from tests.mcp.messages import TOOLS
 from tests.support import node, processes
+from tests.support.paces import start_fast
 from tests.support.processes import answers, environment, free_port, running, until
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +63,9 @@ def _serving(folder: Path) -> Iterator[str]:
     write_records(records, DEVICES, SEED)
     register, url = f"http://127.0.0.1:{register_port}", f"http://127.0.0.1:{port}"
     settings = {"REGISTER_URL": f"{register}/eudamed", "REGISTER_REQUESTS_PER_MINUTE": "100000"}
-    env = environment(folder, f"sqlite:///{folder / 'registerwatch.db'}", **settings)
+    database_url = f"sqlite:///{folder / 'registerwatch.db'}"
+    start_fast(database_url)
+    env = environment(folder, database_url, **settings)
     assert processes.run("copy", "fill", "--source", records, env=env).returncode == 0
     size = ("--devices", DEVICES, "--seed", SEED)
     with (

@@ -13,6 +13,7 @@ import pytest
 
 from registerwatch_standins.register.record_file import write_records
 from tests.support import processes
+from tests.support.paces import start_fast
 from tests.support.processes import answers, environment, free_port, running, until
 
 DEVICES, MANY = 3_000, 12_000
@@ -186,6 +187,7 @@ def test_the_stand_in_serves_what_a_service_fills_itself_from(tmp_path: Path, da
     with running("register", "serve", "--devices", 1500, "--port", port, env=environment(tmp_path, database_url)):
         until(lambda: answers(f"{base}/_control/changes"), "the stand-in register")
         settings = {"REGISTER_URL": f"{base}/eudamed", "DATALAKE_URL": f"{base}/datalake"}
+        start_fast(database_url)
         env = environment(tmp_path, database_url, REGISTER_REQUESTS_PER_MINUTE="100000", **settings)
         for source in ("datalake", "register"):
             done = processes.run("copy", "fill", "--source", source, env=env)

@@ -20,7 +20,7 @@ from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.settings import Settings
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
 from tests.support.fakes import SteppedClock
-from tests.support.harness import FAST_RETRIES, REGISTER
+from tests.support.harness import FAST_RETRIES, PACE, REGISTER
 
 pytestmark = pytest.mark.anyio
 
@@ -53,9 +53,12 @@ def a_service(database_url: str, folder: Path, transport: httpx2.AsyncBaseTransp
         database_url=database_url,
         register_url=REGISTER,
         datalake_url=f"{REGISTER}/datalake",
-        register_requests_per_minute=100_000,
+        register_requests_per_minute=PACE,
+        datalake_requests_per_minute=PACE,
     )
-    return running(build_service(settings, clock=SteppedClock(), transport=transport, retry_policies=FAST_RETRIES))
+    return running(
+        build_service(settings, clock=SteppedClock(), transport=transport, retry_policies=FAST_RETRIES, start_pace=PACE)
+    )
 
 
 @pytest.mark.parametrize("columns", ROWS.values(), ids=ROWS)

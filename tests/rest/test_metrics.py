@@ -42,9 +42,9 @@ async def test_metrics_count_requests_by_route_and_tell_reads_queues_and_lag(sta
     assert requests("GET", "other", 404) == 1
     assert not any("BREW" in name for name in told)
     assert told["registerwatch_reads_total[('result', 'found')]"] >= 1
-    assert told["registerwatch_register_requests_total[('kind', 'watch')]"] >= 3
-    assert told["registerwatch_register_requests_total[('kind', 'reader')]"] >= 1
-    assert told["registerwatch_register_requests_total[('kind', 'recheck')]"] == 0
+    assert told["registerwatch_register_requests_total[('host', 'register'), ('kind', 'watch')]"] >= 3
+    assert told["registerwatch_register_requests_total[('host', 'register'), ('kind', 'reader')]"] >= 1
+    assert told["registerwatch_register_requests_total[('host', 'register'), ('kind', 'recheck')]"] == 0
     assert told["registerwatch_deliveries_waiting"] == 0
     assert told["registerwatch_sign_ins_failed_total"] == 1
     assert 900 <= told["registerwatch_recheck_lag_seconds"] <= 1_100

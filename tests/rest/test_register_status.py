@@ -6,13 +6,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import insert
 
+from registerwatch.clock import iso_utc
 from registerwatch.db.tables import device_sweeps, walks
 from registerwatch.register.ingest.check_rules import DAY_SECONDS
 from registerwatch.register.ingest.register_status import KEPT_SECONDS
+from registerwatch.register.sources.budget_row import Host
 from registerwatch.register.sources.requests import ignore
 from registerwatch.register.sources.unread_fields import FieldOf
 from tests.register.ingest.test_register_status import NOW, a_sweep, a_walk
-from tests.support.harness import ServiceHarness
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
 
@@ -109,3 +111,17 @@ async def test_a_field_that_cannot_be_read_is_counted_alike_on_every_surface(har
     assert told["unread_fields_total", field.field, field.record] == 2
     assert "VERSION_NUMBER" in page.text
     assert "Data Lake device" in page.text
+
+
+async def test_the_pace_of_each_host_and_its_pauses_are_shown(start_service: ServiceStarter) -> None:
+    async with start_service(register_requests_per_minute=60, datalake_requests_per_minute=6) as harness:
+        await harness.update_index()
+        await harness.service.budgets[Host.REGISTER].throttled(300)
+        paces, shown = (await health(harness))["register"]["paces"], await metrics(harness)
+
+    assert paces["data_lake"] == {"requests_per_minute": 6, "most": 6, "paused_until": None}
+    assert (paces["register"]["requests_per_minute"], paces["register"]["most"]) == (30, 60)
+    assert paces["register"]["paused_until"] == iso_utc(NOW + 300)
+    assert (shown["register_pace", "register"], shown["register_pace_most", "register"]) == (30, 60)
+    assert (shown["register_pace", "data_lake"], shown["register_throttled_total", "data_lake"]) == (6, 0)
+    assert shown["register_throttled_total", "register"] == 1

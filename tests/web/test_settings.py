@@ -47,6 +47,8 @@ VALUES = {
     "datalake_url": "http://register.test/datalake",
     "register_requests_per_minute": "30",
     "register_timeout": "7.5",
+    "datalake_requests_per_minute": "2",
+    "datalake_timeout": "240",
     "cache_hours": "1.5",
     "rate_limits": "off",
     "trusted_proxies": "10.0.0.0/8, 2001:db8::1",

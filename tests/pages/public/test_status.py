@@ -7,6 +7,7 @@ from registerwatch.db.tables import device_sweeps, walks
 from registerwatch.pages.public.status import PATH, TITLES, WALK_TITLES
 from registerwatch.register.ingest.check_rules import DAY_SECONDS
 from registerwatch.register.ingest.register_status import KEPT_SECONDS
+from registerwatch.register.sources.budget_row import Host
 from registerwatch.register.sources.checks import CheckName
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
@@ -96,3 +97,14 @@ async def test_every_page_leads_to_the_status(site: SiteMaker) -> None:
 def test_every_check_and_every_list_has_a_title() -> None:
     assert set(TITLES) == set(CheckName)
     assert set(WALK_TITLES) >= {"certificates", "refusals", "notified bodies"}
+
+
+async def test_the_pace_of_requests_is_shown_with_its_pause(site: SiteMaker) -> None:
+    async with site(registration(gtin(1), "Stem"), register_requests_per_minute=60) as harness:
+        assert (await shown(harness)).facts["Requests to EUDAMED"] == "60 a minute at most 60"
+
+        await harness.service.budgets[Host.REGISTER].throttled(300)
+
+        page = await shown(harness)
+        assert page.facts["Requests to EUDAMED"].startswith("30 a minute at most 60 None until ")
+        assert page.problems == []

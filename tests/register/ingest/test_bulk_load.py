@@ -5,14 +5,18 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from uuid import uuid4
 
+import httpx2
 import pytest
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
 from registerwatch.errors import BulkLoadRefused
-from registerwatch.register.ingest.bulk_load import KNOWN_BATCHES_TO_STOP, LoadProgress
+from registerwatch.register.ingest.bulk_load import DEAD_SECONDS, KNOWN_BATCHES_TO_STOP, LoadProgress
+from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.budget_row import Host
 from registerwatch.register.sources.data_lake.client import DataLakeClient
 from registerwatch.register.sources.eudamed.client import PAGE_SIZE
+from registerwatch.register.sources.requests import retry_policies_of_slow_host
 from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
@@ -411,3 +415,28 @@ def _killed_after(batches: int) -> Watch:
             raise Killed
 
     return watch
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_the_data_lake_has_its_own_budget_and_time_for_slow_pages(start_service: ServiceStarter) -> None:
+    async with start_service(datalake_timeout=180.0) as harness:
+        seconds: dict[str, float] = {}
+
+        async def note(request: httpx2.Request) -> None:
+            seconds[request.url.path.split("/")[1]] = request.extensions["timeout"]["read"]
+
+        harness.service.http.event_hooks = {"request": [note]}
+        await harness.fill_copy()
+        await harness.get("/v1/refresh", q=harness.unique_devices(1)[0].primary_di)
+
+        assert harness.service.budgets[Host.DATA_LAKE].sent[RequestPriority.BULK_LOAD] >= 1
+        assert harness.service.budgets[Host.REGISTER].sent[RequestPriority.BULK_LOAD] == 0
+        assert seconds["eudamed"] <= 5 < 25 < seconds["datalake"]
+
+
+def test_six_slow_tries_fit_into_the_time_of_a_page_and_into_that_of_a_claim() -> None:
+    policy = retry_policies_of_slow_host(180.0)[RequestPriority.BULK_LOAD]
+
+    assert policy.limit >= policy.tries * 180
+    assert policy.tries >= 5
+    assert retry_policies_of_slow_host(600.0)[RequestPriority.BULK_LOAD].limit < DEAD_SECONDS

@@ -13,7 +13,7 @@ from registerwatch.register.ingest.bulk_load import DEAD_SECONDS
 from registerwatch.register.ingest.daily_load import DAY, HOUR, DailyLoad
 from registerwatch.settings import Settings
 from registerwatch_standins.register.generated import GeneratedWorld
-from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.harness import PACE, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,7 @@ def daily_of(service: Service) -> DailyLoad:
 def another_node(harness: ServiceHarness, folder: Path) -> Service:
     """A second process over the same database."""
     settings = harness.service.settings.model_copy(update={"data_dir": folder})
-    return build_service(settings, clock=harness.clock, transport=harness.service.http._transport)
+    return build_service(settings, clock=harness.clock, transport=harness.service.http._transport, start_pace=PACE)
 
 
 async def test_it_fills_once_a_day_from_its_hour_on(harness: ServiceHarness) -> None:

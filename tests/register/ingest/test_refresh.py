@@ -25,7 +25,7 @@ from tests.register.canned import CannedRegister, one_device
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.register.virtual_time import loop_time
 from tests.support.fakes import SteppedClock
-from tests.support.harness import FAST_RETRIES, REGISTER, ServiceHarness, ServiceStarter
+from tests.support.harness import FAST_RETRIES, PACE, REGISTER, ServiceHarness, ServiceStarter
 from tests.support.table_rows import copy_rows
 
 pytestmark = pytest.mark.anyio
@@ -59,12 +59,11 @@ class SilentRegister:
 def a_service(database_url: str, folder: Path, transport: httpx2.AsyncBaseTransport) -> Service:
     """A service over a register that a test wrote."""
     return build_service(
-        Settings(
-            data_dir=folder, database_url=database_url, register_url=REGISTER, register_requests_per_minute=100_000
-        ),
+        Settings(data_dir=folder, database_url=database_url, register_url=REGISTER, register_requests_per_minute=PACE),
         clock=SteppedClock(),
         transport=transport,
         retry_policies=FAST_RETRIES,
+        start_pace=PACE,
     )
 
 

@@ -61,6 +61,7 @@ class BudgetState:
     now: float
     limits: PaceLimits
     pace: RequestPace
+    """As it is stored: a process whose settings allow less keeps within these, and leaves it to the others."""
     window: BudgetWindow
     paused_until: int
     throttled: int
@@ -84,7 +85,7 @@ class BudgetState:
         if self.paused_until <= self.now:
             self.throttled = min(self.throttled + 1, 9)
         self.paused_until = max(self.paused_until, math.ceil(self.now + seconds))
-        self.pace = self.pace.after_throttling(self.limits, self.now)
+        self.pace = self.pace.within(self.limits).after_throttling(self.limits, self.now)
 
     def answer(self) -> bool:
         """Pauses start short again, and the pace rises after a quiet minute. Whether that changes anything."""
@@ -141,12 +142,12 @@ def _state_of(row: Row[Any], host: Host, limits: PaceLimits, now: float, jump: i
     sent, paused_until = _put_right(noted, now=math.floor(now), jump=jump), _possible_pause(row.paused_until, now)
     pace = RequestPace.first(limits, now)
     if row.pace is not None:
-        pace = RequestPace(row.pace, row.quiet_since, row.halved_at).within(limits)
+        pace = RequestPace(row.pace, row.quiet_since, row.halved_at)
     return BudgetState(
         now=now,
         limits=limits,
         pace=pace,
-        window=BudgetWindow(pace.per_minute, sent, _asking_of(row.asking), SHARES_OF[host]),
+        window=BudgetWindow(pace.within(limits).per_minute, sent, _asking_of(row.asking), SHARES_OF[host]),
         paused_until=paused_until,
         throttled=row.throttled,
         is_put_right=sent != noted or paused_until != row.paused_until,

@@ -116,7 +116,7 @@ class RequestBudget:
         async with self._database.reading() as connection:
             state = await read_state(connection, self._host, self._limits, self._clock)
         paused_until = state.paused_until if state.paused_until > state.now else None
-        return PaceState(state.pace.per_minute, self._limits.most, paused_until)
+        return PaceState(state.window.per_minute, self._limits.most, paused_until)
 
     async def take(
         self,
