@@ -32,6 +32,8 @@ class RegisterFailure(Exception):
 
     `transient` says whether the same request may work a moment later. `throttled` says that the register wants fewer
     requests, `retry_after` for how many seconds, if it said. It was not even sent where `is_asked` is false.
+    `status` is that of the answer, None where none came. `is_unreachable` says that nothing came from the register
+    itself: no connection, or a page of a filter that shuts this address out. Other requests will fare no better.
     """
 
     def __init__(
@@ -42,6 +44,8 @@ class RegisterFailure(Exception):
         throttled: bool = False,
         retry_after: float | None = None,
         is_asked: bool = True,
+        status: int | None = None,
+        is_unreachable: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -49,6 +53,8 @@ class RegisterFailure(Exception):
         self.throttled = throttled
         self.retry_after = retry_after
         self.is_asked = is_asked
+        self.status = status
+        self.is_unreachable = is_unreachable
 
 
 class NoSuchRecord(Exception):

@@ -59,7 +59,7 @@ def a_question(**differs: Any) -> ApiRequest[Reply]:
 
 def decoded(response: httpx2.Response) -> Reply:
     """What a response that comes now is taken for."""
-    return decode(response, REPLY, now=NOW)
+    return decode(response, REPLY, now=NOW, host="register.test")
 
 
 async def ask(
@@ -287,8 +287,8 @@ async def test_a_fill_says_why_it_waits_and_for_how_long_and_nobody_else_does(se
         RequestPriority.READER: [],
         RequestPriority.REFRESH: [],
         RequestPriority.BULK_LOAD: [
-            ("The register could not be reached.", 4.0, 7),
-            ("The register has a fault of its own (status 503).", 8.0, 6),
+            ("The register (register.test) could not be reached: the connection failed.", 4.0, 7),
+            ("The register (register.test) has a fault of its own (status 503).", 8.0, 6),
         ],
     }
 

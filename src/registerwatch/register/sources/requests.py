@@ -14,6 +14,7 @@ import structlog
 
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.failure_causes import CONNECT_SECONDS, cause_of, host_of, is_web_filter
 from registerwatch.register.sources.request_budget import BudgetSpent, PlaceWait, RequestBudget
 from registerwatch.register.sources.unread_fields import UnreadFields
 from registerwatch.register.sources.wire import UnreadField
@@ -93,6 +94,7 @@ class ApiRequest(msgspec.Struct, Generic[Answer], frozen=True):
 
     `check` raises `RegisterFailure` for an answer that cannot be true. `cost` is the request's weight in the budget.
     `received` is called with the number of bytes of the answer while it comes.
+    `max_tries` is for requests of which a failure is expected: they are repeated less often than others.
     """
 
     url: str
@@ -101,6 +103,59 @@ class ApiRequest(msgspec.Struct, Generic[Answer], frozen=True):
     check: Callable[[Answer], None] = msgspec.field(default=ignore)
     cost: int = 1
     received: Callable[[int], None] = ignore
+    max_tries: int | None = None
+
+
+class Retry(msgspec.Struct, frozen=True):
+    """A request that failed is about to be repeated, after `seconds`; after as long as the request budget says where
+    the register throttles (None).
+    """
+
+    priority: RequestPriority
+    failure: RegisterFailure
+    seconds: float | None
+    tries_left: int
+
+    @property
+    def words(self) -> str:
+        """What happened and what comes next, in a sentence without its end."""
+        tries = f"{self.tries_left} {'try' if self.tries_left == 1 else 'tries'} left"
+        if self.seconds is None:
+            return f"{self.failure.reason.rstrip('.')}; trying again when it allows, {tries}"
+        return f"{self.failure.reason.rstrip('.')}; trying again in {self.seconds:.3g} s, {tries}"
+
+
+class RequestObserver(Protocol):
+    """Learns of each request while it is made. Its methods return at once."""
+
+    def asks(self, request: ApiRequest[Any]) -> None:
+        """A request waits for its place in the budget, and is sent."""
+
+    def answered(self, request: ApiRequest[Any], response: httpx2.Response) -> None:
+        """A response came, whatever it is."""
+
+    def failed(self, retry: Retry) -> None:
+        """A request failed, and is repeated."""
+
+
+class RetryLog:
+    """Logs what is repeated of bulk loads, whose pauses take minutes."""
+
+    def asks(self, request: ApiRequest[Any]) -> None:
+        """Nothing to log."""
+
+    def answered(self, request: ApiRequest[Any], response: httpx2.Response) -> None:
+        """Nothing to log."""
+
+    def failed(self, retry: Retry) -> None:
+        """One line."""
+        if retry.priority is RequestPriority.BULK_LOAD:
+            log.warning(
+                "the register is asked again",
+                reason=retry.failure.reason,
+                seconds=retry.seconds,
+                tries_left=retry.tries_left,
+            )
 
 
 class RegisterHttpClient:
@@ -128,6 +183,8 @@ class RegisterHttpClient:
         self._headers = {"User-Agent": user_agent, "Accept": "application/json", **(headers or {})}
         self._timeout = timeout
         self._retry_policies = retry_policies or RETRY_POLICIES
+        self.observer: RequestObserver = RetryLog()
+        """Learns of every request without an observer of its own. Commands show what it learns."""
 
     def deadline(self, priority: RequestPriority) -> float:
         """When a read that starts now has to be over, in seconds of the clock that only goes forward."""
@@ -140,36 +197,42 @@ class RegisterHttpClient:
         priority: RequestPriority,
         deadline: float,
         place_wait: PlaceWait | None = None,
+        observer: RequestObserver | None = None,
     ) -> Answer:
         """One decoded and checked answer. Raises `RegisterFailure` or `NoSuchRecord`."""
-        place_wait = place_wait or PlaceWait(deadline, deadline)
+        place_wait, observer = place_wait or PlaceWait(deadline, deadline), observer or self.observer
         policy = self._retry_policies[priority]
-        pause = policy.pause
-        for attempt in range(1, policy.tries + 1):
+        pause, tries = policy.pause, min(policy.tries, request.max_tries or policy.tries)
+        for attempt in range(1, tries + 1):
+            observer.asks(request)
             try:
-                return await self._once(request, priority, deadline, place_wait)
+                return await self._once(request, priority, deadline, place_wait, observer)
             except RegisterFailure as failure:
                 late = self._budget.clock.monotonic() + pause > _end(deadline, place_wait)
-                if not failure.transient or attempt == policy.tries or late:
+                if not failure.transient or attempt == tries or late:
                     raise
-                if not failure.throttled:  # a throttled request waits in the budget instead
-                    if priority is RequestPriority.BULK_LOAD:  # whose pauses take minutes
-                        left = policy.tries - attempt
-                        log.warning(
-                            "the register is asked again", reason=failure.reason, seconds=pause, tries_left=left
-                        )
-                    await self._budget.clock.sleep(pause)
+                seconds = None if failure.throttled else pause  # a throttled request waits in the budget instead
+                observer.failed(Retry(priority, failure, seconds, tries - attempt))
+                if seconds is not None:
+                    await self._budget.clock.sleep(seconds)
                 pause *= 2
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def _once(
-        self, request: ApiRequest[Answer], priority: RequestPriority, deadline: float, place_wait: PlaceWait
+        self,
+        request: ApiRequest[Answer],
+        priority: RequestPriority,
+        deadline: float,
+        place_wait: PlaceWait,
+        observer: RequestObserver,
     ) -> Answer:
         await self._take_place(request, priority, place_wait)
         left = max(0.1, _end(deadline, place_wait) - self._budget.clock.monotonic())
         response = await self._send(request, min(self._timeout, left))
+        observer.answered(request, response)
         try:
-            answer = decode(response, request.reader, now=self._budget.clock.now())
+            host = host_of(request.url)
+            answer = decode(response, request.reader, now=self._budget.clock.now(), host=host)
             request.check(answer)
         except NoSuchRecord:
             await self._budget.answered()
@@ -208,21 +271,30 @@ class RegisterHttpClient:
             await take(deadline=wait.finish_until)
 
     async def _send(self, request: ApiRequest[Answer], seconds: float) -> httpx2.Response:
+        url, timeout = request.url, httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
         try:
             async with asyncio.timeout(seconds):
                 async with self._http.stream(
                     "GET",
-                    request.url,
+                    url,
                     params=request.params,
                     headers=self._headers,
-                    timeout=seconds,
+                    timeout=timeout,
                     follow_redirects=False,
                 ) as response:
                     return await _read_bounded(response, request.received)
+        except httpx2.ConnectTimeout as error:
+            raise _unreachable(url, error) from error
         except (TimeoutError, httpx2.TimeoutException) as error:
-            raise RegisterFailure(f"The register did not answer within {seconds:.3g} s.", transient=True) from error
+            reason = f"The register ({host_of(url)}) did not answer within {seconds:.3g} s."
+            raise RegisterFailure(reason, transient=True) from error
         except (httpx2.RequestError, httpx2.StreamError, httpx2.InvalidURL) as error:
-            raise RegisterFailure("The register could not be reached.", transient=True) from error
+            raise _unreachable(url, error) from error
+
+
+def _unreachable(url: str, error: Exception) -> RegisterFailure:
+    reason = f"The register ({host_of(url)}) could not be reached: {cause_of(error)}."
+    return RegisterFailure(reason, transient=True, is_unreachable=True)
 
 
 def _end(deadline: float, wait: PlaceWait) -> float:
@@ -236,7 +308,7 @@ def _is_answered(status: int, failure: RegisterFailure) -> bool:
     That is a whole answer that cannot be used, or a refusal that the failure table knows. Faults, web pages and other
     refusals may come from a proxy before the register, and say nothing about throttling.
     """
-    return status in (200, 400) and not failure.transient
+    return status in (200, 400) and not (failure.transient or failure.is_unreachable)
 
 
 async def _read_bounded(response: httpx2.Response, received: Callable[[int], None]) -> httpx2.Response:
@@ -252,33 +324,38 @@ async def _read_bounded(response: httpx2.Response, received: Callable[[int], Non
     return httpx2.Response(response.status_code, headers=headers, content=b"".join(chunks))
 
 
-def decode(response: httpx2.Response, reader: AnswerReader[Answer], *, now: float) -> Answer:
+def decode(response: httpx2.Response, reader: AnswerReader[Answer], *, now: float, host: str) -> Answer:
     """The answer in a response, by the register's failure table. Raises `RegisterFailure` or `NoSuchRecord`.
 
-    `now` (unix seconds) is what a date in `Retry-After` is counted from.
+    `now` (unix seconds) is what a date in `Retry-After` is counted from; `host` is named in reasons.
     """
     status = response.status_code
     if status == 302:
         raise NoSuchRecord
+    register, failure = f"The register ({host})", partial(RegisterFailure, status=status)
+    if is_web_page(response) and is_web_filter(response.content):
+        raise failure(f"{register} shuts this address out: Web Filter – Access Denied.", is_unreachable=True)
     if status in (429, 307):
-        raise RegisterFailure(
-            "The register is throttling requests.",
-            transient=True,
-            throttled=True,
-            retry_after=_retry_after(response.headers.get("retry-after"), now),
-        )
+        seconds = _retry_after(response.headers.get("retry-after"), now)
+        reason = f"{register} is throttling requests (status {status})."
+        raise failure(reason, transient=True, throttled=True, retry_after=seconds)
     if status >= 500:
-        raise RegisterFailure(f"The register has a fault of its own (status {status}).", transient=True)
+        raise failure(f"{register} has a fault of its own (status {status}).", transient=True)
     if status != 200:
-        raise RegisterFailure(f"The register refused the request (status {status}).")
-    if response.content.lstrip()[:1] == b"<":
-        raise RegisterFailure("The register answered with a web page instead of a record.", transient=True)
+        raise failure(f"{register} refused the request (status {status}).")
+    if is_web_page(response):
+        raise failure(f"{register} answered with a web page instead of a record.", transient=True)
     try:
         return reader.decode(response.content)
     except msgspec.ValidationError as error:
-        raise RegisterFailure(f"The register's answer has an unexpected form ({error}).") from error
+        raise failure(f"The register's answer has an unexpected form ({error}).") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RegisterFailure("The register's answer is broken off or is no JSON.", transient=True) from error
+        raise failure(f"{register} broke its answer off, or it is no JSON.", transient=True) from error
+
+
+def is_web_page(response: httpx2.Response) -> bool:
+    """Whether a response is HTML, whatever its headers say."""
+    return response.content.lstrip()[:1] == b"<"
 
 
 def _retry_after(value: str | None, now: float) -> float | None:
