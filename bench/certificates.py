@@ -93,7 +93,7 @@ async def _swept(path: Path) -> float:
                 EudamedCertificateLists(requests, "http://register"),
                 clock,
                 NullNewsObserver(),
-                RegisterChecks(database, clock, []),
+                RegisterChecks(database, clock, [], frozenset()),
                 ScopedDevices(RecordStore(database), NoWatchedDevices()),
                 every=0,
             )

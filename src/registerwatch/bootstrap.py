@@ -59,18 +59,24 @@ from registerwatch.register.search.manufacturer_devices import ManufacturerDevic
 from registerwatch.register.search.queries import SearchService
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.checks import SourceChecks
-from registerwatch.register.sources.data_lake.checks import DataLakeChecks
+from registerwatch.register.sources.checks.assumptions import DAILY
+from registerwatch.register.sources.checks.source_checks import SourceChecks
+from registerwatch.register.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
 from registerwatch.register.sources.data_lake.client import DataLakeClient
 from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
-from registerwatch.register.sources.eudamed.checks import EudamedChecks
+from registerwatch.register.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
 from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceListing
 from registerwatch.register.sources.eudamed.nomenclature import EudamedNomenclature
 from registerwatch.register.sources.record_file import RecordFile
 from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.request_pace import START_PER_MINUTE, PaceLimits
-from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy, retry_policies_of_slow_host
+from registerwatch.register.sources.requests import (
+    RegisterHttpClient,
+    RequestObserver,
+    RetryPolicy,
+    retry_policies_of_slow_host,
+)
 from registerwatch.register.sources.source import BulkSource
 from registerwatch.register.sources.unread_fields import UnreadFields
 from registerwatch.register.store.actor_lists import ActorLists
@@ -110,6 +116,8 @@ class Service(msgspec.Struct, frozen=True):
     unread: UnreadFields
     unread_fields: UnreadFieldStore
     budgets: Mapping[Host, RequestBudget]
+    register_requests: tuple[RegisterHttpClient, ...]
+    """What sends requests to the register and to the Data Lake."""
     eudamed: EudamedClient
     register_checks: RegisterChecks
     register_status: RegisterStatusReader
@@ -146,6 +154,11 @@ class Service(msgspec.Struct, frozen=True):
     def bulk_source(self, name: str) -> BulkSource:
         """The source of this name; any other name is the path of a file of records."""
         return self.bulk_sources.get(name) or RecordFile(Path(name), self.unread)
+
+    def observe_requests(self, observer: RequestObserver) -> None:
+        """Let a command show every request to the register and to the Data Lake."""
+        for each in self.register_requests:
+            each.observer = observer
 
     async def close(self) -> None:
         """Give everything back, in the order that lets work under way end well."""
@@ -216,22 +229,20 @@ def build_service(
     index = SearchIndex(settings.index_dir)
     indexer = Indexer(documents, index)
     billing = build_billing(settings, database, clock, provider)
-    data_lake = DataLakeClient(
-        RegisterHttpClient(
-            http,
-            budgets[Host.DATA_LAKE],
-            user_agent=settings.user_agent,
-            timeout=settings.datalake_timeout,
-            headers=_datalake_headers(settings),
-            retry_policies=retry_policies or retry_policies_of_slow_host(settings.datalake_timeout),
-            unread=unread,
-        ),
-        settings.datalake_url,
+    lake_requests = RegisterHttpClient(
+        http,
+        budgets[Host.DATA_LAKE],
+        user_agent=settings.user_agent,
+        timeout=settings.datalake_timeout,
+        headers=_datalake_headers(settings),
+        retry_policies=retry_policies or retry_policies_of_slow_host(settings.datalake_timeout),
+        unread=unread,
     )
-    checks: list[SourceChecks] = [EudamedChecks(requests, settings.register_url, clock)]
-    if settings.mirror == "datalake":
-        checks.append(DataLakeChecks(data_lake))
-    register_checks = RegisterChecks(database, clock, checks)
+    data_lake = DataLakeClient(lake_requests, settings.datalake_url)
+    eudamed_checks = SourceChecks(EUDAMED_LOOKS, requests, settings.register_url, clock)
+    lake_checks = SourceChecks(DATA_LAKE_LOOKS, lake_requests, settings.datalake_url, clock)
+    daily_checks = eudamed_checks.names | (lake_checks.names if settings.mirror == "datalake" else frozenset())
+    register_checks = RegisterChecks(database, clock, (eudamed_checks, lake_checks), daily_checks & DAILY)
     bulk_sources: list[BulkSource] = [data_lake, register]
     by_name = {source.load_name: source for source in bulk_sources}
     bulk_loader = BulkLoader(database, copy, clock, unread_fields)
@@ -267,6 +278,7 @@ def build_service(
         unread=unread,
         unread_fields=unread_fields,
         budgets=budgets,
+        register_requests=(requests, lake_requests),
         eudamed=register,
         register_checks=register_checks,
         register_status=RegisterStatusReader(database, clock, copy, register_checks, budgets),

@@ -17,6 +17,7 @@ from registerwatch.commands.contact import warn_without_contact
 from registerwatch.commands.fill_report import FillProgress, forecast_line, unread_lines
 from registerwatch.commands.index_process import indexing_process
 from registerwatch.commands.progress import bar, noted_bar
+from registerwatch.commands.request_display import Countdown
 from registerwatch.db.disk import make_folder
 from registerwatch.db.migrate import upgrade
 from registerwatch.db.private_files import make_private_folder
@@ -93,7 +94,9 @@ async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgre
         if forecast is not None:
             typer.echo(forecast, err=True)
         with indexing_process() as indexing:
-            with noted_bar("stored") as show:
+            countdown = Countdown(Console(stderr=True))
+            service.observe_requests(countdown)
+            with noted_bar("stored", waiting=lambda: countdown.waiting) as show:
                 progress = FillProgress(time.monotonic, show)
                 done = await service.bulk_loader.load(chosen, progress.stored, progress.received)
             indexing.finish()

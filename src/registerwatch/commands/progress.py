@@ -8,17 +8,31 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.text import Text
 
 Advance = Callable[[int, int | None], None]
 """Called with how many are done, and the total if it is known."""
 
 ShowNote = Callable[[str, int | None, int | None], None]
 """Called with a note, and where that is news with how many are done and the total."""
+
+
+class _WaitColumn(ProgressColumn):
+    """What is waited for at the moment, if anything is."""
+
+    def __init__(self, waiting: Callable[[], str]) -> None:
+        super().__init__()
+        self._waiting = waiting
+
+    def render(self, task: Task) -> Text:
+        return Text(self._waiting())
 
 
 @contextmanager
@@ -29,8 +43,8 @@ def bar(unit: str, total: int | None = None) -> Iterator[Advance]:
 
 
 @contextmanager
-def noted_bar(unit: str, total: int | None = None) -> Iterator[ShowNote]:
-    """The same with a note behind it."""
+def noted_bar(unit: str, total: int | None = None, waiting: Callable[[], str] = lambda: "") -> Iterator[ShowNote]:
+    """The same with a note behind it, and what is waited for at each moment."""
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
@@ -40,6 +54,7 @@ def noted_bar(unit: str, total: int | None = None) -> Iterator[ShowNote]:
         TaskProgressColumn(show_speed=True),
         TimeElapsedColumn(),
         TextColumn("{task.fields[note]}"),
+        _WaitColumn(waiting),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task(unit, total=total, note="")

@@ -1,14 +1,9 @@
 """`registerwatch register …`: looking at how the register answers, and the stand-in register."""
 
-import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from registerwatch.register.ingest.check_rules import KnownChecks
-    from registerwatch.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -19,34 +14,31 @@ def _group() -> None:
 
 
 @app.command("check")
-def check_register() -> None:
-    """Look now whether the register answers as the service relies on, as the background does every day."""
+def check_register(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON for programs; progress stays on standard error.")
+    ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="A new or empty folder: keep there what came, without personal data, to send what differs.",
+            file_okay=False,
+        ),
+    ] = None,
+) -> None:
+    """Look now at everything that is relied on of how the register and the Data Lake answer.
+
+    Ends with 0 where all of it holds, 1 where something differs, 2 where something could not be looked at.
+    """
     from registerwatch import logs
+    from registerwatch.commands import register_check
     from registerwatch.commands.contact import warn_without_contact
-    from registerwatch.register.ingest.register_status import CheckState, state_of
     from registerwatch.settings import load_settings
 
     settings = load_settings()
     logs.set_up(settings.log_format)
     warn_without_contact(settings)
-    known = asyncio.run(_check(settings))
-    for name, check in known.items():
-        told = check.reason if check.unanswered_since is not None else check.found
-        typer.echo(f"{state_of(check).value:<11} {name.value:<26} {told}".rstrip())
-    if any(state_of(check) is not CheckState.FINE for check in known.values()):
-        raise typer.Exit(1)
-
-
-async def _check(settings: "Settings") -> "KnownChecks":
-    from registerwatch.bootstrap import build_service
-    from registerwatch.db.migrate import upgrade
-
-    service = build_service(settings)
-    try:
-        await upgrade(service.database)
-        return await service.register_checks.run()
-    finally:
-        await service.close()
+    raise typer.Exit(register_check.run(settings, as_json=as_json, folder=record))
 
 
 @app.command("serve")

@@ -4,11 +4,12 @@ import pytest
 from sqlalchemy import insert
 
 from registerwatch.db.tables import device_sweeps, walks
-from registerwatch.pages.public.status import PATH, TITLES, WALK_TITLES
+from registerwatch.pages.public.status import PATH, WALK_TITLES
 from registerwatch.register.ingest.check_rules import DAY_SECONDS
 from registerwatch.register.ingest.register_status import KEPT_SECONDS
 from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.checks import CheckName
+from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
+from registerwatch.register.sources.checks.names import CheckName
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import gtin, registration
@@ -95,7 +96,7 @@ async def test_every_page_leads_to_the_status(site: SiteMaker) -> None:
 
 
 def test_every_check_and_every_list_has_a_title() -> None:
-    assert set(TITLES) == set(CheckName)
+    assert set(ASSUMPTIONS) == set(CheckName)
     assert set(WALK_TITLES) >= {"certificates", "refusals", "notified bodies"}
 
 

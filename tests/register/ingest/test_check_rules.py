@@ -14,10 +14,11 @@ from registerwatch.register.ingest.check_rules import (
     after,
     due_checks,
     is_new_build,
-    outcomes_of,
+    known_before,
     problem_of,
 )
-from registerwatch.register.sources.checks import CheckName, CheckResult, Looked, Unanswered
+from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.register.sources.checks.outcomes import CheckResult, KnownBefore, Unanswered
 
 NOW = 1_800_000_000
 FINE = RegisterCheck(CheckName.FILTER_SRN, NOW, NOW, True)
@@ -96,15 +97,20 @@ def test_a_failed_check_closes_the_lists_that_rely_on_it_alone() -> None:
     assert not any(problem_of(listing, {}) for listing in CheckedList)
 
 
-def test_codes_of_stored_records_and_the_last_total_are_judged_with_what_was_seen() -> None:
-    looked = Looked(codes={CheckName.RISK_CODES: {"refdata.risk-class.class-i"}}, totals={CheckName.TOTAL_DEVICES: 10})
+def test_a_look_compares_with_stored_codes_with_labels_and_with_the_last_totals() -> None:
     stored = {CheckName.RISK_CODES: {"refdata.risk-class.class-x"}}
-    known = {CheckName.TOTAL_DEVICES: RegisterCheck(CheckName.TOTAL_DEVICES, NOW, NOW, True, "3200000")}
-
-    assert outcomes_of(looked, stored, known) == {
-        CheckName.RISK_CODES: CheckResult(False, "refdata.risk-class.class-x"),
-        CheckName.TOTAL_DEVICES: CheckResult(False, "10"),
+    known = {
+        name: RegisterCheck(name, NOW, NOW, True, found)
+        for name, found in (
+            (CheckName.TOTAL_DEVICES, "3200000"),
+            (CheckName.TOTAL_CERTIFICATES, ""),
+            (CheckName.BUILD, "3"),
+        )
     }
+
+    assert known_before(known, stored, "u-1") == KnownBefore(
+        KNOWN_CODES, stored, {CheckName.TOTAL_DEVICES: 3_200_000}, "u-1"
+    )
 
 
 def test_every_code_with_a_label_of_its_own_is_known() -> None:

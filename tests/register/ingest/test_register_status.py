@@ -9,7 +9,7 @@ from registerwatch.db.tables import device_sweeps, walks
 from registerwatch.register.ingest.check_rules import RegisterCheck
 from registerwatch.register.ingest.register_status import KEPT_SECONDS, CheckState, state_of
 from registerwatch.register.ingest.sweep_state import BEHIND_SECONDS, DeviceSweepState
-from registerwatch.register.sources.checks import CheckName
+from registerwatch.register.sources.checks.names import CheckName
 from registerwatch.register.store.walks import WalkRow
 from tests.support.harness import ServiceHarness
 

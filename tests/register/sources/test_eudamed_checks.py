@@ -8,15 +8,16 @@ import msgspec
 import pytest
 
 from registerwatch.db.engine import Database
-from registerwatch.register.sources.checks import CheckName, CheckResult, Looked, Unanswered, judge_shape
-from registerwatch.register.sources.eudamed.checks import (
-    FINDS_NOTHING,
-    IGNORED,
-    OPTIONAL_IGNORED,
-    OTHERS,
-    EudamedChecks,
-)
+from registerwatch.register.ingest.check_rules import KNOWN_CODES
+from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS, DAILY
+from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.register.sources.checks.outcomes import CheckResult, KnownBefore, Outcome, Unanswered
+from registerwatch.register.sources.checks.shapes import judge_shape
+from registerwatch.register.sources.checks.source_checks import SourceChecks
+from registerwatch.register.sources.eudamed.checks.filters import FINDS_NOTHING, IGNORED, OPTIONAL_IGNORED, OTHERS
+from registerwatch.register.sources.eudamed.checks.looks import LOOKS
 from registerwatch.register.sources.eudamed.shapes import SHAPES
+from registerwatch.register.sources.requests import RegisterHttpClient
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.canned import CannedRegister, a_page, ok
 from tests.register.sources.conftest import Sender
@@ -25,7 +26,10 @@ from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
 
-MAX_REQUESTS = 20
+Outcomes = dict[CheckName, Outcome]
+BEFORE = KnownBefore(KNOWN_CODES)
+ALWAYS = DAILY & frozenset(LOOKS)
+MAX_DAILY_REQUESTS = 26
 
 
 @pytest.fixture(scope="module")
@@ -39,31 +43,47 @@ async def reader(world: GeneratedWorld, database: Database, clock: SteppedClock)
         yield found
 
 
-async def look(reader: Reader, *due: CheckName) -> Looked:
-    checks = EudamedChecks(reader.client.interface.requests, BASE, reader.clock)
-    return await checks.look(due or checks.names)
+def checks_over(requests: RegisterHttpClient, clock: SteppedClock) -> SourceChecks:
+    return SourceChecks(LOOKS, requests, BASE, clock)
 
 
-def failed(looked: Looked) -> dict[CheckName, str]:
-    return {
-        name: each.found for name, each in looked.outcomes.items() if isinstance(each, CheckResult) and not each.is_ok
-    }
+async def look(reader: Reader, *due: CheckName, before: KnownBefore = BEFORE) -> Outcomes:
+    checks = checks_over(reader.client.interface.requests, reader.clock)
+    return await checks.look(due or ALWAYS, before)
 
 
-def unanswered(looked: Looked) -> set[CheckName]:
-    return {name for name, each in looked.outcomes.items() if isinstance(each, Unanswered)}
+def failed(outcomes: Outcomes) -> dict[CheckName, str]:
+    return {name: each.found for name, each in outcomes.items() if isinstance(each, CheckResult) and not each.is_ok}
 
 
-async def test_a_register_that_answers_as_ever_passes_every_check_with_few_requests(reader: Reader) -> None:
-    looked = await look(reader)
+def unanswered(outcomes: Outcomes) -> set[CheckName]:
+    return {name for name, each in outcomes.items() if isinstance(each, Unanswered)}
 
-    assert failed(looked) == {}
-    assert unanswered(looked) == set()
-    assert looked.outcomes[CheckName.BUILD] == CheckResult(True, "3.21.0")
-    assert looked.totals[CheckName.TOTAL_DEVICES] == 400
-    assert all(looked.codes[name] for name in CheckName if name.is_of_codes)
-    assert set(looked.outcomes) | set(looked.codes) | set(looked.totals) == EudamedChecks.names
-    assert len(reader.log.requests) <= MAX_REQUESTS
+
+async def test_a_register_that_answers_as_ever_passes_every_daily_check_with_few_requests(reader: Reader) -> None:
+    outcomes = await look(reader)
+
+    assert failed(outcomes) == {}
+    assert unanswered(outcomes) == set()
+    assert set(outcomes) == ALWAYS
+    assert len(reader.log.requests) <= MAX_DAILY_REQUESTS
+
+
+async def test_every_assumption_holds_with_as_many_requests_as_are_announced(reader: Reader) -> None:
+    outcomes = await look(reader, *LOOKS)
+
+    assert failed(outcomes) == {}
+    assert unanswered(outcomes) == set()
+    assert list(outcomes) == [name for name in CheckName if name in LOOKS]
+    announced = sum(ASSUMPTIONS[name].requests for name in LOOKS)
+    assert announced - 1 <= len(reader.log.requests) <= announced
+
+
+async def test_what_other_checks_need_too_is_asked_once(reader: Reader) -> None:
+    await look(reader, *LOOKS)
+
+    asked = [(each.path, each.query) for each in reader.log.requests]
+    assert len(asked) == len(set(asked))
 
 
 @pytest.mark.parametrize(
@@ -92,9 +112,9 @@ async def test_a_filter_that_finds_nothing_at_all_is_told(sender: Sender, clock:
     row = {"uuid": "u-1", "primaryDi": "04099999999992", "manufacturerSrn": "DE-MF-000000001"}
     register = CannedRegister(lambda asked: ok(a_page() if "srn" in asked.url.params else a_page(row)))
 
-    looked = await EudamedChecks(sender(register), BASE, clock).look({CheckName.FILTER_SRN})
+    outcomes = await checks_over(sender(register), clock).look({CheckName.FILTER_SRN})
 
-    assert looked.outcomes[CheckName.FILTER_SRN] == CheckResult(False, FINDS_NOTHING)
+    assert outcomes[CheckName.FILTER_SRN] == CheckResult(False, FINDS_NOTHING)
 
 
 async def test_the_filter_that_nobody_has_proven_is_no_failure_and_told_all_the_same(
@@ -104,7 +124,7 @@ async def test_the_filter_that_nobody_has_proven_is_no_failure_and_told_all_the_
         looked = await look(reader)
 
     assert failed(looked) == {}
-    assert looked.outcomes[CheckName.FILTER_BASIC_UDI] == CheckResult(True, OPTIONAL_IGNORED)
+    assert looked[CheckName.FILTER_BASIC_UDI] == CheckResult(True, OPTIONAL_IGNORED)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +168,8 @@ async def test_codes_of_a_later_build_are_seen(reader: Reader, kind: Any, name: 
 
     looked = await look(reader)
 
-    assert any(code.endswith(".of-a-later-build") for code in looked.codes[check])
-    assert failed(looked) == {}
+    assert failed(looked).keys() == {check}
+    assert failed(looked)[check].endswith(".of-a-later-build")
 
 
 @pytest.mark.parametrize("mode", ["http-503", "throttled-429", "html-200", "empty-page", "connection-reset"])
@@ -159,9 +179,9 @@ async def test_a_register_that_is_down_proves_nothing_and_is_asked_little(reader
     looked = await look(reader)
 
     if mode != "empty-page":  # only lists show it
-        assert unanswered(looked) == EudamedChecks.names
+        assert unanswered(looked) == ALWAYS
         assert failed(looked) == {}
-        assert len(reader.log.requests) <= 6
+        assert len(reader.log.requests) <= 6, "three requests, each twice"
     assert CheckName.DEVICE_ROW in unanswered(looked)
 
 
@@ -187,12 +207,12 @@ async def test_only_what_is_due_is_asked_for(reader: Reader) -> None:
 async def test_a_stored_record_with_certificates_is_looked_at_and_one_that_is_gone_is_no_failure(
     reader: Reader,
 ) -> None:
-    checks = EudamedChecks(reader.client.interface.requests, BASE, reader.clock)
     record = reader.world.newest(0, 1)[0]
-    await checks.look({CheckName.BASIC_UDI_RECORD}, record.uuid)
+    await look(reader, CheckName.BASIC_UDI_RECORD, before=KnownBefore(KNOWN_CODES, certified=record.uuid))
     assert record.uuid in reader.log.requests[-1].path
 
-    looked = await checks.look({CheckName.BASIC_UDI_RECORD}, "00000000-0000-0000-0000-000000000000")
+    gone = KnownBefore(KNOWN_CODES, certified="00000000-0000-0000-0000-000000000000")
+    looked = await look(reader, CheckName.BASIC_UDI_RECORD, before=gone)
 
     assert failed(looked) == {}
     assert unanswered(looked) == set()

@@ -1,7 +1,5 @@
 """The public page about the service: how old the copy and the sweeps are, and what was verified of the register."""
 
-from collections.abc import Mapping
-
 import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -12,40 +10,12 @@ from registerwatch.pages.rendering import page
 from registerwatch.register.ingest.check_rules import RegisterCheck
 from registerwatch.register.ingest.register_status import CheckState, RegisterStatus, state_of
 from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.checks import CheckName
+from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
+from registerwatch.register.sources.checks.names import CheckName
 from registerwatch.web.injection import limits_of, service_of
 from registerwatch.web.rate_limits import Limit
 
 PATH = "/status"
-TITLES: Mapping[CheckName, str] = {
-    CheckName.BUILD: "It names its build",
-    CheckName.FILTER_PRIMARY_DI: "Search of devices by UDI-DI",
-    CheckName.FILTER_SRN: "Search of devices by manufacturer",
-    CheckName.FILTER_ACTOR_SRN: "Search of actors by SRN",
-    CheckName.FILTER_BASIC_UDI: "Search of certificates by Basic UDI-DI (not relied on)",
-    CheckName.LIST_DEVICES: "List of devices: size of its pages",
-    CheckName.LIST_CERTIFICATES: "List of certificates: size of its pages",
-    CheckName.LIST_REFUSALS: "List of refused applications: size of its pages",
-    CheckName.DEVICE_ROW: "Fields of devices in lists",
-    CheckName.DEVICE_DETAIL: "Fields of a device",
-    CheckName.BASIC_UDI_RECORD: "Fields of a Basic UDI-DI record",
-    CheckName.ACTOR_ROW: "Fields of actors in lists",
-    CheckName.ACTOR_DETAIL: "Fields of an actor",
-    CheckName.CERTIFICATE_ROW: "Fields of certificates in lists",
-    CheckName.CERTIFICATE_DETAIL: "Fields of a certificate",
-    CheckName.REFUSAL_ROW: "Fields of refused applications",
-    CheckName.NOTIFIED_BODY: "Fields of notified bodies",
-    CheckName.DATA_LAKE_ROW: "Fields of devices in the Data Lake",
-    CheckName.DEVICE_VALUES: "Usual values of devices in lists",
-    CheckName.DATA_LAKE_VALUES: "Usual values of devices in the Data Lake",
-    CheckName.TOTAL_DEVICES: "Number of devices is plausible",
-    CheckName.TOTAL_CERTIFICATES: "Number of certificates is plausible",
-    CheckName.STATUS_CODES: "Codes of market statuses are known",
-    CheckName.RISK_CODES: "Codes of risk classes are known",
-    CheckName.LEGISLATION_CODES: "Codes of legislations are known",
-    CheckName.CERTIFICATE_STATUS_CODES: "Codes of certificate statuses are known",
-    CheckName.ACTOR_STATUS_CODES: "Codes of actor statuses are known",
-}
 WALK_TITLES = {
     "certificates": "Certificates",
     "refusals": "Refused applications",
@@ -172,7 +142,7 @@ def view_of(status: RegisterStatus) -> StatusView:
 def _shown(check: RegisterCheck) -> ShownCheck:
     words, tone = WORDS[state_of(check)]
     return ShownCheck(
-        TITLES[check.name],
+        ASSUMPTIONS[check.name].title,
         words,
         tone,
         check.found,

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.ingest.check_rules import RegisterCheck
 from registerwatch.register.models import from_document
-from registerwatch.register.sources.checks import CheckName
+from registerwatch.register.sources.checks.names import CheckName
 
 RECENT = 300
 """Records that were stored last, of which codes are looked at."""

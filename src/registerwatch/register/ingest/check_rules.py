@@ -14,7 +14,8 @@ from registerwatch.register.codes import (
     RISK_PREFIX,
     STATUS_BY_CODE,
 )
-from registerwatch.register.sources.checks import CheckName, CheckResult, Looked, Outcome, judge_codes, judge_total
+from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.register.sources.checks.outcomes import CheckResult, KnownBefore, Outcome
 from registerwatch.structs import replace
 
 HOUR_SECONDS = 3_600
@@ -113,17 +114,10 @@ def is_new_build(known: KnownChecks, build: Outcome) -> bool:
     return isinstance(build, CheckResult) and bool(last) and build.found != last
 
 
-def outcomes_of(
-    looked: Looked, stored_codes: Mapping[CheckName, Collection[str]], known: KnownChecks
-) -> dict[CheckName, Outcome]:
-    """Every outcome of a look, its codes and totals judged beside what is stored."""
-    outcomes = dict(looked.outcomes)
-    for name, codes in looked.codes.items():
-        outcomes[name] = judge_codes(codes | set(stored_codes.get(name, ())), KNOWN_CODES[name])
-    for name, total in looked.totals.items():
-        last = known[name].found if name in known else ""
-        outcomes[name] = judge_total(total, int(last) if last.isdigit() else None)
-    return outcomes
+def known_before(known: KnownChecks, stored: Mapping[CheckName, Collection[str]], certified: str) -> KnownBefore:
+    """What a look compares its answers with: `stored` are the codes of records that were stored last."""
+    totals = {name: int(check.found) for name, check in known.items() if name.is_of_total and check.found.isdigit()}
+    return KnownBefore(KNOWN_CODES, stored, totals, certified)
 
 
 def after(check: RegisterCheck, outcome: Outcome, now: int) -> RegisterCheck:

@@ -19,10 +19,13 @@ from registerwatch.register.ingest.check_rules import (
     due_checks,
     is_new_build,
     is_news,
-    outcomes_of,
+    known_before,
     problem_of,
 )
-from registerwatch.register.sources.checks import CheckName, Looked, Outcome, SourceChecks, Unanswered
+from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
+from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.register.sources.checks.outcomes import KnownBefore, Outcome, Unanswered
+from registerwatch.register.sources.checks.source_checks import LookWatch, SourceChecks, unwatched
 
 log = structlog.get_logger(__name__)
 
@@ -35,14 +38,16 @@ class ListingChecks(Protocol):
 
 
 class RegisterChecks:
-    """The checks of all sources, for all processes that share the database."""
+    """The checks of all sources, for all processes that share the database. `daily` are those of the background."""
 
-    def __init__(self, database: Database, clock: Clock, sources: Sequence[SourceChecks]) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, sources: Sequence[SourceChecks], daily: frozenset[CheckName]
+    ) -> None:
         self._database = database
         self._clock = clock
         self._sources = sources
-        self.names = frozenset[CheckName]().union(*(source.names for source in sources))
-        """What is looked at."""
+        self.names = daily
+        """What is looked at every day."""
 
     async def all(self) -> KnownChecks:
         """What is known of every check that was ever made."""
@@ -58,61 +63,69 @@ class RegisterChecks:
         known = await self.all()
         due = due_checks(known, self.names, int(self._clock.now()))
         if due:
-            await self._look(due, known)
+            before = await self._before(known)
+            for source in self._sources:
+                if own := source.names & due:
+                    await self._store(await self._looked(source, own, known, before), is_logged=True)
         return due
 
-    async def run(self) -> KnownChecks:
-        """Look at everything now; what is known after that."""
-        await self._look(self.names, await self.all())
-        return await self.all()
+    async def run(self, watch: LookWatch = unwatched) -> Mapping[CheckName, Outcome]:
+        """Look at every assumption now, daily or not; what was found. Daily ones are stored."""
+        before = await self._before(await self.all())
+        found: dict[CheckName, Outcome] = {}
+        for source in self._sources:
+            outcomes = await source.look(source.names, before, watch)
+            await self._store(outcomes, is_logged=False)
+            found |= outcomes
+        return found
 
-    async def _look(self, due: Collection[CheckName], known: KnownChecks) -> None:
+    async def _before(self, known: KnownChecks) -> KnownBefore:
         async with self._database.reading() as connection:
             stored = await repository.sample(connection)
-        for source in self._sources:
-            own = source.names.intersection(due)
-            if own:
-                looked = await _looked(source, own, known, stored.certified)
-                await self._store(outcomes_of(looked, stored.codes, known))
+        return known_before(known, stored.codes, stored.certified)
 
-    async def _store(self, outcomes: Mapping[CheckName, Outcome]) -> None:
-        """Store what was found, beside what another process may have stored meanwhile, and log what is new."""
+    async def _looked(
+        self, source: SourceChecks, due: frozenset[CheckName], known: KnownChecks, before: KnownBefore
+    ) -> Mapping[CheckName, Outcome]:
+        """Look at what is due of a source; at all that is daily of it where it has another build than before."""
+        if CheckName.BUILD not in due:
+            return await source.look(due, before)
+        first = await source.look({CheckName.BUILD}, before)
+        build = first[CheckName.BUILD]
+        if isinstance(build, Unanswered):
+            return dict.fromkeys(due, build)
+        rest = source.names & self.names if is_new_build(known, build) else due
+        return {**await source.look(rest - {CheckName.BUILD}, before), **first}
+
+    async def _store(self, outcomes: Mapping[CheckName, Outcome], *, is_logged: bool) -> None:
+        """Store what was found of daily checks, beside what another process may have stored meanwhile."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             known = await repository.all_checks(connection)
-            before = {name: known.get(name, RegisterCheck(name)) for name in outcomes}
-            checks = {name: after(before[name], outcome, now) for name, outcome in outcomes.items()}
+            before = {name: known.get(name, RegisterCheck(name)) for name in outcomes if name in self.names}
+            checks = {name: after(each, outcomes[name], now) for name, each in before.items()}
             for check in checks.values():
                 await repository.store_check(connection, check)
-        silent = [name.value for name, check in checks.items() if check.unanswered_since == now]
-        if silent:
-            log.info(
-                "checks of the register were not answered",
-                checks=len(silent),
-                reason=checks[CheckName(silent[0])].reason,
-            )
-        for name, check in checks.items():
-            _log_news(before[name], check)
+        if is_logged:
+            _log_silence([check for check in checks.values() if check.unanswered_since == now])
+            for name, check in checks.items():
+                _log_news(before[name], check)
 
 
-async def _looked(source: SourceChecks, due: frozenset[CheckName], known: KnownChecks, certified: str) -> Looked:
-    """Look at what is due of a source; at nothing more where it does not tell its build, which is asked first."""
-    if CheckName.BUILD not in due:
-        return await source.look(due, certified)
-    build = (await source.look({CheckName.BUILD})).outcomes[CheckName.BUILD]
-    if isinstance(build, Unanswered):
-        return Looked(dict.fromkeys(due, build))
-    rest = source.names if is_new_build(known, build) else due
-    looked = await source.look(rest - {CheckName.BUILD}, certified)
-    looked.outcomes[CheckName.BUILD] = build
-    return looked
+def _log_silence(silent: Sequence[RegisterCheck]) -> None:
+    if silent:
+        log.info("checks of the register were not answered", checks=len(silent), reason=silent[0].reason)
 
 
 def _log_news(before: RegisterCheck, check: RegisterCheck) -> None:
+    """Log what a look found that the last one did not, and what it means."""
     if check.unanswered_since is not None:
         return
+    meaning = ASSUMPTIONS[check.name].if_differs
     if check.is_ok is False and (before.is_ok is not False or before.found != check.found):
-        log.warning("the register answers differently than before", check=check.name.value, found=check.found)
+        log.warning(
+            "the register answers differently than before", check=check.name.value, found=check.found, meaning=meaning
+        )
     elif check.is_ok and before.is_ok is False:
         log.warning("the register answers as before again", check=check.name.value)
     elif before.checked_at is not None and is_news(before, check):

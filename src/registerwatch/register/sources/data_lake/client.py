@@ -13,7 +13,7 @@ from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.data_lake import wire
 from registerwatch.register.sources.data_lake.mapping import NAME, actor_of_row, reading_of_row
 from registerwatch.register.sources.data_lake.reference import KNOWN, Reference, extended, has_unknown_ids
-from registerwatch.register.sources.requests import AnswerReader, ApiRequest, JsonReader, RegisterHttpClient, ignore
+from registerwatch.register.sources.requests import AnswerReader, ApiRequest, RegisterHttpClient, ignore
 from registerwatch.register.sources.rows import check_needed, check_some_read
 from registerwatch.register.sources.source import RecordBatch
 from registerwatch.register.sources.wire import WireRecord
@@ -25,10 +25,7 @@ Row = TypeVar("Row", bound=WireRecord)
 
 FULL_PAGE = 1_000
 """Rows of a page. A page of exactly so many without `nextLink` is taken as cut off."""
-
-LOOKED_AT = 300
-"""Rows of which a check looks at the columns."""
-_PARAMETERS = {"api-version": "v1.0", "format": "json"}
+PARAMETERS = {"api-version": "v1.0", "format": "json"}
 
 
 class DataLakeClient:
@@ -53,7 +50,7 @@ class DataLakeClient:
 
         `received` is called with the number of bytes of a page while it comes.
         """
-        actors = f"{self._base}/actors?{urlencode(_PARAMETERS)}"
+        actors = f"{self._base}/actors?{urlencode(PARAMETERS)}"
         is_of_actors = bool(cursor) and self._own(cursor)[0] == self._own(actors)[0]
         if not is_of_actors:
             reference: Reference = KNOWN
@@ -65,14 +62,6 @@ class DataLakeClient:
                 yield RecordBatch(readings, page.next_link or actors)
         async for named in self._pages(wire.actors, cursor if is_of_actors else actors, received):
             yield RecordBatch([], named.next_link or "", actors=_actors_of(named.rows))
-
-    async def first_rows(self) -> list[object]:
-        """The rows of the first page of devices as they come, for a look at their columns. Raises `RegisterFailure`."""
-        answer = await self._page(JsonReader(), self._base + "/udi", dict(_PARAMETERS))
-        rows = answer.get("value") if isinstance(answer, dict) else None
-        if not isinstance(rows, list):
-            raise RegisterFailure("The Data Lake's answer has an unexpected form (no list of rows).")
-        return rows[:LOOKED_AT]
 
     async def _reference(self) -> Reference:
         """What ids mean: those that are known, and those that `/reference` has beside them where it can be read."""
@@ -88,7 +77,7 @@ class DataLakeClient:
         self, reader: wire.PageReader[Row], address: str, received: Callable[[int], None] = ignore
     ) -> AsyncIterator[wire.Page[Row]]:
         url, params = self._own(address)
-        params = params or dict(_PARAMETERS)
+        params = params or dict(PARAMETERS)
         seen: set[str] = set()
         while True:
             page = await self._page(reader, url, params, _check_page, received)

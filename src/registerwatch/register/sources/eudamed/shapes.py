@@ -4,7 +4,8 @@ A field that a new build renames decodes as if it were missing, since every fiel
 answers always have is known from replies of 2022 to 2026; fields that only some of them have are optional here.
 """
 
-from registerwatch.register.sources.checks import CheckName, Shape
+from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.register.sources.checks.shapes import Shape
 from registerwatch.register.sources.eudamed import wire
 
 SHAPES = {

@@ -6,18 +6,20 @@ import msgspec
 import pytest
 
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.checks import (
+from registerwatch.register.sources.checks.judgements import (
     NOTHING_LISTED,
-    CheckResult,
-    Shape,
-    Unanswered,
     judge_codes,
+    judge_envelope,
+    judge_next_page,
     judge_page,
-    judge_shape,
+    judge_rows,
+    judge_shared,
+    judge_times,
     judge_total,
-    judge_values,
-    outcome_of,
+    judge_unused,
 )
+from registerwatch.register.sources.checks.outcomes import CheckResult, Unanswered, outcome_of
+from registerwatch.register.sources.checks.shapes import Shape, judge_shape, judge_values
 from registerwatch.register.sources.wire import RecordReader, WireRecord
 
 
@@ -134,3 +136,84 @@ def test_a_refusal_is_another_answer_and_silence_is_none() -> None:
     assert outcome_of(RegisterFailure("refused")) == CheckResult(False, "refused")
     assert outcome_of(RegisterFailure("down", transient=True)) == Unanswered("down")
     assert outcome_of(RegisterFailure("no place", is_asked=False)) == Unanswered("no place")
+    assert outcome_of(RegisterFailure("shut out", is_unreachable=True)) == Unanswered("shut out")
+
+
+@pytest.mark.parametrize(("rows", "total", "is_ok"), [(20, 4_000, True), (7, 7, True), (50, 4_000, False)])
+def test_an_answer_has_as_many_rows_as_it_had_before(rows: int, total: int, is_ok: bool) -> None:
+    assert judge_rows(rows, total, 20).is_ok is is_ok
+
+
+FIRST = [f"u-{number}" for number in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("second", "found"),
+    [
+        (FIRST[25:50], ""),
+        (["new", *FIRST[24:48]], ""),
+        (FIRST[:25], "Pages 0 and 1 are the same: pages are not counted from 0."),
+        ([], "Page 1 is empty, though there are more rows than page 0 has."),
+        ([f"x-{number}" for number in range(25)], "Page 1 does not go on where page 0 ends."),
+    ],
+)
+def test_the_next_page_goes_on_where_one_ends(second: list[str], found: str) -> None:
+    assert judge_next_page(FIRST, second, 25) == CheckResult(not found, found)
+
+
+def test_a_list_of_one_page_has_no_next_one() -> None:
+    assert judge_next_page(FIRST[:9], [], 25) == CheckResult(True)
+    assert judge_next_page(FIRST[:9], ["x"], 25) == CheckResult(False, "There are rows behind the last page.")
+
+
+def an_envelope(**fields: Any) -> dict[str, Any]:
+    page = {"content": [{}, {}], "totalElements": 9, "totalPages": 5, "first": True, "last": False, "number": 0}
+    return {**page, "size": 2, "numberOfElements": 2, "sort": None, **fields}
+
+
+def test_what_stands_around_rows_is_of_the_known_types_and_true() -> None:
+    assert judge_envelope(an_envelope()) == CheckResult(True)
+    assert judge_envelope(an_envelope(totalElements="9", last=None)).found == "totalElements is a text. last is null."
+    assert judge_envelope({}).found.startswith("content is missing.")
+    assert not judge_envelope(an_envelope(number=1)).is_ok
+    assert not judge_envelope(an_envelope(last=True)).is_ok
+    assert not judge_envelope(an_envelope(numberOfElements=3)).is_ok
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("2021-10-08T12:42:27.657", ""),
+        ("2025-07-04T09:28:59.11", ""),
+        ("2024-03-01T10:00:00", ""),
+        ("2025-02-10", ""),
+        ("2024-03-01T10:00:00+02:00", "With a zone: lastUpdated."),
+        ("2024-03-01T10:00:00Z", "With a zone: lastUpdated."),
+        ("2024-03-01T10:00:00.123456", "Not a date or an instant of a known form: lastUpdated."),
+        ("01/03/2024", "Not a date or an instant of a known form: lastUpdated."),
+        (1_709_283_600_000, "Not a date or an instant of a known form: lastUpdated."),
+    ],
+)
+def test_instants_have_no_zone_and_a_short_fraction(value: object, found: str) -> None:
+    assert judge_times({"lastUpdated": value, "expiryDate": None}) == CheckResult(not found, found)
+
+
+def test_records_without_any_instant_prove_nothing() -> None:
+    assert isinstance(judge_times({"lastUpdated": None}), Unanswered)
+
+
+def test_records_that_are_shared_are_the_same_in_all_fields() -> None:
+    assert judge_shared({"a": 1}, {"a": 1}) == CheckResult(True)
+    assert judge_shared({"a": 1, "b": 2}, {"a": 1, "b": 3, "c": 4}) == CheckResult(
+        False, "Two devices of one Basic UDI-DI show different values of b, c."
+    )
+
+
+def test_a_field_that_was_always_empty_and_has_a_value_now_is_named() -> None:
+    rows: list[dict[str, Any]] = [
+        {"uuid": "u", "sterile": None, "containerPackageCount": 0},
+        {"uuid": "v", "sterile": True},
+    ]
+
+    assert judge_unused(rows, {"uuid"}) == CheckResult(False, "Now with values: sterile.")
+    assert judge_unused(rows[:1], {"uuid"}) == CheckResult(True)
