@@ -8,6 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from registerwatch.register.ingest.check_rules import RegisterCheck
 from registerwatch.register.ingest.register_status import CheckState, RegisterStatus, state_of
 from registerwatch.register.ingest.sweep_state import DeviceSweepState
+from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
 from registerwatch.register.store.unread_fields import StoredUnreadField
 from registerwatch.register.store.walks import WalkRow
 from registerwatch.watches.event_latency import Latency
@@ -40,7 +41,10 @@ class HealthList(Answer):
     total: Annotated[int | None, doc("Records that the register counted meanwhile, null when not known.", 4654)]
     error: Annotated[
         str | None,
-        doc("Why it was not complete, null where it was, or goes on.", "The register is throttling requests."),
+        doc(
+            "Why it was not complete, null where it was, or goes on.",
+            "The register (ec.europa.eu) is throttling requests (status 429).",
+        ),
     ]
 
 
@@ -88,21 +92,29 @@ class HealthRegisterCheck(Answer):
         ),
     ]
     checked_at: Annotated[str | None, instant("Last look that the register answered, null before the first.")]
-    found: Annotated[str, doc("What that look found: a sentence or a value, empty for nothing to tell.", "3.21.0")]
+    found: Annotated[str, doc("What that look found: a sentence or a value, empty for nothing to tell.", "2.27.3")]
     changed_at: Annotated[str | None, instant("When that last became another, null when it never did.")]
     unanswered_since: Annotated[str | None, instant("First look that was not answered, null where the last one was.")]
     reason: Annotated[
-        str | None, doc("Why it was not answered, null where it was.", "The register is throttling requests.")
+        str | None,
+        doc(
+            "Why it was not answered, null where it was.",
+            "The register (ec.europa.eu) is throttling requests (status 429).",
+        ),
+    ]
+    meaning: Annotated[
+        str | None, doc("What that means for the service, and what to do; null where nothing differs.", None)
     ]
 
 
 _EXAMPLE_CHECK = {
     "state": "fine",
     "checked_at": EXAMPLE_INSTANT,
-    "found": "3.21.0",
+    "found": "2.27.3",
     "changed_at": None,
     "unanswered_since": None,
     "reason": None,
+    "meaning": None,
 }
 
 
@@ -122,7 +134,7 @@ class HealthUnreadField(Answer):
 class HealthRegisterChecks(Answer):
     """What was verified of how the register answers."""
 
-    build: Annotated[str | None, doc("The register's build, null when not known.", "3.21.0")]
+    build: Annotated[str | None, doc("The register's build, null when not known.", "2.27.3")]
     changed: Annotated[
         list[str], doc("Checks that found another answer than we rely on, by their names.", ["filter srn"])
     ]
@@ -184,6 +196,7 @@ def _health_check(check: RegisterCheck) -> HealthRegisterCheck:
         changed_at=iso_or_none(check.changed_at),
         unanswered_since=iso_or_none(check.unanswered_since),
         reason=check.reason or None,
+        meaning=ASSUMPTIONS[check.name].if_differs if state_of(check) is CheckState.CHANGED else None,
     )
 
 

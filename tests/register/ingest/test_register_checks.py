@@ -58,13 +58,13 @@ async def test_everything_is_looked_at_once_a_day_and_the_build_every_hour(harne
     assert set(known) == {name for name in DAILY if "data lake" not in name.value}
     assert len(await harness.rows(register_checks)) == len(known)
     assert warnings(logs) == []
-    assert 15 <= asked(harness) <= 20
+    assert 20 <= asked(harness) <= 26
     await run(harness, 60)
     assert asked(harness) == 0
     await run(harness, HOUR_SECONDS)
     assert asked(harness) == 1
     await run(harness, DAY_SECONDS)
-    assert asked(harness) >= 15
+    assert asked(harness) >= 20
 
 
 async def test_a_new_build_is_told_and_everything_looked_at(harness: ServiceHarness) -> None:
@@ -74,7 +74,7 @@ async def test_a_new_build_is_told_and_everything_looked_at(harness: ServiceHarn
         known = await run(harness, HOUR_SECONDS)
 
     assert (known[CheckName.BUILD].found, known[CheckName.BUILD].changed_at) == ("4.0.0", harness.now)
-    assert asked(harness) >= 15
+    assert asked(harness) >= 20
     assert warnings(logs) == [("the register has changed", "build")]
 
 
@@ -92,7 +92,7 @@ async def test_an_ignored_filter_closes_its_list_for_every_process_until_a_probe
     assert await problem(harness, CheckedList.DEVICES_BY_DI) is None
     with capture_logs() as logs:
         await run(harness, RETRY_SECONDS)
-    assert (asked(harness), warnings(logs)) == (2, []), "the list that shows a record, and the filter"
+    assert (asked(harness), warnings(logs)) == (1, []), "the probe of the filter"
 
     harness.faults.clear()
     with capture_logs() as logs:

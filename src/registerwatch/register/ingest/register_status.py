@@ -9,7 +9,7 @@ import msgspec
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.ingest import check_repository
-from registerwatch.register.ingest.check_rules import KnownChecks, RegisterCheck
+from registerwatch.register.ingest.check_rules import GATES, KnownChecks, RegisterCheck
 from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.ingest.sweep_state import SweepState, sweep_state
 from registerwatch.register.sources.budget_row import Host
@@ -63,6 +63,17 @@ class RegisterStatus(msgspec.Struct, frozen=True):
     def changed(self) -> list[CheckName]:
         """The checks that found something else than is relied on."""
         return [name for name, check in self.checks.items() if state_of(check) is CheckState.CHANGED]
+
+    @property
+    def closes_lists(self) -> bool:
+        """Whether nothing of some list is stored, since a check that it relies on found something else."""
+        return not GATES.isdisjoint(self.changed)
+
+    @property
+    def switched(self) -> str:
+        """What is switched on or off in the register since this release was made, in sentences; empty for nothing."""
+        flags = self.checks.get(CheckName.FLAGS)
+        return flags.found if flags is not None and state_of(flags) is CheckState.CHANGED else ""
 
 
 class RegisterStatusReader:

@@ -47,7 +47,8 @@ class CheckRequests:
         self._answers: dict[_Key, Any] = {}
         self._watch = _ThrottleWatch(requests.observer)
         self._unanswered = 0
-        self._given_up: str | None = None
+        self.given_up: str | None = None
+        """Why nothing more is asked, once the source does not answer at all."""
         self._is_closed = False
 
     @property
@@ -104,8 +105,8 @@ class CheckRequests:
 
     async def _ask(self, path: str, params: dict[str, str], cost: int, expects: int | None) -> Any:
         """An answer, or why there is none."""
-        if self._given_up is not None:
-            return RegisterFailure(self._given_up, is_asked=False)
+        if self.given_up is not None:
+            return RegisterFailure(self.given_up, is_asked=False)
         tries = None if expects is None else 1
         request = ApiRequest(self.base_url + path, params, _json, _check_not_throttled, cost, max_tries=tries)
         deadline = self._clock.monotonic() + SECONDS
@@ -129,7 +130,7 @@ class CheckRequests:
         is_answer = not isinstance(outcome_of(failure), Unanswered) or failure.status == expects is not None
         self._unanswered = 0 if is_answer else self._unanswered + 1
         if failure.is_unreachable or self._unanswered >= MAX_UNANSWERED:
-            self._given_up = failure.reason
+            self.given_up = failure.reason
 
 
 class _ThrottleWatch:

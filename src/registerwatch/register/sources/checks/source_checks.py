@@ -63,6 +63,8 @@ class SourceChecks:
 
 async def pace(ask: CheckRequests) -> Outcome:
     """Whether the source throttled while it was looked at."""
+    if not ask.sent:
+        raise NothingToLookAt(ask.given_up or "No request was answered.")
     if not ask.throttles:
         return CheckResult(True, f"{ask.sent} requests, none of them throttled.")
     ways = ", ".join(f"{number} by {way}" for way, number in ask.throttles.items())
