@@ -13,8 +13,8 @@ from registerwatch.register.ingest.check_rules import GATES, KnownChecks, Regist
 from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.ingest.sweep_state import SweepState, sweep_state
 from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.request_budget import PaceState, RequestBudget
 from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.register.sources.request_budget import PaceState, RequestBudget
 from registerwatch.register.store.records import CopyState, RecordStore
 from registerwatch.register.store.unread_fields import StoredUnreadField, stored_unread_fields
 
