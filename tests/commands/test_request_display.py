@@ -3,16 +3,15 @@
 import io
 
 import httpx2
-import msgspec
 import pytest
 from rich.console import Console
 
 from registerwatch.commands.request_display import Countdown, LookDisplay
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.requests import ApiRequest, Retry
+from registerwatch.register.sources.requests import ApiRequest, JsonReader, Retry
 
-REQUEST = ApiRequest("https://ec.europa.eu/tools/eudamed/api/eos", {}, msgspec.json.Decoder())
+REQUEST = ApiRequest("https://ec.europa.eu/tools/eudamed/api/eos", {}, JsonReader())
 REFUSED = RegisterFailure("The register (ec.europa.eu) could not be reached: connection refused.", transient=True)
 THROTTLED = RegisterFailure("The register (ec.europa.eu) is throttling requests (status 429).", throttled=True)
 
