@@ -70,13 +70,9 @@ from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceL
 from registerwatch.register.sources.eudamed.nomenclature import EudamedNomenclature
 from registerwatch.register.sources.record_file import RecordFile
 from registerwatch.register.sources.request_budget import RequestBudget
+from registerwatch.register.sources.request_observer import RequestObserver
 from registerwatch.register.sources.request_pace import START_PER_MINUTE, PaceLimits
-from registerwatch.register.sources.requests import (
-    RegisterHttpClient,
-    RequestObserver,
-    RetryPolicy,
-    retry_policies_of_slow_host,
-)
+from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy, retry_policies_of_slow_host
 from registerwatch.register.sources.source import BulkSource
 from registerwatch.register.sources.unread_fields import UnreadFields
 from registerwatch.register.store.actor_lists import ActorLists

@@ -9,9 +9,9 @@ from rich.console import Console
 from registerwatch.commands.request_display import Countdown, LookDisplay
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.requests import ApiRequest, JsonReader, Retry
+from registerwatch.register.sources.request_observer import Retry
 
-REQUEST = ApiRequest("https://ec.europa.eu/tools/eudamed/api/eos", {}, JsonReader())
+URL = "https://ec.europa.eu/tools/eudamed/api/eos"
 REFUSED = RegisterFailure("The register (ec.europa.eu) could not be reached: connection refused.", transient=True)
 THROTTLED = RegisterFailure("The register (ec.europa.eu) is throttling requests (status 429).", throttled=True)
 
@@ -52,7 +52,7 @@ def test_a_failure_is_one_line_at_once_and_the_seconds_are_counted_down(
     assert countdown.waiting == "trying again in 8 s"
     moment.now += 5
     assert countdown.waiting == "trying again in 3 s"
-    countdown.asks(REQUEST)
+    countdown.asks(URL)
     assert countdown.waiting == ""
 
 
@@ -69,12 +69,12 @@ def test_a_throttled_request_waits_as_long_as_the_register_wants(
 def test_a_look_shows_what_it_is_at_and_the_time_that_is_left(console: Console, moment: Moment) -> None:
     display = LookDisplay(console, 60, moment)
     display.looks_at("It names its build")
-    display.asks(REQUEST)
+    display.asks(URL)
     assert str(display.__rich__()).startswith("1 of about 60 requests, 2 min left · It names its build · ec.europa.eu")
 
     moment.now += 1
-    display.answered(REQUEST, httpx2.Response(200))
-    display.asks(REQUEST)
+    display.answered(URL, {}, httpx2.Response(200))
+    display.asks(URL)
     moment.now += 1
     assert str(display.__rich__()) == (
         "2 of about 60 requests, 2 min left · It names its build · ec.europa.eu is asked (1 s)"

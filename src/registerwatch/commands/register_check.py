@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import typer
@@ -23,7 +22,8 @@ from registerwatch.register.sources.checks.data_lake_assumptions import DATA_LAK
 from registerwatch.register.sources.checks.names import CheckName
 from registerwatch.register.sources.checks.outcomes import CheckResult, Outcome, Unanswered
 from registerwatch.register.sources.checks.recording import Recording
-from registerwatch.register.sources.requests import ApiRequest, RequestObserver, Retry, is_web_page
+from registerwatch.register.sources.request_observer import RequestObserver, Retry
+from registerwatch.register.sources.requests import is_web_page
 from registerwatch.settings import Settings
 
 LAKE_NAMES = frozenset(each.name for each in DATA_LAKE)
@@ -95,18 +95,18 @@ class _Recorder:
         """Whether a source answered any request with JSON."""
         return any(url.startswith(base) for url in self._usable)
 
-    def asks(self, request: ApiRequest[Any]) -> None:
+    def asks(self, url: str) -> None:
         """Show it."""
-        self._shows.asks(request)
+        self._shows.asks(url)
 
-    def answered(self, request: ApiRequest[Any], response: httpx2.Response) -> None:
+    def answered(self, url: str, params: Mapping[str, str], response: httpx2.Response) -> None:
         """Count and keep it."""
         self.answers += 1
         if response.status_code == 200 and not is_web_page(response):
-            self._usable.append(request.url)
+            self._usable.append(url)
         if self._recording is not None:
-            self._recording.keep(request, response, int(self._clock.now()))
-        self._shows.answered(request, response)
+            self._recording.keep(url, params, response, int(self._clock.now()))
+        self._shows.answered(url, params, response)
 
     def failed(self, retry: Retry) -> None:
         """Show it."""

@@ -1,9 +1,8 @@
 """What long commands show of the requests that they send, on standard error: which one, how many, what failed."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -11,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from registerwatch.register.sources.requests import ApiRequest, Retry
+from registerwatch.register.sources.request_observer import Retry
 
 REFRESHES_PER_SECOND = 4
 FIRST_SECONDS_PER_REQUEST = 2.0
@@ -29,11 +28,11 @@ class Countdown:
         self._until: float | None = None
         self._words = ""
 
-    def asks(self, request: ApiRequest[Any]) -> None:
+    def asks(self, url: str) -> None:
         """The wait is over."""
         self._until = None
 
-    def answered(self, request: ApiRequest[Any], response: httpx2.Response) -> None:
+    def answered(self, url: str, params: Mapping[str, str], response: httpx2.Response) -> None:
         """Nothing to show."""
 
     def failed(self, retry: Retry) -> None:
@@ -63,13 +62,13 @@ class LookDisplay(Countdown):
         """The next thing is looked at."""
         self._title = title
 
-    def asks(self, request: ApiRequest[Any]) -> None:
+    def asks(self, url: str) -> None:
         """A request waits for its place, and is sent."""
-        super().asks(request)
+        super().asks(url)
         self._asked += 1
-        self._host, self._asked_at = urlsplit(request.url).netloc, self._monotonic()
+        self._host, self._asked_at = urlsplit(url).netloc, self._monotonic()
 
-    def answered(self, request: ApiRequest[Any], response: httpx2.Response) -> None:
+    def answered(self, url: str, params: Mapping[str, str], response: httpx2.Response) -> None:
         """A response came."""
         self._answered += 1
 

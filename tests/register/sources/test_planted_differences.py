@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 
 import httpx2
 import pytest
-from registerwatch.register.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
 
 from registerwatch.db.engine import Database
 from registerwatch.register.ingest.check_rules import KNOWN_CODES
@@ -12,6 +11,7 @@ from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
 from registerwatch.register.sources.checks.names import CheckName as N
 from registerwatch.register.sources.checks.outcomes import KnownBefore, Unanswered
 from registerwatch.register.sources.checks.source_checks import SourceChecks
+from registerwatch.register.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
 from registerwatch.register.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
 from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.requests import RegisterHttpClient

@@ -10,16 +10,14 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import httpx2
 import msgspec
-import structlog
 
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.failure_causes import CONNECT_SECONDS, cause_of, host_of, is_web_filter
 from registerwatch.register.sources.request_budget import BudgetSpent, PlaceWait, RequestBudget
+from registerwatch.register.sources.request_observer import RequestObserver, Retry, RetryLog
 from registerwatch.register.sources.unread_fields import UnreadFields
 from registerwatch.register.sources.wire import UnreadField
-
-log = structlog.get_logger(__name__)
 
 Answer = TypeVar("Answer")
 
@@ -106,58 +104,6 @@ class ApiRequest(msgspec.Struct, Generic[Answer], frozen=True):
     max_tries: int | None = None
 
 
-class Retry(msgspec.Struct, frozen=True):
-    """A request that failed is about to be repeated, after `seconds`; after as long as the request budget says where
-    the register throttles (None).
-    """
-
-    priority: RequestPriority
-    failure: RegisterFailure
-    seconds: float | None
-    tries_left: int
-
-    @property
-    def words(self) -> str:
-        """What happened and what comes next, in a sentence without its end."""
-        tries = f"{self.tries_left} {'try' if self.tries_left == 1 else 'tries'} left"
-        if self.seconds is None:
-            return f"{self.failure.reason.rstrip('.')}; trying again when it allows, {tries}"
-        return f"{self.failure.reason.rstrip('.')}; trying again in {self.seconds:.3g} s, {tries}"
-
-
-class RequestObserver(Protocol):
-    """Learns of each request while it is made. Its methods return at once."""
-
-    def asks(self, request: ApiRequest[Any]) -> None:
-        """A request waits for its place in the budget, and is sent."""
-
-    def answered(self, request: ApiRequest[Any], response: httpx2.Response) -> None:
-        """A response came, whatever it is."""
-
-    def failed(self, retry: Retry) -> None:
-        """A request failed, and is repeated."""
-
-
-class RetryLog:
-    """Logs what is repeated of bulk loads, whose pauses take minutes."""
-
-    def asks(self, request: ApiRequest[Any]) -> None:
-        """Nothing to log."""
-
-    def answered(self, request: ApiRequest[Any], response: httpx2.Response) -> None:
-        """Nothing to log."""
-
-    def failed(self, retry: Retry) -> None:
-        """One line."""
-        if retry.priority is RequestPriority.BULK_LOAD:
-            log.warning(
-                "the register is asked again",
-                reason=retry.failure.reason,
-                seconds=retry.seconds,
-                tries_left=retry.tries_left,
-            )
-
-
 class RegisterHttpClient:
     """Sends GET requests to one of the register's hosts and decodes what comes.
 
@@ -204,7 +150,7 @@ class RegisterHttpClient:
         policy = self._retry_policies[priority]
         pause, tries = policy.pause, min(policy.tries, request.max_tries or policy.tries)
         for attempt in range(1, tries + 1):
-            observer.asks(request)
+            observer.asks(request.url)
             try:
                 return await self._once(request, priority, deadline, place_wait, observer)
             except RegisterFailure as failure:
@@ -229,7 +175,7 @@ class RegisterHttpClient:
         await self._take_place(request, priority, place_wait)
         left = max(0.1, _end(deadline, place_wait) - self._budget.clock.monotonic())
         response = await self._send(request, min(self._timeout, left))
-        observer.answered(request, response)
+        observer.answered(request.url, request.params, response)
         try:
             host = host_of(request.url)
             answer = decode(response, request.reader, now=self._budget.clock.now(), host=host)

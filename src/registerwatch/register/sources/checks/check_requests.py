@@ -10,7 +10,8 @@ from registerwatch.clock import Clock
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.checks.outcomes import CheckResult, KnownBefore, Outcome, Unanswered, outcome_of
-from registerwatch.register.sources.requests import ApiRequest, JsonReader, RegisterHttpClient, RequestObserver, Retry
+from registerwatch.register.sources.request_observer import RequestObserver, Retry
+from registerwatch.register.sources.requests import ApiRequest, JsonReader, RegisterHttpClient
 
 SECONDS = 400.0
 """For so long one request may take, its repetitions and the wait for its place included."""
@@ -141,14 +142,14 @@ class _ThrottleWatch:
         self.answers = 0
         self.throttles: dict[str, int] = {}
 
-    def asks(self, request: ApiRequest[Any]) -> None:
+    def asks(self, url: str) -> None:
         """A request is about to be sent."""
-        self._observer.asks(request)
+        self._observer.asks(url)
 
-    def answered(self, request: ApiRequest[Any], response: httpx2.Response) -> None:
+    def answered(self, url: str, params: Mapping[str, str], response: httpx2.Response) -> None:
         """A response came."""
         self.answers += 1
-        self._observer.answered(request, response)
+        self._observer.answered(url, params, response)
 
     def failed(self, retry: Retry) -> None:
         """A request is repeated."""

@@ -17,7 +17,6 @@ import msgspec
 from registerwatch.clock import iso_utc
 from registerwatch.errors import InvalidInput
 from registerwatch.register.sources.checks.redaction import MAX_ROWS, Redaction, without_key
-from registerwatch.register.sources.requests import ApiRequest
 
 INDEX = "INDEX.md"
 KEPT_HEADERS = ("content-type", "retry-after", "location", "server")
@@ -56,9 +55,9 @@ class Recording:
         if not is_empty:
             raise InvalidInput(f"{self._folder} is not empty; name a folder that is new or empty.")
 
-    def keep(self, request: ApiRequest[Any], response: httpx2.Response, at: int) -> None:
+    def keep(self, url: str, params: Mapping[str, str], response: httpx2.Response, at: int) -> None:
         """Write one answer, without personal data."""
-        source, asked = self._asked(request)
+        source, asked = self._asked(url, params)
         redaction = Redaction()
         content = _content(response, asked, redaction)
         name = f"{len(self._kept) + 1:02}_{_file_name(source, asked)}.json"
@@ -76,11 +75,11 @@ class Recording:
         head = _HEAD.format(version=version, hosts=hosts, rows=MAX_ROWS)
         (self._folder / INDEX).write_text(f"{head}{lines}\n{summary}", encoding="utf-8")
 
-    def _asked(self, request: ApiRequest[Any]) -> tuple[str, str]:
+    def _asked(self, url: str, params: Mapping[str, str]) -> tuple[str, str]:
         """What files call the source, and the path with the query below its base address."""
-        name = next((name for name, base in self._hosts.items() if request.url.startswith(base)), "")
-        path = request.url.removeprefix(self._hosts[name]) if name else request.url
-        query = f"?{urlencode(request.params, safe='$:,')}" if request.params else ""
+        name = next((name for name, base in self._hosts.items() if url.startswith(base)), "")
+        path = url.removeprefix(self._hosts[name]) if name else url
+        query = f"?{urlencode(params, safe='$:,')}" if params else ""
         return name, without_key(path + query)
 
 
