@@ -90,6 +90,6 @@ def test_a_folder_with_anything_in_it_is_refused_before_anything_is_asked(
 
     ended = terminal.types("register", "check", "--record", str(tmp_path))
 
-    assert ended.code == 1
+    assert ended.code == 2
     assert "is not empty; name a folder that is new or empty" in ended.err
     assert len(register.state.log.requests) == 0

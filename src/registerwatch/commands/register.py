@@ -33,12 +33,18 @@ def check_register(
     from registerwatch import logs
     from registerwatch.commands import register_check
     from registerwatch.commands.contact import warn_without_contact
+    from registerwatch.errors import RegisterwatchError
     from registerwatch.settings import load_settings
 
     settings = load_settings()
     logs.set_up(settings.log_format)
     warn_without_contact(settings)
-    raise typer.Exit(register_check.run(settings, as_json=as_json, folder=record))
+    try:
+        status = register_check.run(settings, as_json=as_json, folder=record)
+    except RegisterwatchError as error:  # which would end with 1, as if something differed
+        typer.echo(f"registerwatch: {error}", err=True)
+        status = 2
+    raise typer.Exit(status)
 
 
 @app.command("serve")

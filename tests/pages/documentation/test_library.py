@@ -12,7 +12,17 @@ from registerwatch.pages.documentation.library import TOPICS, Topic, text_of
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
-NOT_FOR_USERS = {"billing", "deploy", "licences", "mail", "operating", "performance", "scaling", "security"}
+NOT_FOR_USERS = {
+    "billing",
+    "deploy",
+    "licences",
+    "mail",
+    "operating",
+    "performance",
+    "register-checks",
+    "scaling",
+    "security",
+}
 """What operators and developers of the service read."""
 
 

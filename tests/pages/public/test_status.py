@@ -67,6 +67,23 @@ async def test_fine_changed_and_could_not_look_are_told_with_when(site: SiteMake
         assert page.problems == []
 
 
+async def test_what_is_switched_on_is_said_and_what_closes_nothing_is_told_apart(site: SiteMaker) -> None:
+    async with site(*(registration(gtin(number), "Stem") for number in range(1, 4))) as harness:
+        harness.world.feature_flags["ffVigFsn"] = True
+        await harness.service.register_checks.run_where_due()
+        page = (await shown(harness)).one("main").text
+
+        assert "Everything is stored as before" in page
+        assert (
+            "The register publishes something else than before. ffVigFsn is on (it was off): EUDAMED publishes" in page
+        )
+        assert "is not stored until" not in page
+        answer = (await harness.get("/health")).json()["checks"]
+        assert "flags" in answer["changed"]
+        assert answer["checks"]["flags"]["meaning"].startswith("A flag that is on now means that EUDAMED publishes")
+        assert answer["checks"]["build"]["meaning"] is None
+
+
 async def test_the_age_of_sweeps_and_lists_is_told_in_words(site: SiteMaker) -> None:
     async with site(registration(gtin(1), "Stem")) as harness:
         now = harness.now

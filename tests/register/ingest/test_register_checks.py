@@ -78,6 +78,34 @@ async def test_a_new_build_is_told_and_everything_looked_at(harness: ServiceHarn
     assert warnings(logs) == [("the register has changed", "build")]
 
 
+async def test_safety_notices_that_are_switched_on_are_logged_with_what_that_means(harness: ServiceHarness) -> None:
+    await run(harness)
+    harness.world.feature_flags["ffVigFsn"] = True
+    with capture_logs() as logs:
+        known = await run(harness, DAY_SECONDS)
+        await run(harness, DAY_SECONDS)
+
+    assert known[CheckName.FLAGS].found.startswith(
+        "ffVigFsn is on (it was off): EUDAMED publishes field safety notices"
+    )
+    assert warnings(logs) == [("the register answers differently than before", "flags")], "once"
+    assert "this release does not read" in next(each["meaning"] for each in logs if "meaning" in each)
+    assert [listing for listing in CheckedList if await problem(harness, listing)] == []
+
+    harness.world.feature_flags["ffVigFsn"] = False
+    with capture_logs() as logs:
+        await run(harness, DAY_SECONDS)
+    assert warnings(logs) == [("the register answers as before again", "flags")]
+
+
+async def test_the_command_looks_at_everything_and_stores_what_is_daily(harness: ServiceHarness) -> None:
+    seen: list[CheckName] = []
+    found = await harness.service.register_checks.run(seen.append)
+
+    assert set(found) == set(seen) == set(CheckName)
+    assert set(await harness.service.register_checks.all()) == harness.service.register_checks.names
+
+
 async def test_an_ignored_filter_closes_its_list_for_every_process_until_a_probe_passes(
     harness: ServiceHarness,
 ) -> None:
