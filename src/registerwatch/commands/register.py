@@ -57,13 +57,27 @@ def serve_register(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8100,
     changes_per_minute: Annotated[float, typer.Option(help="Changes that the register makes by itself.", min=0)] = 0,
+    difference: Annotated[
+        list[str] | None, typer.Option(help="Something that it does otherwise than the register; repeatable.")
+    ] = None,
 ) -> None:
     """Serve the stand-in alone. Point REGISTERWATCH_REGISTER_URL at /eudamed and _DATALAKE_URL at /datalake."""
     from registerwatch_standins.register.app import serve
+    from registerwatch_standins.register.drift import Difference
 
+    if unknown := {*(difference or [])} - {*Difference}:
+        raise typer.BadParameter(f"No difference is called {', '.join(unknown)}; there are {', '.join(Difference)}.")
     base = f"http://{host}:{port}"
     typer.echo(f"REGISTERWATCH_REGISTER_URL={base}/eudamed\nREGISTERWATCH_DATALAKE_URL={base}/datalake")
-    serve(records=records, devices=devices, seed=seed, host=host, port=port, changes_per_minute=changes_per_minute)
+    serve(
+        records=records,
+        devices=devices,
+        seed=seed,
+        host=host,
+        port=port,
+        changes_per_minute=changes_per_minute,
+        differences=map(Difference, difference or []),
+    )
 
 
 @app.command("generate")

@@ -208,7 +208,7 @@ async def test_fields_and_codes_of_rows_can_be_renamed(register: Register) -> No
     register.faults.fail("bodies", "json-of-renamed-fields", names=("name",), times=1)
     assert "nameV2" in (await register.get("/ses/notifiedBodies")).json()[0]
     register.faults.fail("build", "json-of-renamed-fields", times=1)
-    assert set((await register.get("/applicationInfo")).json()) == {"buildVersionV2"}
+    assert set((await register.get("/applicationInfo")).json()) >= {"buildVersionV2"}
     uuid = register.world.newest(0, 1)[0].uuid
     register.faults.fail("detail", "json-of-renamed-fields", names=("deviceStatus", "statusDate"), times=1)
     register.faults.fail("detail", "unknown-codes", names=("deviceStatus",), times=1)

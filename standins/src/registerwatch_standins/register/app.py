@@ -1,6 +1,6 @@
 """The stand-in as one ASGI application: the register under `/eudamed`, the Data Lake under `/datalake`."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from registerwatch_standins.register.control import Control
 from registerwatch_standins.register.datalake import DataLake
+from registerwatch_standins.register.drift import Difference, DriftLayer
 from registerwatch_standins.register.eudamed import Eudamed
 from registerwatch_standins.register.fault_layer import FaultLayer
 from registerwatch_standins.register.faults import Faults
@@ -39,11 +40,13 @@ def create_app(
     datalake_lag: timedelta = timedelta(),
     changes_per_minute: float = 0,
     seed: int = 1,
+    differences: Iterable[Difference] = (),
 ) -> Starlette:
     """The stand-in over a world.
 
-    With `changes_per_minute` the world changes by itself while the application's lifespan lasts. `app.state` has
-    `world`, `faults`, `log` (a `RequestLog`) and `eudamed`.
+    With `changes_per_minute` the world changes by itself while the application's lifespan lasts. `differences` are what
+    another build of the register does otherwise. `app.state` has `world`, `faults`, `log` (a `RequestLog`), `eudamed`
+    and `drift` (a `DriftLayer`).
     """
     faults = Faults() if faults is None else faults
     rng = Random(seed)
@@ -55,12 +58,14 @@ def create_app(
         ],
         exception_handlers={HTTPException: query_error},
     )
-    log = RequestLog(_refusing_python(FaultLayer(services, faults, world)))
+    drift = DriftLayer(services, differences)
+    log = RequestLog(_refusing_python(FaultLayer(drift, faults, world)))
     app = Starlette(
-        routes=[Mount("/_control", routes=Control(world, rng).routes()), Mount("/", app=log)],
+        routes=[Mount("/_control", routes=Control(world, rng, drift).routes()), Mount("/", app=log)],
         lifespan=_changing_by_itself(world, log, rng, changes_per_minute),
     )
-    app.state.world, app.state.faults, app.state.log, app.state.eudamed = world, faults, log, eudamed
+    app.state.world, app.state.faults, app.state.log = world, faults, log
+    app.state.eudamed, app.state.drift = eudamed, drift
     return app
 
 
@@ -107,8 +112,9 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8100,
     changes_per_minute: float = 0,
+    differences: Iterable[Difference] = (),
 ) -> None:
     """Serve over HTTP until interrupted: the register of a file of records, or without a file a generated one."""
     world = FileWorld(records) if records else GeneratedWorld(devices, seed)
-    app = create_app(world, changes_per_minute=changes_per_minute, seed=seed)
+    app = create_app(world, changes_per_minute=changes_per_minute, seed=seed, differences=differences)
     uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)

@@ -19,6 +19,7 @@ from registerwatch_standins.register.records import (
     RefusedApplication,
 )
 from registerwatch_standins.register.wire.codes import derived_ulid, derived_uuid
+from registerwatch_standins.register.wire.interface import BUILD, FLAGS
 
 PROCEDURES = ("annex-ix-chapters-i-iii", "annex-ix-chapter-ii", "annex-x", "annex-xi-part-a")
 _LOGGED = ("number", "revision", "status", "expiry", "issue_date", "starting_validity", "type", "notified_body")
@@ -56,7 +57,8 @@ class CertificateWorld:
         self.change_log = ChangeLog()
         self.scopes_named = 4
         """One certificate in so many names the Basic UDI-DIs that it covers; 0: none but those that were told to."""
-        self.build_version = "3.21.0"
+        self.build_version = BUILD
+        self.feature_flags = dict(FLAGS)
 
     # Reading
 

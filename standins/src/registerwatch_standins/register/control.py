@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from registerwatch_standins.register.drift import Difference, DriftLayer
 from registerwatch_standins.register.random_changes import make_random_changes, register_sibling
 from registerwatch_standins.register.responses import json_response
 from registerwatch_standins.register.world import World
@@ -14,9 +15,10 @@ from registerwatch_standins.register.world import World
 class Control:
     """The control interface's endpoints. They trust who asks: an order that cannot be carried out is a defect."""
 
-    def __init__(self, world: World, rng: Random) -> None:
+    def __init__(self, world: World, rng: Random, drift: DriftLayer) -> None:
         self._world = world
         self._rng = rng
+        self._drift = drift
 
     def routes(self) -> list[Route]:
         """The routes, relative to `/_control`."""
@@ -27,6 +29,7 @@ class Control:
             Route("/registration", self.registration, methods=["POST"]),
             Route("/random-changes", self.random_changes, methods=["POST"]),
             Route("/sample", self.sample),
+            Route("/differences", self.differences, methods=["GET", "PUT"]),
         ]
 
     async def changes(self, _request: Request) -> Response:
@@ -64,3 +67,9 @@ class Control:
         n = min(int(request.query_params["n"]), count)
         records = [self._world.oldest(rank * count // n, 1)[0] for rank in range(n)]
         return json_response({"count": count, "records": records})
+
+    async def differences(self, request: Request) -> Response:
+        """Which differences are shown, all there are in `known`; `PUT` with `shown` shows these and no others."""
+        if request.method == "PUT":
+            self._drift.differences = {Difference(each) for each in (await request.json())["shown"]}
+        return json_response({"shown": sorted(self._drift.differences), "known": list(Difference)})

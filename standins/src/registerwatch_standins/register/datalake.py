@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from registerwatch_standins.register.responses import json_response
 from registerwatch_standins.register.wire.datalake import actor_row, udi_row
+from registerwatch_standins.register.wire.reference import reference_rows
 from registerwatch_standins.register.world import World
 
 PAGE_ROWS = 1000
@@ -27,7 +28,7 @@ class DataLake:
 
     def routes(self) -> list[Route]:
         """The routes, relative to the service's base."""
-        return [Route("/udi", self.udi), Route("/actors", self.actors)]
+        return [Route("/udi", self.udi), Route("/actors", self.actors), Route("/reference", self.reference)]
 
     async def udi(self, request: Request) -> Response:
         """Devices, the oldest registration first, so that new ones do not shift the pages."""
@@ -37,6 +38,11 @@ class DataLake:
         """Actors, by their SRNs."""
         total = (await run_in_threadpool(self._world.search_actors, None, 0, 0))[0]
         return await _page(request, self._actors, total)
+
+    async def reference(self, request: Request) -> Response:
+        """What the ids of the columns stand for."""
+        rows = reference_rows()
+        return await _page(request, lambda start: rows[start : start + PAGE_ROWS], len(rows))
 
     def _devices(self, start: int) -> list[dict[str, object]]:
         records = self._world.oldest(start, PAGE_ROWS)

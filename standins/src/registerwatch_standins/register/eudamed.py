@@ -19,6 +19,7 @@ from registerwatch_standins.register.queries import (
 from registerwatch_standins.register.records import Registration
 from registerwatch_standins.register.responses import json_response, no_such_record, page_not_found
 from registerwatch_standins.register.wire import actors, certificates, devices
+from registerwatch_standins.register.wire.interface import application_info, configuration_parameters
 from registerwatch_standins.register.world import World
 
 
@@ -50,6 +51,7 @@ class Eudamed:
             Route("/applications/search/", self.search_refusals),
             Route("/ses/notifiedBodies", self.notified_bodies),
             Route("/applicationInfo", self.build),
+            Route("/configurationParameters", self.flags),
             Route("/page-not-found", page_not_found),
             Route("/{path:path}", self.unknown),
         ]
@@ -116,7 +118,11 @@ class Eudamed:
 
     async def build(self, request: Request) -> Response:
         """Which build of the interface answers."""
-        return json_response({"buildVersion": self._world.build_version})
+        return json_response(application_info(self._world.build_version))
+
+    async def flags(self, request: Request) -> Response:
+        """What is switched on for the public."""
+        return json_response(configuration_parameters(self._world.feature_flags))
 
     async def unknown(self, request: Request) -> Response:
         """Any other path."""

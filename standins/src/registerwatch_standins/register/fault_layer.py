@@ -5,13 +5,19 @@ from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 import msgspec
 from starlette.responses import HTMLResponse, Response, StreamingResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from registerwatch_standins.register.drift import RENAMES, renamed_answer
 from registerwatch_standins.register.faults import Drift, Faults, Mode, Rule, kind_of
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.records import CertificateListing, Registration
-from registerwatch_standins.register.responses import gateway_page, json_response, no_such_record
+from registerwatch_standins.register.responses import (
+    gateway_page,
+    json_response,
+    no_such_record,
+    response_of,
+    with_body,
+)
 from registerwatch_standins.register.transport import begin_answer, drop_connection, never_answer
 from registerwatch_standins.register.world import World
 
@@ -49,25 +55,23 @@ class FaultLayer:
         if rule.mode in ("ignored-filter", "wrong-rows"):
             return await self._unfiltered(rule.mode, scope, receive)
         if rule.mode == "renamed-filter":
-            return await self._real_response(_without(scope, rule.names), receive)
+            return await response_of(self._app, _without(scope, rule.names), receive)
         if rule.mode == "wrong-record":
             return await self._of_another(scope, receive)
         if rule.mode not in _SPOILS and rule.mode not in RENAMES:
             return _replacement(rule)
-        response = await self._real_response(scope, receive)
+        response = await response_of(self._app, scope, receive)
         if response.status_code != 200:
             return response
         body = bytes(response.body)
         rename = RENAMES.get(rule.mode)
-        response.body = renamed_answer(body, rename, rule.names) if rename else _SPOILS[rule.mode](body)
-        response.headers["content-length"] = str(len(response.body))
-        return response
+        return with_body(response, renamed_answer(body, rename, rule.names) if rename else _SPOILS[rule.mode](body))
 
     async def _unfiltered(self, mode: Mode, scope: Scope, receive: Receive) -> Response:
         """The page that comes when the filters are left out; `wrong-rows` claims to be a small answer."""
         query = parse_qsl(scope["query_string"].decode())
         asked = {value for name, value in query if name not in _PAGING}
-        response = await self._real_response(_without(scope, ()), receive)
+        response = await response_of(self._app, _without(scope, ()), receive)
         page = msgspec.json.decode(response.body)
         if "content" not in page:  # neither a bare list nor a record has a filter
             return response
@@ -89,20 +93,7 @@ class FaultLayer:
             rows = self._world.search_certificates(CertificateFilter(), 0, 2)[1]
         found = (row.uuid for row in rows if row.uuid != uuid)
         other = path.replace(uuid, next(found, uuid))
-        return await self._real_response({**scope, "path": other, "raw_path": other.encode()}, receive)
-
-    async def _real_response(self, scope: Scope, receive: Receive) -> Response:
-        """The answer that the register would give."""
-        messages: list[Message] = []
-
-        async def keep(message: Message) -> None:
-            messages.append(message)
-
-        await self._app(scope, receive, keep)
-        body = b"".join(message.get("body", b"") for message in messages[1:])
-        response = Response(body, messages[0]["status"])
-        response.raw_headers = list(messages[0]["headers"])
-        return response
+        return await response_of(self._app, {**scope, "path": other, "raw_path": other.encode()}, receive)
 
 
 def _without(scope: Scope, names: Sequence[str]) -> Scope:

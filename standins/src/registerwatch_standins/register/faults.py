@@ -17,6 +17,7 @@ Kind = Literal[
     "refusals",
     "bodies",
     "build",
+    "flags",
     "datalake",
     "any",
 ]
@@ -56,6 +57,7 @@ _STARTS: dict[str, Kind] = {
     "/eudamed/applications/": "refusals",
     "/eudamed/ses/notifiedBodies": "bodies",
     "/eudamed/applicationInfo": "build",
+    "/eudamed/configurationParameters": "flags",
 }
 
 

@@ -6,6 +6,7 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope
 
 NOT_FOUND_ROUTE = "/eudamed/page-not-found"
 _encode = msgspec.json.Encoder().encode
@@ -39,3 +40,24 @@ async def query_error(request: Request, error: Exception) -> Response:
 def gateway_page(title: str) -> str:
     """The HTML of the gateway in front of the register."""
     return f"<html><head><title>{title}</title></head><body><center><h1>{title}</h1></center></body></html>"
+
+
+async def response_of(app: ASGIApp, scope: Scope, receive: Receive) -> Response:
+    """The answer that an application gives, whole, so that a layer around it can send another one."""
+    messages: list[Message] = []
+
+    async def keep(message: Message) -> None:
+        messages.append(message)
+
+    await app(scope, receive, keep)
+    body = b"".join(message.get("body", b"") for message in messages[1:])
+    response = Response(body, messages[0]["status"])
+    response.raw_headers = list(messages[0]["headers"])
+    return response
+
+
+def with_body(response: Response, body: bytes) -> Response:
+    """The response with another body."""
+    response.body = body
+    response.headers["content-length"] = str(len(body))
+    return response

@@ -3,26 +3,7 @@
 from registerwatch_standins.register.countries import country_name
 from registerwatch_standins.register.records import ACTOR_TYPES, Actor, CodeKind, Registration
 from registerwatch_standins.register.wire.actors import EMAIL, PERSON, TELEPHONE
-
-RISK_CLASS_IDS = {
-    "class-i": -203,
-    "class-iia": -204,
-    "class-iib": -205,
-    "class-iii": -10,
-    "class-a": -199,
-    "class-b": -200,
-    "class-c": -201,
-    "class-d": -202,
-    "aimdd": -154,
-    "ivd-annex-ii-list-a": -155,
-    "ivd-annex-ii-list-b": -156,
-    "ivd-general": -157,
-    "ivd-devices-self-testing": -219,
-}
-LEGISLATION_IDS = {"mdr": -197, "ivdr": -198, "mdd": -53, "aimdd": -54, "ivdd": -55}
-STATUS_IDS = {"on-the-market": -11, "no-longer-on-the-market": -12, "not-intended-for-eu-market": -790}
-UNKNOWN_ID = -9999
-"""What a code of the future is numbered here."""
+from registerwatch_standins.register.wire.reference import LEGISLATION_IDS, RISK_CLASS_IDS, STATUS_IDS, UNKNOWN_ID
 
 
 def udi_row(record: Registration) -> dict[str, object]:
