@@ -19,6 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from tests.support import postgresql, redis
+from tests.support.captures import shared
 from tests.support.compiled_statements import compile_statements_once
 from tests.support.empty_databases import EmptyDatabases
 from tests.support.harness import ServiceHarness, ServiceStarter, built_harness, running_harness
@@ -26,7 +27,7 @@ from tests.support.harness import ServiceHarness, ServiceStarter, built_harness,
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-RECORDS = Path(__file__).parents[2] / "shared" / "records" / "devices.jsonl.gz"
+RECORDS = shared("records", "devices.jsonl.gz")
 
 settings.register_profile("full", deadline=None)  # a property does not fail because the machine is busy
 settings.load_profile("full")

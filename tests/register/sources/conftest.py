@@ -11,7 +11,7 @@ from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.request_pace import PaceLimits
 from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
-from tests.conftest import RECORDS
+from tests.support.captures import SHARED
 from tests.support.fakes import SteppedClock
 
 RETRY_POLICIES = {priority: RetryPolicy(tries=3, pause=1.0, limit=60.0) for priority in RequestPriority}
@@ -56,7 +56,6 @@ def sender(database: Database, clock: SteppedClock) -> Sender:
 @pytest.fixture
 def captures() -> Path:
     """The folder of real replies; the test is skipped where it is missing."""
-    folder = RECORDS.parents[1] / "upstream" / "captures"
-    if not folder.exists():
+    if not SHARED.exists():
         pytest.skip("the captures of real replies are not here")
-    return folder
+    return SHARED
