@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-import msgspec
 from sqlalchemy import text
 
 from bench.figures import Figure, Goal, Row, Section, percentile
@@ -34,6 +33,7 @@ from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.records import Registration
 from registerwatch_standins.register.transport import InProcessTransport
+from registerwatch_standins.register.wire import basic_records as wire_basic_records
 from registerwatch_standins.register.wire import certificates as wire_certificates
 from registerwatch_standins.register.wire import devices as wire_devices
 
@@ -180,16 +180,16 @@ async def _watch(service: Service, news: NewsWorld, clock: SimulatedClock) -> No
 def _reading(news: NewsWorld, record: Registration) -> DeviceReading:
     """A full reading of a record, as the client makes one of the register's answers."""
     world, representative = news.world, record.authorised_representative
-    basic = wire_devices.basic_udi_record(
+    basic = wire_basic_records.basic_udi_record(
         record, world.actor(record.manufacturer.srn), world.actor(representative.srn) if representative else None
     )
     listed = CertificateFilter(basic_udi=record.basic_udi)
     found = world.search_certificates(listed, 0, 100)[1] if record.basic_udi else []
     return mapping.reading_of_device(
-        msgspec.convert(wire_devices.search_row(record), wire.DeviceRow),
-        msgspec.convert(wire_devices.detail(record), wire.DeviceDetail),
-        msgspec.convert(basic, wire.BasicUdiRecord),
-        [msgspec.convert(wire_certificates.listing_row(row), wire.CertificateRow) for row in found],
+        wire.device_row.read(wire_devices.search_row(record)),
+        wire.device_detail.read(wire_devices.detail(record)),
+        wire.basic_udi_record.read(basic),
+        [wire.listed_certificate.read(wire_certificates.listing_row(row)) for row in found],
         None,
     )
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from bench.simulation import SimulatedClock
 from registerwatch.structs import replace
-from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
+from registerwatch_standins.register.filters import ActorFilter, CertificateFilter, DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import Registration
@@ -70,7 +70,7 @@ class NewsWorld:
     def _chosen(self, manufacturers: int) -> list[str]:
         """Manufacturers that have enough devices, at random."""
         found: list[str] = []
-        srns = [srn for srn in self.world.search_actors(None, 0, 10**6)[1] if srn.type == "MF"]
+        srns = [srn for srn in self.world.search_actors(ActorFilter(), 0, 10**6)[1] if srn.type == "MF"]
         self._rng.shuffle(srns)
         for actor in srns:
             if len(found) == manufacturers:

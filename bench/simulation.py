@@ -13,7 +13,7 @@ from datetime import datetime
 
 import httpx2
 
-from registerwatch_standins.register.world import BRUSSELS
+from registerwatch_standins.register.records import BRUSSELS
 
 BEGINS = datetime(2026, 1, 5, 8, tzinfo=BRUSSELS).timestamp()
 REQUEST_SECONDS = 0.4

@@ -33,9 +33,9 @@ from registerwatch_standins.register.faults import Kind
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
-from registerwatch_standins.register.records import CertificateListing
+from registerwatch_standins.register.records import BRUSSELS, CertificateListing
 from registerwatch_standins.register.transport import InProcessTransport
-from registerwatch_standins.register.world import BRUSSELS, World
+from registerwatch_standins.register.world import World
 from tests.journeys.device_certificates import DeviceCertificates
 from tests.journeys.event_checks import FORMER_WORDS, EventChecks, Outcome
 from tests.journeys.event_readers import EventReaders

@@ -21,8 +21,7 @@ from registerwatch.register.times import utc_from_brussels
 from registerwatch.structs import replace
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.records import Certificate, Party, Registration
-from registerwatch_standins.register.world import BRUSSELS
+from registerwatch_standins.register.records import BRUSSELS, Certificate, Party, Registration
 from tests.journeys.register_reads import answering
 from tests.support.fakes import SteppedClock
 

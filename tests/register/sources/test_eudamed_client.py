@@ -293,7 +293,9 @@ async def test_a_certificate_search_that_cannot_be_read_leaves_the_rest_of_the_r
     assert told.device.reference == "NEW-1"
 
 
-async def test_a_record_without_a_basic_udi_di_asks_for_no_certificates(reader: Reader) -> None:
+async def test_a_legacy_device_asks_for_no_certificates_by_the_code_that_eudamed_made_of_its_udi_di(
+    reader: Reader,
+) -> None:
     record = next(each for each in reader.world.newest(0, 120) if each.basic_udi is None)
 
     [told] = await reader.found(record.primary_di)

@@ -46,3 +46,15 @@ async def test_a_sample_is_spread_over_the_register(register: Register) -> None:
     assert sample["count"] == 700
     assert len({record["uuid"] for record in sample["records"]}) == 70
     assert len({record["version_date"][:4] for record in sample["records"]}) > 3
+
+
+async def test_faults_and_what_is_tolerated_are_set_and_dropped(register: Register) -> None:
+    async def status() -> int:
+        return (await register.get("/applicationInfo")).status_code
+
+    await register.client.post("/_control/faults", json={"kind": "build", "mode": "web-filter-403", "times": 1})
+    assert [await status() for _ in range(2)] == [403, 200]
+    await register.client.put("/_control/tolerance", json={"per_minute": 2, "mode": "throttled-429", "retry_after": 60})
+    assert [await status() for _ in range(3)] == [200, 200, 429]
+    await register.client.delete("/_control/faults")
+    assert await status() == 200

@@ -1,8 +1,12 @@
 """Which parameters are required, which filter, which are refused, and which are silently ignored."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from registerwatch_standins.register.filters import CertificateFilter
+from registerwatch_standins.register.records import Registration
 
 from .conftest import LANGUAGE, PAGE, Register, client_of
 
@@ -28,7 +32,8 @@ async def test_records_need_a_language_and_the_actor_search_fails_without(regist
         "/devices/udiDiData/c7418f9f-3f31-4329-b2c1-956377dbe23b",
         "/devices/basicUdiData/udiDiData/c7418f9f-3f31-4329-b2c1-956377dbe23b",
         "/devices/udiDiData/nonsense",
-        "/no/such/path",
+        "/devices/basicUdiData/c7418f9f-3f31-4329-b2c1-956377dbe23b/udiDiData",
+        "/documents/c7418f9f-3f31-4329-b2c1-956377dbe23b",
     ],
 )
 async def test_what_is_not_there_is_a_redirect_to_a_page_with_status_200(register: Register, path: str) -> None:
@@ -81,9 +86,70 @@ async def test_two_filters_narrow_each_other(register: Register) -> None:
     assert (await register.search(**{**both, "srn": other.manufacturer.srn}))["totalElements"] == 0
 
 
-async def test_a_filter_that_the_stand_in_has_not_is_no_silent_answer(register: Register) -> None:
-    response = await register.get("/devices/udiDiData", **{**PAGE, "tradeName": "screw"})
-    assert (response.status_code, response.json()["error"]) == (501, "Not Implemented")
+@pytest.mark.parametrize("path", ["/no/such/path", "/devices/basicUdiData/c7418f9f-3f31-4329-b2c1-956377dbe23b"])
+async def test_a_path_that_is_wrong_is_404(register: Register, path: str) -> None:
+    assert (await register.get(path, **LANGUAGE)).status_code == 404
+
+
+async def test_filters_that_name_nothing_exactly_find_a_part_a_beginning_or_a_code(register: Register) -> None:
+    records = register.world.newest(0, 700)
+    chosen = next(each for each in records if each.model and each.reference and each.trade_name)
+    status, legislation = "refdata.device-model-status.", "refdata.applicable-legislation."
+    cases: list[tuple[str, str, Callable[[Registration], bool]]] = [
+        ("tradeName", (chosen.trade_name or "")[2:9].upper(), lambda each: each.trade_name == chosen.trade_name),
+        ("reference", (chosen.reference or "")[1:], lambda each: each.reference == chosen.reference),
+        ("deviceModel", (chosen.model or "")[1:], lambda each: each.model == chosen.model),
+        ("cndCode", chosen.emdn[0][:3], lambda each: each.emdn[0][:3] == chosen.emdn[0][:3]),
+        ("riskClassCode", "refdata.risk-class.class-iib", lambda each: each.risk_class == "class-iib"),
+        ("deviceStatusCode", status + "on-the-market", lambda each: each.status == "on-the-market"),
+        ("applicableLegislation", legislation + "mdd", lambda each: each.legislation == "mdd"),
+        ("deviceCriteria", "LEGACY", lambda each: each.criterion == "LEGACY"),
+    ]
+    for parameter, value, passes in cases:
+        page = await register.search(size=300, pageSize=300, **{parameter: value})
+        expected = {each.uuid for each in records if passes(each)}
+        assert 0 < len(expected) <= page["totalElements"] < 700
+        if page["totalElements"] <= 300 and parameter != "tradeName":
+            assert expected <= {row["uuid"] for row in page["content"]}
+    assert (await register.search(deviceTypes="refdata.special-device-type.nothing"))["totalElements"] == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"riskClassCode": "refdata.risk-class.class-x"},
+        {"riskClassCode": "refdata.risk-class.aimdd"},
+        {"deviceStatusCode": "refdata.device-model-status.lost"},
+    ],
+)
+async def test_an_unknown_code_of_a_class_or_a_status_is_400(register: Register, query: dict[str, str]) -> None:
+    assert (await register.get("/devices/udiDiData", **{**PAGE, **query})).status_code == 400
+
+
+async def test_actors_are_found_by_country_type_and_a_part_of_the_name(register: Register) -> None:
+    everyone = (await register.get("/eos", size=300, **LANGUAGE)).json()["content"]
+    one = everyone[3]
+    cases: list[tuple[dict[str, str], Callable[[dict[str, Any]], bool]]] = [
+        ({"countryIso2Code": one["countryIso2Code"]}, lambda row: row["countryIso2Code"] == one["countryIso2Code"]),
+        ({"actorTypeCode": one["actorType"]["code"]}, lambda row: row["actorType"] == one["actorType"]),
+        ({"name": one["name"][2:].lower()}, lambda row: row["name"] == one["name"]),
+    ]
+    for query, passes in cases:
+        page = (await register.get("/eos", size=300, **query, **LANGUAGE)).json()
+        assert page["content"] == [row for row in everyone if passes(row)]
+
+
+async def test_devices_under_a_basic_udi_di_are_found_by_the_key_of_its_record(register: Register) -> None:
+    record = next(each for each in register.world.newest(0, 700) if each.basic_udi)
+    basic = await register.record("/devices/basicUdiData/udiDiData", record.uuid)
+    path = f"/devices/basicUdiData/{basic['uuid']}/udiDiData"
+    found, searched = [(await register.get(path, **LANGUAGE)).json(), await register.search(basicUdi=record.basic_udi)]
+    assert found["content"] == searched["content"]
+
+
+async def test_without_a_size_a_page_has_20_rows_whatever_pagesize_says(register: Register) -> None:
+    assert (await register.get("/eos", pageSize=100, **LANGUAGE)).json()["size"] == 20
+    assert (await register.get("/certificates/search/", pageSize=1000)).json()["size"] == 300
 
 
 async def test_actors_are_listed_by_their_srns_and_found_by_one(register: Register) -> None:

@@ -7,9 +7,10 @@ import httpx2
 import msgspec
 import pytest
 
-from registerwatch_standins.register.faults import Mode
+from registerwatch_standins.register.faults import Faults, Mode, Slowness
+from registerwatch_standins.register.world import World
 
-from .conftest import LANGUAGE, PAGE, Register
+from .conftest import LANGUAGE, PAGE, Register, client_of
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +33,7 @@ def breaks_off(response: httpx2.Response) -> bool:
 
 def contradicts_itself(response: httpx2.Response) -> bool:
     page = response.json()
-    return (page["content"], page["numberOfElements"]) == ([], 0) and page["totalElements"] > 0
+    return page["content"] == [] and page["totalElements"] > 0 and page["last"] is False
 
 
 ANSWERS: dict[Mode, tuple[int, Answers]] = {
@@ -41,6 +42,8 @@ ANSWERS: dict[Mode, tuple[int, Answers]] = {
     "throttled-307-html": (307, lambda response: response.headers["content-type"].startswith("text/html")),
     "empty-page": (200, contradicts_itself),
     "html-200": (200, lambda response: response.text.startswith("<!doctype")),
+    "web-filter-200": (200, lambda response: "Web Filter – Access Denied" in response.text),
+    "web-filter-403": (403, lambda response: "Web Filter – Access Denied" in response.text),
     "broken-json": (200, breaks_off),
     "http-400": (400, httpx2.Response.json),
     "http-500": (500, httpx2.Response.read),
@@ -51,7 +54,16 @@ ANSWERS: dict[Mode, tuple[int, Answers]] = {
     "json-of-wrong-shape": (200, lambda response: isinstance(response.json(), list)),
     "json-of-null-fields": (200, lambda response: "content" in response.json() and not any(response.json().values())),
 }
-OTHERS = {"timeout", "stalled-body", "connection-reset", "ignored-filter", "wrong-rows", "wrong-record"}
+OTHERS = {
+    "slow-answer",
+    "slow-body",
+    "timeout",
+    "stalled-body",
+    "connection-reset",
+    "ignored-filter",
+    "wrong-rows",
+    "wrong-record",
+}
 
 
 @pytest.mark.parametrize("mode", ANSWERS)
@@ -124,3 +136,34 @@ async def test_a_rule_concerns_its_kind_and_its_text_alone(register: Register) -
 @pytest.mark.parametrize("agent", ["python-httpx2/2.16", "Python/3.11 aiohttp"])
 async def test_a_python_user_agent_gets_502(register: Register, agent: str) -> None:
     assert (await register.client.get(SEARCH, params=PAGE, headers={"user-agent": agent})).status_code == 502
+
+
+@pytest.mark.parametrize("mode", get_args(Slowness))
+async def test_a_slow_answer_is_the_true_one_after_so_many_seconds(world: World, mode: Slowness) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    faults = Faults()
+    faults.fail("datalake", mode, seconds=22, times=1)
+    lake = {"api-version": "v1.0", "format": "json"}
+    async with client_of(world, faults, sleep=sleep) as client:
+        first, second = [await client.get("/datalake/udi", params=lake) for _ in range(2)]
+    assert first.json() == second.json()
+    assert sum(slept) == pytest.approx(22)
+    assert len(slept) == {"slow-answer": 1, "slow-body": 20}[mode]
+
+
+async def test_so_many_requests_a_minute_are_tolerated_and_those_beyond_throttled(register: Register) -> None:
+    now = 1_000.0
+    register.faults.tolerate(3, "throttled-307-html", clock=lambda: now)
+    assert [(await ask(register)).status_code for _ in range(5)] == [200, 200, 200, 307, 307]
+    lake = await register.client.get("/datalake/udi", params={"api-version": "v1.0", "format": "json"})
+    assert lake.status_code == 200
+    now += 59
+    assert (await ask(register)).status_code == 307
+    now += 61
+    assert (await ask(register)).status_code == 200
+    register.faults.clear()
+    assert [(await ask(register)).status_code for _ in range(5)] == [200] * 5

@@ -7,7 +7,7 @@ import pytest
 
 from registerwatch_standins.register.generated import GeneratedArchive, GeneratedWorld
 from registerwatch_standins.register.generation.vocabulary import LANGUAGES
-from registerwatch_standins.register.records import DEVICE_STATUSES, DIRECTIVES, Registration
+from registerwatch_standins.register.records import DEVICE_STATUSES, DIRECTIVES, OF_BASIC_UDI, Registration
 
 RISK_CLASSES = {f"class-{name}" for name in ("i", "iia", "iib", "iii", "a", "b", "c", "d")}
 LEGACY_RISK_CLASSES = {"aimdd", "ivd-general", "ivd-annex-ii-list-a", "ivd-annex-ii-list-b", "ivd-devices-self-testing"}
@@ -89,7 +89,18 @@ def test_newer_ranks_have_later_dates() -> None:
     assert [stamp[:10] for stamp in firsts] == sorted(stamp[:10] for stamp in firsts)
     assert firsts[0].startswith("2021-10")
     assert firsts[-1].startswith("2026-09")
-    assert all(record.last_updated >= record.version_date for record in days)
+    assert [record.registered for record in days] == sorted(record.registered for record in days)
+
+
+def test_registrations_of_one_basic_udi_di_agree_in_what_its_record_says() -> None:
+    archive = GeneratedArchive(5000, 2)
+    records = [archive.registration(at) for at in range(5000)]
+    said: dict[str, set[object]] = {}
+    for record in records:
+        shared = tuple(getattr(record, field) for field in sorted(OF_BASIC_UDI))
+        said.setdefault(record.basic_code, set()).add((*shared, record.last_updated))
+    assert len(records) > 2 * len(said)
+    assert {len(versions) for versions in said.values()} == {1}
 
 
 def test_unknown_codes_come_only_when_asked_for() -> None:

@@ -1,9 +1,11 @@
 """Changes over a world, the change log, and what a change moves."""
 
+from datetime import timedelta
+
 import pytest
 
 from registerwatch.structs import replace
-from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
+from registerwatch_standins.register.filters import ActorFilter, CertificateFilter, DeviceFilter
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World
 
@@ -34,7 +36,7 @@ def test_a_change_makes_a_new_version_at_the_present_time(world: World, clock: C
     record = world.newest(0, 1)[0]
     after = world.change(record.uuid, status="no-longer-on-the-market", status_date="2026-10-01")
     assert after.version_number == record.version_number + 1
-    assert (after.version_date, after.last_updated) == ("2026-10-01T12:00:00.000",) * 2
+    assert (after.version_date, after.last_updated) == ("2026-10-01T12:00:00.000", record.last_updated)
     written = [(change.field, change.old, change.new) for change in world.change_log]
     assert ("status", record.status, "no-longer-on-the-market") in written
     assert ("version_number", record.version_number, record.version_number + 1) in written
@@ -47,6 +49,29 @@ def test_a_change_of_certificates_moves_nothing_but_the_last_update(world: World
     after = world.change(record.uuid, certificates=changed)
     assert after == replace(record, certificates=changed, last_updated="2026-10-01T12:00:00.000")
     assert [(change.field, change.new) for change in world.change_log] == [("certificates", changed)]
+
+
+def test_what_a_basic_udi_record_says_changes_for_all_registrations_under_it(world: World, clock: Clock) -> None:
+    record = next(each for each in world.newest(0, world.count) if each.basic_udi)
+    assert record.basic_udi
+    siblings = world.by_basic_udi(record.basic_udi)
+    assert len(siblings) > 1
+    listed = with_certificates(world, "basic-udi-record").certificates[0]
+    world.change(record.uuid, device_name="NAME")
+    clock.advance(minutes=5)
+    world.change(record.uuid, certificates=(listed, *record.certificates))
+    after = world.by_basic_udi(record.basic_udi)
+    assert {(each.device_name, each.basic_version) for each in after} == {("NAME", record.basic_version + 1)}
+    assert {each.last_updated for each in after} == {"2026-10-01T12:05:00.000"}
+    assert all(listed in each.certificates for each in after)
+    versions = {each.uuid: each.version_number for each in siblings}
+    assert {each.uuid for each in after if each.version_number != versions[each.uuid]} == {record.uuid}
+    changed = {(change.uuid, change.field) for change in world.change_log if change.field != "version_number"}
+    assert changed == {(each.uuid, field) for each in siblings for field in ("device_name", "certificates")}
+    sibling = next(each for each in siblings if each.uuid != record.uuid)
+    assert world.as_of(sibling, clock.now - timedelta(minutes=1)) == replace(
+        sibling, device_name="NAME", basic_version=record.basic_version + 1, last_updated="2026-10-01T12:00:00.000"
+    )
 
 
 def test_a_new_version_can_be_forbidden_and_forced(world: World) -> None:
@@ -118,7 +143,7 @@ def test_a_manufacturers_status_changes_for_all_its_devices(world: World) -> Non
     assert total == len(records) > 1
     assert {(each.manufacturer.status, each.manufacturer.name) for each in records} == {("inactive", "Renamed GmbH")}
     assert [(change.field, change.srn) for change in world.change_log] == [("status", srn), ("name", srn)]
-    assert world.search_actors(srn, 0, 5)[1][0].name == "Renamed GmbH"
+    assert world.search_actors(ActorFilter(srn), 0, 5)[1][0].name == "Renamed GmbH"
 
 
 def test_a_new_registration_comes_first_and_is_found_by_all_its_identifiers(world: World) -> None:

@@ -19,7 +19,7 @@ from registerwatch_standins.register.control import Control
 from registerwatch_standins.register.datalake import DataLake
 from registerwatch_standins.register.drift import Difference, DriftLayer
 from registerwatch_standins.register.eudamed import Eudamed
-from registerwatch_standins.register.fault_layer import FaultLayer
+from registerwatch_standins.register.fault_layer import FaultLayer, Sleep
 from registerwatch_standins.register.faults import Faults
 from registerwatch_standins.register.file_world import FileWorld
 from registerwatch_standins.register.generated import GeneratedWorld
@@ -41,12 +41,13 @@ def create_app(
     changes_per_minute: float = 0,
     seed: int = 1,
     differences: Iterable[Difference] = (),
+    sleep: Sleep = anyio.sleep,
 ) -> Starlette:
     """The stand-in over a world.
 
     With `changes_per_minute` the world changes by itself while the application's lifespan lasts. `differences` are what
-    another build of the register does otherwise. `app.state` has `world`, `faults`, `log` (a `RequestLog`), `eudamed`
-    and `drift` (a `DriftLayer`).
+    another build of the register does otherwise, `sleep` lets time pass where an answer is slow. `app.state` has
+    `world`, `faults`, `log` (a `RequestLog`), `eudamed` and `drift` (a `DriftLayer`).
     """
     faults = Faults() if faults is None else faults
     rng = Random(seed)
@@ -59,9 +60,9 @@ def create_app(
         exception_handlers={HTTPException: query_error},
     )
     drift = DriftLayer(services, differences)
-    log = RequestLog(_refusing_python(FaultLayer(drift, faults, world)))
+    log = RequestLog(_refusing_python(FaultLayer(drift, faults, world, sleep)))
     app = Starlette(
-        routes=[Mount("/_control", routes=Control(world, rng, drift).routes()), Mount("/", app=log)],
+        routes=[Mount("/_control", routes=Control(world, rng, drift, faults).routes()), Mount("/", app=log)],
         lifespan=_changing_by_itself(world, log, rng, changes_per_minute),
     )
     app.state.world, app.state.faults, app.state.log = world, faults, log

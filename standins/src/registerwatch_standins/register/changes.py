@@ -8,7 +8,7 @@ from msgspec import Struct
 from registerwatch_standins.register.records import Certificate, Registration
 
 Pair = tuple[Certificate | None, Certificate | None]
-_NOT_LOGGED = frozenset({"version_date", "last_updated"})
+_NOT_LOGGED = frozenset({"version_date", "last_updated", "basic_version"})
 
 
 class Change(Struct, frozen=True):
@@ -46,9 +46,9 @@ class ChangeLog:
         return changes[max(0, len(changes) - (self.written - written)) :]
 
 
-def changes_between(before: Registration, after: Registration) -> list[Change]:
-    """A change for every field that differs, but for the two timestamps that move with each change."""
-    key = after.last_updated, after.uuid, after.primary_di, after.manufacturer.srn
+def changes_between(before: Registration, after: Registration, now: str) -> list[Change]:
+    """A change for every field that differs, but for timestamps and the version of the Basic UDI-DI record."""
+    key = now, after.uuid, after.primary_di, after.manufacturer.srn
     return [
         Change(*key, field, getattr(before, field), getattr(after, field))
         for field in Registration.__struct_fields__

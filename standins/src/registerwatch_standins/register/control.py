@@ -2,11 +2,13 @@
 
 from random import Random
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from registerwatch_standins.register.drift import Difference, DriftLayer
+from registerwatch_standins.register.faults import Faults, Rule
 from registerwatch_standins.register.random_changes import make_random_changes, register_sibling
 from registerwatch_standins.register.responses import json_response
 from registerwatch_standins.register.world import World
@@ -15,10 +17,11 @@ from registerwatch_standins.register.world import World
 class Control:
     """The control interface's endpoints. They trust who asks: an order that cannot be carried out is a defect."""
 
-    def __init__(self, world: World, rng: Random, drift: DriftLayer) -> None:
+    def __init__(self, world: World, rng: Random, drift: DriftLayer, faults: Faults) -> None:
         self._world = world
         self._rng = rng
         self._drift = drift
+        self._faults = faults
 
     def routes(self) -> list[Route]:
         """The routes, relative to `/_control`."""
@@ -29,6 +32,8 @@ class Control:
             Route("/registration", self.registration, methods=["POST"]),
             Route("/random-changes", self.random_changes, methods=["POST"]),
             Route("/sample", self.sample),
+            Route("/faults", self.faults, methods=["POST", "DELETE"]),
+            Route("/tolerance", self.tolerance, methods=["PUT"]),
             Route("/differences", self.differences, methods=["GET", "PUT"]),
         ]
 
@@ -67,6 +72,20 @@ class Control:
         n = min(int(request.query_params["n"]), count)
         records = [self._world.oldest(rank * count // n, 1)[0] for rank in range(n)]
         return json_response({"count": count, "records": records})
+
+    async def faults(self, request: Request) -> Response:
+        """Add a fault, whose fields are those of a `Rule`; `DELETE` drops all, and what is tolerated."""
+        if request.method == "DELETE":
+            self._faults.clear()
+        else:
+            self._faults.add(msgspec.json.decode(await request.body(), type=Rule))
+        return json_response({})
+
+    async def tolerance(self, request: Request) -> Response:
+        """Answer `per_minute` requests in any minute and show `mode` to the others."""
+        order = await request.json()
+        self._faults.tolerate(order.pop("per_minute"), **order)
+        return json_response({})
 
     async def differences(self, request: Request) -> Response:
         """Which differences are shown, all there are in `known`; `PUT` with `shown` shows these and no others."""

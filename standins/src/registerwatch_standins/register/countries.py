@@ -86,6 +86,11 @@ pt|Portuguese ro|Romanian sk|Slovak sl|Slovenian sv|Swedish tr|Turkish
 LANGUAGE_NAMES = dict(language.split("|") for language in _LANGUAGES.split())
 
 
+_BODY_COUNTRIES = "0051|IT 2797|NL 0344|NL 2265|SK 0459|FR 1639|BE"
+BODY_COUNTRIES = dict(body.split("|") for body in _BODY_COUNTRIES.split())
+"""The countries of notified bodies by their numbers; those that are not here are German."""
+
+
 def country_type(iso2: str) -> str:
     """The register's group for a country."""
     if iso2 == "XI":

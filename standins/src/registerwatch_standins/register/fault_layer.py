@@ -1,14 +1,15 @@
 """The layer that shows faults: some replace the register's answer, some spoil it, some ask it something else."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from urllib.parse import parse_qsl, unquote_plus, urlencode
 
+import anyio
 import msgspec
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from registerwatch_standins.register.drift import RENAMES, renamed_answer
-from registerwatch_standins.register.faults import Drift, Faults, Mode, Rule, kind_of
+from registerwatch_standins.register.faults import Drift, Faults, Mode, Rule, Slowness, kind_of
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.records import CertificateListing, Registration
 from registerwatch_standins.register.responses import (
@@ -21,10 +22,14 @@ from registerwatch_standins.register.responses import (
 from registerwatch_standins.register.transport import begin_answer, drop_connection, never_answer
 from registerwatch_standins.register.world import World
 
+Sleep = Callable[[float], Awaitable[object]]
+"""Lets so many seconds pass."""
 _PAGING = frozenset({"page", "pageSize", "size", "iso2Code", "languageIso2Code"})
 _HUGE_TOTAL = 3_200_000
 _FEW_ROWS = 3
 _WAIT_PAGE = "<!doctype html><html><head><title>EUDAMED</title></head><body>Please wait</body></html>"
+_WEB_FILTER = "Web Filter – Access Denied"
+_PIECES = 20
 _BEGINNING = b'{"content":['
 _CHUNK = b" " * 65_536
 
@@ -32,10 +37,11 @@ _CHUNK = b" " * 65_536
 class FaultLayer:
     """Asks for each request whether a rule decides it."""
 
-    def __init__(self, app: ASGIApp, faults: Faults, world: World) -> None:
+    def __init__(self, app: ASGIApp, faults: Faults, world: World, sleep: Sleep = anyio.sleep) -> None:
         self._app = app
         self._faults = faults
         self._world = world
+        self._sleep = sleep
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request, with its fault."""
@@ -58,6 +64,8 @@ class FaultLayer:
             return await response_of(self._app, _without(scope, rule.names), receive)
         if rule.mode == "wrong-record":
             return await self._of_another(scope, receive)
+        if rule.mode in ("slow-answer", "slow-body"):
+            return await self._slow(rule, scope, receive)
         if rule.mode not in _SPOILS and rule.mode not in RENAMES:
             return _replacement(rule)
         response = await response_of(self._app, scope, receive)
@@ -66,6 +74,23 @@ class FaultLayer:
         body = bytes(response.body)
         rename = RENAMES.get(rule.mode)
         return with_body(response, renamed_answer(body, rename, rule.names) if rename else _SPOILS[rule.mode](body))
+
+    async def _slow(self, rule: Rule, scope: Scope, receive: Receive) -> Response:
+        """The true answer, late or piece by piece."""
+        response = await response_of(self._app, scope, receive)
+        if rule.mode == "slow-answer":
+            await self._sleep(rule.seconds)
+            return response
+        slowly = StreamingResponse(self._pieces(bytes(response.body), rule.seconds), response.status_code)
+        slowly.raw_headers = response.raw_headers
+        return slowly
+
+    async def _pieces(self, body: bytes, seconds: float) -> AsyncIterator[bytes]:
+        """A body in so many pieces, with pauses before each."""
+        length = -(-len(body) // _PIECES) or 1
+        for start in range(0, len(body), length):
+            await self._sleep(seconds / _PIECES)
+            yield body[start : start + length]
 
     async def _unfiltered(self, mode: Mode, scope: Scope, receive: Receive) -> Response:
         """The page that comes when the filters are left out; `wrong-rows` claims to be a small answer."""
@@ -108,14 +133,14 @@ def _texts(row: dict[str, object]) -> set[str]:
 
 
 def _empty_page(body: bytes) -> bytes:
-    """Nothing in `content` (or `value`), while `totalElements` says that there is something."""
+    """Nothing in `content` (or `value`), while the totals say that there is something."""
     page = msgspec.json.decode(body)
     if isinstance(page, list):
         return b"[]"
     if "value" in page:
         return msgspec.json.encode({**page, "value": []})
-    total = max(1, page.get("totalElements", 1))
-    return msgspec.json.encode({**page, "content": [], "numberOfElements": 0, "totalElements": total})
+    totals = {name: max(1, page.get(name, 1)) for name in ("totalElements", "totalPages")}
+    return msgspec.json.encode({"content": [], **totals, "last": False})
 
 
 def _null_fields(body: bytes) -> bytes:
@@ -140,11 +165,13 @@ def _replacement(rule: Rule) -> Response:
             return no_such_record()
         case "html-200":
             return HTMLResponse(_WAIT_PAGE)
+        case "web-filter-200" | "web-filter-403":
+            return HTMLResponse(gateway_page(_WEB_FILTER), int(rule.mode.rpartition("-")[2]))
         case "throttled-307-html":
-            return HTMLResponse(_WAIT_PAGE, 307, {"location": "/eudamed/busy"})
+            return HTMLResponse(gateway_page("Network Error"), 307, {"location": "/eudamed/busy"})
         case "throttled-429":
             headers = {} if rule.retry_after is None else {"retry-after": str(rule.retry_after)}
-            return HTMLResponse(gateway_page("429 Too Many Requests"), 429, headers)
+            return Response(b"", 429, headers)
         case "huge-body":
             return StreamingResponse(_padding(rule.size), media_type="application/json")
         case "http-400":
@@ -161,7 +188,7 @@ async def _padding(size: int) -> AsyncIterator[bytes]:
     yield b'],"totalElements":0}'
 
 
-async def _break_off(mode: Mode | Drift, scope: Scope, receive: Receive, send: Send) -> None:
+async def _break_off(mode: Mode | Drift | Slowness, scope: Scope, receive: Receive, send: Send) -> None:
     """No answer at all, or the first bytes of a body that never ends, or whose connection does."""
     if mode == "connection-reset":
         await drop_connection(scope, send, _BEGINNING)

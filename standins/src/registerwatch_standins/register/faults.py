@@ -1,7 +1,9 @@
 """Faults that the stand-in can be told to show: which requests, from which on, how many of them, and how."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, Literal, TypeVar
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Literal, TypeVar, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,10 +12,13 @@ Kind = Literal[
     "search",
     "detail",
     "basic",
+    "basic-devices",
+    "nomenclature",
     "actor-search",
     "actor",
     "certificates",
     "certificate",
+    "document",
     "refusals",
     "bodies",
     "build",
@@ -27,6 +32,8 @@ Mode = Literal[
     "throttled-307-html",
     "empty-page",
     "html-200",
+    "web-filter-200",
+    "web-filter-403",
     "broken-json",
     "http-400",
     "http-500",
@@ -43,17 +50,23 @@ Mode = Literal[
     "json-of-wrong-shape",
     "json-of-null-fields",
 ]
+REGISTER_KINDS = frozenset(get_args(Kind)) - {"datalake", "any"}
 Drift = Literal["renamed-filter", "json-of-renamed-fields", "unknown-codes"]
 """Ways in which another build of the register may answer. Each is a good answer to whom the difference is nothing."""
+Slowness = Literal["slow-answer", "slow-body"]
+"""The true answer, which begins late or arrives piece by piece."""
 _STARTS: dict[str, Kind] = {
     "/datalake": "datalake",
-    "/eudamed/devices/basicUdiData/": "basic",
+    "/eudamed/devices/basicUdiData/udiDiData/": "basic",
+    "/eudamed/devices/basicUdiData/": "basic-devices",
+    "/eudamed/devices/nomenclatures": "nomenclature",
     "/eudamed/devices/udiDiData/": "detail",
     "/eudamed/devices/udiDiData": "search",
     "/eudamed/eos": "actor-search",
     "/eudamed/actors/": "actor",
     "/eudamed/certificates/search": "certificates",
     "/eudamed/certificates/": "certificate",
+    "/eudamed/documents/": "document",
     "/eudamed/applications/": "refusals",
     "/eudamed/ses/notifiedBodies": "bodies",
     "/eudamed/applicationInfo": "build",
@@ -66,17 +79,19 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
 
     It concerns requests of a `kind` whose path and query hold `contains`; it lets the first `skip` of them pass and
     then shows `mode` for `times` of them (`None`: for good). `retry_after` (seconds) goes with `throttled-429`;
-    `size` (bytes) goes with `huge-body`. `names` go with drift: the filters, the fields or the fields with a code that
+    `size` (bytes) goes with `huge-body`, `seconds` with `slow-answer` and `slow-body`: how long the answer takes to
+    begin, or to arrive. `names` go with drift: the filters, the fields or the fields with a code that
     are renamed; all where there are none.
     """
 
     kind: Kind
-    mode: Mode | Drift
+    mode: Mode | Drift | Slowness
     skip: int = 0
     times: int | None = None
     contains: str = ""
     retry_after: int | None = None
     size: int = 50_000_000
+    seconds: float = 0
     names: tuple[str, ...] = ()
 
 
@@ -90,6 +105,27 @@ class Happening(Struct, frozen=True):
     contains: str = ""
 
 
+class Tolerance:
+    """So many requests of some kinds are answered in any minute; those beyond meet a fault, and count as well."""
+
+    def __init__(self, per_minute: int, fault: Rule, kinds: Collection[Kind], clock: Callable[[], float]) -> None:
+        self._per_minute = per_minute
+        self._fault = fault
+        self._kinds = kinds
+        self._clock = clock
+        self._arrivals: deque[float] = deque()
+
+    def take(self, kind: Kind) -> Rule | None:
+        """The fault of a request that is one too many."""
+        if kind not in self._kinds:
+            return None
+        now = self._clock()
+        while self._arrivals and self._arrivals[0] <= now - 60:
+            self._arrivals.popleft()
+        self._arrivals.append(now)
+        return self._fault if len(self._arrivals) > self._per_minute else None
+
+
 Limited = TypeVar("Limited", Rule, Happening)
 
 
@@ -99,17 +135,35 @@ class Faults:
     def __init__(self, *rules: Rule) -> None:
         self._rules = list(rules)
         self._happenings: list[Happening] = []
+        self._tolerance: Tolerance | None = None
 
-    def fail(self, kind: Kind, mode: Mode | Drift, **limits: Any) -> None:
+    def tolerate(
+        self,
+        per_minute: int,
+        mode: Mode = "throttled-429",
+        *,
+        kinds: Collection[Kind] = REGISTER_KINDS,
+        clock: Callable[[], float] = time.monotonic,
+        **limits: Any,
+    ) -> None:
+        """Answer so many requests in any minute, all kinds of the register taken together, and throttle the others."""
+        self._tolerance = Tolerance(per_minute, Rule("any", mode, **limits), kinds, clock)
+
+    def add(self, rule: Rule) -> None:
         """Add a rule behind the others."""
-        self._rules.append(Rule(kind, mode, **limits))
+        self._rules.append(rule)
+
+    def fail(self, kind: Kind, mode: Mode | Drift | Slowness, **limits: Any) -> None:
+        """Add a rule of these values behind the others."""
+        self.add(Rule(kind, mode, **limits))
 
     def before(self, kind: Kind, action: Callable[[], object], **limits: Any) -> None:
         """Let something happen, such as a change of the world between two pages, before a request is answered: once."""
         self._happenings.append(Happening(kind, action, **limits))
 
     def clear(self) -> None:
-        """Drop all rules, and all that would happen."""
+        """Drop all rules, and all that would happen, and tolerate any number of requests."""
+        self._tolerance = None
         self._rules.clear()
         self._happenings.clear()
 
@@ -120,7 +174,8 @@ class Faults:
 
     def take(self, kind: Kind, target: str) -> Rule | None:
         """The rule that decides a request of this kind with this path and query; it is used up by one."""
-        return next(_due(self._rules, kind, target), None)
+        refusal = self._tolerance.take(kind) if self._tolerance else None
+        return refusal or next(_due(self._rules, kind, target), None)
 
 
 def _due(limited: list[Limited], kind: Kind, target: str) -> Iterator[Limited]:

@@ -17,14 +17,14 @@ from registerwatch_standins.register.records import (
     Registration,
 )
 from registerwatch_standins.register.wire.codes import derived_uuid
-from registerwatch_standins.register.world import World, brussels_now
+from registerwatch_standins.register.world import World, brussels_now, following
 
 
 class FileArchive:
     """The registrations of a file, in the order of their version dates. It has the methods of `Archive`."""
 
     def __init__(self, records: Iterable[Registration]) -> None:
-        self._records = sorted(records, key=lambda record: record.version_date)
+        self._records = _agreeing(sorted(records, key=lambda record: record.version_date))
         self._by_uuid = {record.uuid: position for position, record in enumerate(self._records)}
         if len(self._by_uuid) != len(self._records):
             raise ValueError("a uuid occurs twice in the file of records")
@@ -91,6 +91,15 @@ class FileWorld(World):
 
     def __init__(self, path: Path | str, *, clock: Callable[[], datetime] = brussels_now) -> None:
         super().__init__(FileArchive(read_records(Path(path))), clock)
+
+
+def _agreeing(records: list[Registration]) -> list[Registration]:
+    """Registrations in this order, with the Basic UDI-DI record of the latest of those that share it.
+
+    Records of a file may have been read at different times.
+    """
+    latest = {record.basic_code: record for record in records}
+    return [following(record, latest[record.basic_code]) for record in records]
 
 
 def _listings(records: Iterable[Registration]) -> list[CertificateListing]:

@@ -21,9 +21,11 @@ from registerwatch_standins.register.generation.layout import Layout
 from registerwatch_standins.register.generation.operators import Manufacturer, Operators
 from registerwatch_standins.register.listings import listing
 from registerwatch_standins.register.records import (
+    DIRECTIVES,
     Actor,
     Certificate,
     CertificateListing,
+    LinkedDevice,
     RefusedApplication,
     Registration,
 )
@@ -171,7 +173,8 @@ class GeneratedArchive:
     def _record(self, article: _Article) -> Registration:
         maker, family, shared, legacy = article.maker, article.family, article.shared, article.legacy
         reference = _reference(maker, article.number, shared)
-        day, version_date, last_updated = self._dates(article)
+        day, registered, version_date = self._dates(article)
+        twin = self._legacy_twin(article)
         unknown = self._future_codes and article.draws[5] == 0
         return Registration(
             uuid=self._keys.uuid(article.position, article.draws),
@@ -193,23 +196,40 @@ class GeneratedArchive:
             version_number=article.version,
             latest_version=article.latest,
             version_date=version_date,
-            last_updated=last_updated,
+            last_updated=family.updated,
             sterile=family.sterile,
             latex=family.latex,
-            implantable=family.implantable,
-            reusable=family.reusable,
+            implantable=None if legacy else family.implantable,
+            reusable=None if legacy else family.reusable,
+            single_use=family.single_use,
+            max_reuses=family.max_reuses,
+            storage=family.storage,
+            warnings=family.warnings,
+            clinical_sizes=family.clinical_sizes,
+            markets=family.markets,
+            legacy_twin=twin,
+            special_type=None if legacy else family.special_type,
+            sscp=None if legacy else family.sscp,
+            basic_version=1 if legacy else family.basic_version,
+            registered=registered,
         )
 
+    def _legacy_twin(self, article: _Article) -> LinkedDevice | None:
+        """The registration under a directive of the same UDI-DI, which is the position before."""
+        if article.legacy or not self._layout.is_twin(article.maker.index, article.position - article.maker.start):
+            return None
+        other = self.registration(article.position - 1)
+        return LinkedDevice(other.primary_di, self._dates(article)[0]) if other.legislation in DIRECTIVES else None
+
     def _dates(self, article: _Article) -> tuple[str, str, str]:
-        """Day of registration, moment of the version, moment of the last change."""
+        """Day and moment of registration, moment of the version."""
         version, draws = article.version, article.draws
         moment = self._layout.rank(article.position) * _MILLISECONDS // self._layout.devices
         day, rest = divmod(moment, 86_400_000)
         minutes, seconds = divmod(rest // 1000, 60)
         clock = f"T{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}.{draws[7] * 3 + 7:03d}"
         version_day = day if version == 1 else min(_DAYS, day + version * draws[8] // 4)
-        update_day = version_day if draws[9] > 40 else min(_DAYS, version_day + draws[10])
-        return _DAY_TEXTS[day], _DAY_TEXTS[version_day] + clock, _DAY_TEXTS[update_day] + clock
+        return _DAY_TEXTS[day], _DAY_TEXTS[day] + clock, _DAY_TEXTS[version_day] + clock
 
     def _family_of(self, manufacturer: int, number: int) -> Family:
         return self._families.family(self._operators.manufacturer(manufacturer), number)

@@ -1,21 +1,22 @@
 """The register's query strings: what is required, what is refused, what is silently ignored; and its pages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
+from registerwatch_standins.register.filters import ActorFilter, Also, CertificateFilter, DeviceFilter
+from registerwatch_standins.register.records import ACTOR_TYPES, DEVICE_STATUSES, Registration
 
 MAX_ROWS = 300
 _REQUIRED_BY_DEVICE_SEARCH = ("page", "pageSize", "size", "iso2Code", "languageIso2Code")
-_FILTER_NAMES = """
-tradeName reference deviceModel cndCode riskClassCode deviceStatusCode applicableLegislation deviceTypes deviceCriteria
-name countryIso2Code actorTypeCode
-"""
-_NOT_SERVED = frozenset(_FILTER_NAMES.split())
-"""Filters of the real register that the stand-in has not. It says so, since the real one does not ignore them."""
+_RISKS = "class-i class-iia class-iib class-iii class-a class-b class-c class-d"
+_CODES: Mapping[str, tuple[str, frozenset[str]]] = {
+    "riskClassCode": ("refdata.risk-class.", frozenset(_RISKS.split())),
+    "deviceStatusCode": ("refdata.device-model-status.", frozenset(DEVICE_STATUSES)),
+}
+"""Filters of which a value that is none of these is refused. The classes of the directives are not among them."""
 
 
 class Window(Struct, frozen=True):
@@ -34,14 +35,52 @@ def device_query(query: QueryParams) -> tuple[DeviceFilter, Window]:
     """The filter and the page of a device search. Raises `HTTPException`."""
     for name in _REQUIRED_BY_DEVICE_SEARCH:
         require(query, name, 400)
-    wanted = DeviceFilter(query.get("primaryDi") or None, query.get("basicUdi") or None, query.get("srn") or None)
+    wanted = DeviceFilter(
+        query.get("primaryDi") or None,
+        query.get("basicUdi") or None,
+        query.get("srn") or None,
+        _also(query),
+    )
     return wanted, window(query)
 
 
-def actor_query(query: QueryParams) -> tuple[str | None, Window]:
-    """The SRN and the page of an actor search, where a missing language is the server's error."""
+def actor_query(query: QueryParams) -> tuple[ActorFilter, Window]:
+    """The filter and the page of an actor search, where a missing language is the server's error."""
     require(query, "languageIso2Code", 500)
-    return query.get("srn") or None, window(query)
+    role = query.get("actorTypeCode", "").removeprefix("refdata.actor-type.")
+    wanted = ActorFilter(
+        srn=query.get("srn") or None,
+        name=query.get("name") or None,
+        country=query.get("countryIso2Code") or None,
+        type=next((short for short, name in ACTOR_TYPES.items() if name == role), role) or None,
+    )
+    return wanted, window(query)
+
+
+def _also(query: QueryParams) -> Also | None:
+    """What the filters that name nothing exactly want of a registration. Raises `HTTPException` for an unknown code."""
+    for name, (prefix, known) in _CODES.items():
+        if query.get(name) and query[name].removeprefix(prefix) not in known:
+            raise HTTPException(400, f"Unknown value of '{name}'")
+    asked = [(find, query[name]) for name, find in _FILTERS.items() if query.get(name)]
+    return (lambda record: all(find(record, value) for find, value in asked)) if asked else None
+
+
+def _within(text: str | None, part: str) -> bool:
+    return part.lower() in (text or "").lower()
+
+
+_FILTERS: Mapping[str, Callable[[Registration, str], bool]] = {
+    "tradeName": lambda record, value: _within(record.trade_name, value),
+    "reference": lambda record, value: _within(record.reference, value),
+    "deviceModel": lambda record, value: _within(record.model, value),
+    "cndCode": lambda record, value: any(code.startswith(value) for code in record.emdn),
+    "riskClassCode": lambda record, value: f"refdata.risk-class.{record.risk_class}" == value,
+    "deviceStatusCode": lambda record, value: f"refdata.device-model-status.{record.status}" == value,
+    "applicableLegislation": lambda record, value: f"refdata.applicable-legislation.{record.legislation}" == value,
+    "deviceTypes": lambda record, value: f"refdata.special-device-type.{record.special_type}" == value,
+    "deviceCriteria": lambda record, value: record.criterion == value,
+}
 
 
 def certificate_query(query: QueryParams, *, basic_udi_filter_works: bool) -> tuple[CertificateFilter, Window]:
@@ -52,7 +91,7 @@ def certificate_query(query: QueryParams, *, basic_udi_filter_works: bool) -> tu
         number=query.get("certificateNumber") or None,
         basic_udi=(query.get("basicUdi") or None) if basic_udi_filter_works else None,
     )
-    return wanted, window(query)
+    return wanted, window(query, "size", "pageSize")
 
 
 def require(query: QueryParams, name: str, status: int) -> None:
@@ -61,12 +100,14 @@ def require(query: QueryParams, name: str, status: int) -> None:
         raise HTTPException(status, f"Required request parameter '{name}' is not present")
 
 
-def window(query: QueryParams) -> Window:
-    """The page that is asked for: from 0, 20 rows by default, never more than 300. Raises `HTTPException`."""
-    if missing := _NOT_SERVED & query.keys():
-        raise HTTPException(501, f"The stand-in has no filter {', '.join(sorted(missing))}")
+def window(query: QueryParams, *names: str) -> Window:
+    """The page that is asked for: from 0, 20 rows where no parameter of these names says how many, at most 300.
+
+    Raises `HTTPException`.
+    """
+    asked = next((query[name] for name in names or ("size",) if query.get(name)), 20)
     try:
-        number, size = int(query.get("page") or 0), int(query.get("size") or query.get("pageSize") or 20)
+        number, size = int(query.get("page") or 0), int(asked)
     except ValueError:
         raise HTTPException(400, "page and size must be numbers") from None
     if number < 0 or size < 1:

@@ -14,9 +14,9 @@ from registerwatch_standins.register.generation.certification import NOTIFIED_BO
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import (
     ACTOR_STATUSES,
-    CERTIFICATE_STATUSES,
     DEVICE_STATUSES,
     DIRECTIVES,
+    MEASURED_STATUSES,
     Certificate,
     CertificateListing,
     Registration,
@@ -43,7 +43,8 @@ def make_random_changes(world: World, rng: Random, n: int, among: Sequence[str] 
 
     `among` (uuids or UDI-DIs) restricts them to some registrations; besides, only new registrations, certificates and
     refusals of the same manufacturers come, which their fields in the change log tell (`registration`, `certificate`,
-    `certificate_status`, …, `application`). The same world, generator and arguments make the same changes.
+    `certificate_status`, …, `application`), and Basic UDI-DI records change for all registrations under them. The same
+    world, generator and arguments make the same changes.
     """
     written = world.change_log.written
     for _ in range(n):
@@ -71,7 +72,8 @@ def register_sibling(world: World, rng: Random, record: Registration) -> Registr
         version_number=1,
         latest_version=True,
         version_date=now,
-        last_updated=now,
+        registered=now,
+        legacy_twin=None,
     )
     return world.register(new)
 
@@ -127,7 +129,7 @@ def _add_certificate(world: World, rng: Random, record: Registration) -> Fields:
     kind = "II_EX_4" if directive else "QUALITY_MANAGEMENT_SYSTEM"
     added = Certificate(
         number=f"{'D' if directive else 'Z'}-{rng.randrange(10**6):06d}",
-        revision=rng.choice((None, "00", "Rev. 1")),
+        revision=rng.choice((None, "00", "04")) if directive else None,
         expiry=_later(today, 5 * 365),
         starting_validity=today,
         issue_date=today,
@@ -142,13 +144,13 @@ def _add_certificate(world: World, rng: Random, record: Registration) -> Fields:
 
 def _certificate_status(world: World, rng: Random, record: Registration) -> Fields:
     return _change_certificate(
-        world, rng, record, lambda old: replace(old, status=_other(rng, CERTIFICATE_STATUSES, old.status))
+        world, rng, record, lambda old: replace(old, status=_other(rng, MEASURED_STATUSES, old.status))
     )
 
 
 def _certificate_expired(world: World, rng: Random, record: Registration) -> Fields:
     yesterday = _later(world.now()[:10], -1)
-    return _change_certificate(world, rng, record, lambda old: replace(old, status="expired", expiry=yesterday))
+    return _change_certificate(world, rng, record, lambda old: replace(old, expiry=yesterday))
 
 
 def _certificate_extended(world: World, rng: Random, record: Registration) -> Fields:
@@ -188,7 +190,7 @@ def _listed_status(world: World, rng: Random, record: Registration) -> Fields:
     row = _listed(world, rng, record)
     if row is None:
         return _list_certificate(world, rng, record)
-    world.change_certificate(row.uuid, status=_other(rng, CERTIFICATE_STATUSES, row.certificate.status))
+    world.change_certificate(row.uuid, status=_other(rng, MEASURED_STATUSES, row.certificate.status))
     return {}
 
 

@@ -97,6 +97,7 @@ def _registration(line: dict[str, Any]) -> Registration:
         "version_number": 1,
         "latest_version": True,
         "last_updated": line["version_date"],
+        "registered": line["version_date"],
     }
     return msgspec.convert(fields | made_up, Registration)
 

@@ -5,20 +5,26 @@ Codes are kept without their `refdata.…` prefix. Dates and timestamps are kept
 """
 
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
+
+from registerwatch_standins.register.countries import MARKET_COUNTRIES
 
 IssuingAgency = Literal["gs1", "hibcc", "iccbba"]
 ListedIn = Literal["basic-udi-record", "certificate-search"]
 Criterion = Literal["STANDARD", "LEGACY", "SPP"]
 CodeKind = Literal["unit_of_use", "direct_marking", "secondary", "container_package"]
 
+BRUSSELS = ZoneInfo("Europe/Brussels")
 DIRECTIVES = frozenset({"mdd", "aimdd", "ivdd"})
 DEVICE_STATUSES = ("on-the-market", "no-longer-on-the-market", "not-intended-for-eu-market")
 _CERTIFICATE_STATUSES = (
     "issued supplemented amended reissued reinstated restricted suspended withdrawn cancelled expired"
 )
 CERTIFICATE_STATUSES = tuple(_CERTIFICATE_STATUSES.split())
+MEASURED_STATUSES = tuple(each for each in CERTIFICATE_STATUSES if each not in ("reinstated", "expired"))
+"""Those of certificates that were found in the register: that one has expired only its date tells."""
 ACTOR_STATUSES = ("active", "inactive")
 ACTOR_TYPES = {
     "MF": "manufacturer",
@@ -93,8 +99,44 @@ class OtherCode(Struct, frozen=True, omit_defaults=True):
     contains: str = ""
 
 
+class Condition(Struct, frozen=True, omit_defaults=True):
+    """A condition of storage or handling (`SHC005`) or a warning (`CW018`), with words of its own where it has some."""
+
+    code: str
+    words: str | None = None
+
+
+class ClinicalSize(Struct, frozen=True, omit_defaults=True):
+    """A clinical size: its type (`CST19`) and a value in a unit (`MU50`), a range, or a text."""
+
+    type: str
+    value: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    unit: str | None = None
+    text: str | None = None
+
+
+class LinkedDevice(Struct, frozen=True):
+    """The registration under a directive of the same device."""
+
+    primary_di: str
+    linked_on: str
+
+
+class Sscp(Struct, frozen=True):
+    """The summary of safety and clinical performance that a Basic UDI-DI record refers to."""
+
+    reference: str
+    revision: str
+    issue_date: str
+
+
 class Registration(Struct, frozen=True):
-    """One record of the register. `uuid` is unique; `primary_di` is not."""
+    """One record of the register. `uuid` is unique; `primary_di` is not.
+
+    What `OF_BASIC_UDI` names is that of the Basic UDI-DI record, and the same in all registrations under it.
+    """
 
     uuid: str
     primary_di: str
@@ -121,6 +163,20 @@ class Registration(Struct, frozen=True):
     latex: bool | None = None
     implantable: bool | None = None
     reusable: bool | None = None
+    single_use: bool | None = None
+    max_reuses: int | None = None
+    storage: tuple[Condition, ...] = ()
+    warnings: tuple[Condition, ...] = ()
+    clinical_sizes: tuple[ClinicalSize, ...] = ()
+    markets: tuple[str, ...] | None = tuple(MARKET_COUNTRIES)
+    """Where it is made available, by ISO codes; null where nothing is told."""
+    legacy_twin: LinkedDevice | None = None
+    special_type: str | None = None
+    sscp: Sscp | None = None
+    basic_version: int = 1
+    """The version of the Basic UDI-DI record, whose last update is `last_updated`."""
+    registered: str = ""
+    """When it was registered, empty for `version_date`."""
 
     @property
     def criterion(self) -> Criterion:
@@ -130,11 +186,22 @@ class Registration(Struct, frozen=True):
         return "SPP" if "-PR-" in self.manufacturer.srn else "STANDARD"
 
     @property
+    def basic_code(self) -> str:
+        """The code of its Basic UDI-DI record: under a directive mostly that of EUDAMED, made of the UDI-DI."""
+        return self.basic_udi or f"B-{self.primary_di}"
+
+    @property
     def trade_name(self) -> str | None:
         """The one text that a search row shows: English where there is one, else the first."""
         if not self.trade_names:
             return None
         return self.trade_names.get("en") or next(iter(self.trade_names.values()))
+
+
+OF_BASIC_UDI = frozenset(
+    {"device_name", "model", "risk_class", "implantable", "reusable", "special_type", "sscp", "basic_version"}
+)
+"""Beside these, certificates that the record lists and the time of its last update."""
 
 
 class Actor(Struct, frozen=True):

@@ -18,8 +18,14 @@ def json_response(content: object, status: int = 200) -> Response:
 
 
 def no_such_record() -> Response:
-    """A redirect to a page for people. Never a 404."""
+    """A redirect to a page for people; a 404 comes of wrong paths alone."""
     return RedirectResponse(NOT_FOUND_ROUTE, 302)
+
+
+def wrong_path(request: Request) -> Response:
+    """What a path that there is not answers."""
+    body = {"status": 404, "error": "Not Found", "message": "No message available", "path": request.url.path}
+    return json_response(body, 404)
 
 
 def page_not_found(request: Request) -> Response:

@@ -5,17 +5,15 @@ An archive of registrations at rest and, over it, everything that has changed si
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
 from registerwatch_standins.register.archive import Archive
 from registerwatch_standins.register.certificate_world import CertificateWorld, timestamp
 from registerwatch_standins.register.changes import Change, certificate_pairs, changes_between
-from registerwatch_standins.register.filters import DeviceFilter
-from registerwatch_standins.register.records import Actor, Registration
+from registerwatch_standins.register.filters import ActorFilter, DeviceFilter
+from registerwatch_standins.register.records import BRUSSELS, OF_BASIC_UDI, Actor, Registration
 
-BRUSSELS = ZoneInfo("Europe/Brussels")
 _FIXED = frozenset({"uuid", "primary_di", "basic_udi", "manufacturer", "authorised_representative", "issuing_agency"})
 
 
@@ -83,7 +81,7 @@ class World(CertificateWorld):
         """How many registrations pass, and a page of them: those made since first, then those of the archive."""
         if wanted.is_empty:
             return self.count, self.newest(offset, limit)
-        added = [-1 - at for at in range(len(self._added) - 1, -1, -1) if wanted.passes(self._added[at])]
+        added = [-1 - at for at in range(len(self._added) - 1, -1, -1) if wanted.passes(self._row(-1 - at))]
         archived = self._archived(wanted)
         rows = added[offset : offset + limit]
         start = max(0, offset - len(added))
@@ -103,9 +101,11 @@ class World(CertificateWorld):
         named = rows[0].authorised_representative if rows else None
         return self.actor(named.srn) if named else None
 
-    def search_actors(self, srn: str | None, offset: int, limit: int) -> tuple[int, list[Actor]]:
-        """How many actors there are (with this SRN, if one is given), and a page of them in the order of their SRNs."""
-        srns = self._archive.srns() if srn is None else [srn] if self.actor(srn) else []
+    def search_actors(self, wanted: ActorFilter, offset: int, limit: int) -> tuple[int, list[Actor]]:
+        """How many actors pass, and a page of them in the order of their SRNs."""
+        srns = self._archive.srns() if wanted.srn is None else [wanted.srn]
+        if wanted.srn is not None or not wanted.is_empty:
+            srns = [srn for srn in srns if (actor := self.actor(srn)) and wanted.passes(actor)]
         actors = (self.actor(each) for each in srns[offset : offset + limit])
         return len(srns), [actor for actor in actors if actor]
 
@@ -129,9 +129,9 @@ class World(CertificateWorld):
         """Change fields of a registration, and write each into the change log.
 
         A change makes a new version (`version_number`, `version_date`), but for a change of `certificates`
-        alone, which moves nothing but `last_updated`; `new_version` says otherwise. Raises `KeyError` for an
-        unknown uuid, `ValueError` for a field that identifies the registration, and `TypeError` for one that
-        does not exist.
+        alone; `new_version` says otherwise. What belongs to the Basic UDI-DI record changes for all registrations under
+        it, of which no other gets a new version, and moves `last_updated`. Raises `KeyError` for an unknown uuid,
+        `ValueError` for a field that identifies the registration, and `TypeError` for one that does not exist.
         """
         before = self.by_uuid(uuid)
         if before is None:
@@ -139,7 +139,10 @@ class World(CertificateWorld):
         if fixed := _FIXED & fields.keys():
             raise ValueError(f"a registration keeps its {', '.join(sorted(fixed))}")
         after = self._dated(replace(before, **fields), before, fields, new_version)
+        siblings = self._siblings(before) if after.last_updated != before.last_updated else []
         self._store(before, after)
+        for sibling in siblings:
+            self._store(sibling, following(sibling, after))
         return after
 
     def change_actor(self, srn: str, /, **fields: object) -> Actor:
@@ -158,9 +161,18 @@ class World(CertificateWorld):
         return after
 
     def register(self, record: Registration) -> Registration:
-        """Add a registration as the newest one. Raises `ValueError` where the uuid is taken."""
+        """Add a registration as the newest one, with what the Basic UDI-DI record of others under it has. One under
+        another legislation is not under their Basic UDI-DI.
+
+        Raises `ValueError` where the uuid is taken.
+        """
         if self.by_uuid(record.uuid) is not None:
             raise ValueError(f"uuid is taken: {record.uuid}")
+        others = self.by_basic_udi(record.basic_udi) if record.basic_udi else []
+        if others and others[0].legislation != record.legislation:
+            record = replace(record, basic_udi=None)
+        elif others:
+            record = following(record, others[0])
         self._added_at[record.uuid] = len(self._added)
         self._added.append(record)
         now = self.now()
@@ -211,17 +223,17 @@ class World(CertificateWorld):
         )
 
     def _archived(self, wanted: DeviceFilter) -> Sequence[int]:
-        """The rows of the archive that pass; one filter alone needs no look at them."""
+        """The rows of the archive that pass, the newest first where all are looked at."""
         archive = self._archive
         if wanted.primary_di:
             rows = archive.positions_of_primary_di(wanted.primary_di)
         elif wanted.basic_udi:
             rows = archive.positions_of_basic_udi(wanted.basic_udi)
+        elif wanted.srn:
+            rows = archive.positions_of_srn(wanted.srn)
         else:
-            rows = archive.positions_of_srn(wanted.srn or "")
-        if (wanted.primary_di, wanted.basic_udi, wanted.srn).count(None) == 2:
-            return rows
-        return [row for row in rows if wanted.passes(archive.registration(row))]
+            rows = [archive.oldest(rank) for rank in range(archive.count - 1, -1, -1)]
+        return rows if wanted.is_plain else [row for row in rows if wanted.passes(self._row(row))]
 
     def _dated(
         self, after: Registration, before: Registration, fields: dict[str, object], new_version: bool | None
@@ -231,16 +243,38 @@ class World(CertificateWorld):
         if bump:
             version = after.version_number if "version_number" in fields else before.version_number + 1
             after = replace(after, version_number=version, version_date=str(fields.get("version_date", now)))
-        return replace(after, last_updated=str(fields.get("last_updated", now)))
+        if "last_updated" in fields or _basic_udi_part(after) == _basic_udi_part(before):
+            return after
+        return replace(after, last_updated=now, basic_version=before.basic_version + (set(fields) != {"certificates"}))
+
+    def _siblings(self, record: Registration) -> list[Registration]:
+        """The other registrations of the same Basic UDI-DI record."""
+        basic_udi = record.basic_udi
+        found = self.by_basic_udi(basic_udi) if basic_udi else self.by_primary_di(record.primary_di)
+        return [each for each in found if each.uuid != record.uuid and each.basic_udi == basic_udi]
 
     def _store(self, before: Registration, after: Registration) -> None:
-        for change in changes_between(before, after):
-            self.change_log.write(change)
         now = self.now()
+        for change in changes_between(before, after, now):
+            self.change_log.write(change)
         for old, new in certificate_pairs(before.certificates, after.certificates):
             if old and old.listed_in == "certificate-search":
                 self._log_pairs(self._listings.replace(after, old, new, now), now)
             elif new and new.listed_in == "certificate-search":
                 self._log_pairs(self._listings.join(after, new, now), now)
-        self._history.setdefault(after.uuid, []).append((after.last_updated, before))
+        self._history.setdefault(after.uuid, []).append((now, before))
         self._changed[after.uuid] = after
+
+
+def _basic_udi_part(record: Registration) -> tuple[object, ...]:
+    """What of a registration is that of its Basic UDI-DI record."""
+    certificates = tuple(each for each in record.certificates if each.listed_in == "basic-udi-record")
+    return (*(getattr(record, field) for field in sorted(OF_BASIC_UDI)), certificates)
+
+
+def following(record: Registration, other: Registration) -> Registration:
+    """A registration after its Basic UDI-DI record has become that of another one under it."""
+    own = (each for each in record.certificates if each.listed_in != "basic-udi-record")
+    shared = (each for each in other.certificates if each.listed_in == "basic-udi-record")
+    fields = {field: getattr(other, field) for field in OF_BASIC_UDI}
+    return replace(record, **fields, last_updated=other.last_updated, certificates=(*shared, *own))

@@ -17,7 +17,7 @@ from registerwatch.register.outcomes import Found, NotFound, ReadFailed, Registe
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.certificates import unconfirmed
-from registerwatch.register.sources.eudamed.guards import EMPTY_PAGE, check_page, check_rows
+from registerwatch.register.sources.eudamed.guards import EMPTY_PAGE, EUDAMED_DI, check_page, check_rows
 from registerwatch.register.sources.eudamed.register_read import (
     DEVICES,
     RegisterInterface,
@@ -321,7 +321,10 @@ class _Read(RegisterRead):
     async def _certificates(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> "_Searched":
         """What the certificate search has for the Basic UDI-DI. Its rows name the manufacturer, so they are checked."""
         basic_udi = key(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
-        if not basic_udi:
+        if basic_udi in (
+            "",
+            EUDAMED_DI + key(row.primary_di),
+        ):  # certificates under a directive are in the record alone
             return _Searched([])
         path, params = "/certificates/search/", {"page": "0", **sized(CERTIFICATE_PAGE_SIZE)}
 

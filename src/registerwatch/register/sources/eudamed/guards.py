@@ -19,6 +19,8 @@ REPROBE_SECONDS = 300
 PROBE_VALUE = "RW-CONTROL-00000000"
 
 EMPTY_PAGE = "The register is throttling requests (an empty page)."
+EUDAMED_DI = "B-"
+"""Begins the Basic UDI-DI of a legacy device, which is made of its UDI-DI."""
 IGNORED_FILTER = "The register ignored the filter and answered with other records; nothing of the answer was used."
 
 

@@ -1,7 +1,7 @@
 """What the certificate search of a generated world lists beside the certificates of device families.
 
 Most real certificates name no device. So the largest manufacturers hold more than their families need, some rows are
-there twice under other keys, and some numbers have an earlier revision.
+there twice under other keys, and some numbers are there with earlier dates.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,16 @@ _REVISED, _TWIN, _CYCLE = 3, 7, 20
 _FIRST_KEY, _FIRST_SERIAL = 1 << 31, 900
 MANUFACTURERS_PER_REFUSAL, MAX_REFUSED = 10, 290
 _KINDS = ("QUALITY_MANAGEMENT_SYSTEM", "QUALITY_MANAGEMENT_SYSTEM", "TECHNICAL_DOCUMENTATION", "QUALITY_ASSURANCE")
-_STATUSES = (*("issued",) * 9, "supplemented", "amended", "reissued", "suspended", "withdrawn", "expired", "restricted")
+_STATUSES = (
+    *("issued",) * 9,
+    "supplemented",
+    "amended",
+    "reissued",
+    "suspended",
+    "withdrawn",
+    "cancelled",
+    "restricted",
+)
 _PROCEDURES = ("annex-ix-chapters-i-iii", "annex-ix-chapters-i-iii", "annex-ix-chapter-ii", "annex-xi-part-a")
 
 
@@ -71,13 +80,13 @@ def refusals(holders: Sequence[Manufacturer], keys: Keys) -> list[RefusedApplica
 
 
 def _earlier(certificate: Certificate) -> Certificate:
-    """An earlier revision, which has ended: of three years before, and without an end where this one has none."""
+    """The one before it: of three years earlier, and without an end where this one has none."""
     back = {
         field: f"{int(day[:4]) - 3}{day[4:]}"
         for field in ("issue_date", "starting_validity", "expiry")
         if (day := getattr(certificate, field))
     }
-    return replace(certificate, revision="A", status="expired", **back)
+    return replace(certificate, status="issued", **back)
 
 
 def _certificate(holder: Manufacturer, serial: int, draws: bytes) -> Certificate:
@@ -85,12 +94,12 @@ def _certificate(holder: Manufacturer, serial: int, draws: bytes) -> Certificate
     body, name = NOTIFIED_BODIES[draws[2] % len(NOTIFIED_BODIES)]
     legislation = "IVDR" if holder.group == "lab" else "MDR"
     status = _STATUSES[draws[3] % len(_STATUSES)]
-    year = (2018 if status == "expired" else 2021) + draws[4] % 3
+    year = (2018 if draws[7] < 20 else 2021) + draws[4] % 3
     month, day = 1 + draws[5] % 12, 2 + draws[6] % 27
     issued = f"{year}-{month:02d}-{day:02d}"
     return Certificate(
         number=certificate_number(body, holder.index, serial, directive=False),
-        revision=(None, None, None, "00", "Rev. 1")[draws[7] % 5],
+        revision=None,
         expiry=f"{year + 5}-{month:02d}-{day - 1:02d}" if draws[8] % 15 else None,
         starting_validity=issued,
         issue_date=issued,

@@ -40,7 +40,7 @@ def directive_certificate(maker: Manufacturer, legislation: str, serial: int) ->
         notified_body=body,
         notified_body_name=name,
         type=f"{legislation.upper()}_{kind}",
-        status="issued" if salt % 9 else "expired",
+        status="issued",
         listed_in="basic-udi-record",
     )
 
@@ -54,7 +54,7 @@ def regulation_certificate(maker: Manufacturer, legislation: str, kind: str, ser
     issued, dated = f"{year}-{month:02d}-{day:02d}", salt % 20 != 7
     return Certificate(
         number=certificate_number(body, maker.index, serial, directive=False),
-        revision=_REVISIONS[(salt >> 1) % len(_REVISIONS)],
+        revision=None,
         expiry=f"{year + 5}-{month:02d}-{max(1, day - 1):02d}" if dated else None,
         starting_validity=issued if dated else None,
         issue_date=issued,

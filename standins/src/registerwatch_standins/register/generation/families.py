@@ -2,12 +2,13 @@
 
 from msgspec import Struct
 
+from registerwatch_standins.register.countries import MARKET_COUNTRIES
 from registerwatch_standins.register.generation import numbering
 from registerwatch_standins.register.generation.certification import directive_certificate, regulation_certificate
 from registerwatch_standins.register.generation.keys import Keys
 from registerwatch_standins.register.generation.operators import Manufacturer, brand
 from registerwatch_standins.register.generation.vocabulary import LANGUAGES, MEASURES, Kind, vocabulary
-from registerwatch_standins.register.records import Certificate
+from registerwatch_standins.register.records import Certificate, ClinicalSize, Condition, Sscp
 
 _LEGACY_IN_256 = 41
 _REGULATION_RISKS = ("class-i",) * 81 + ("class-iia",) * 10 + ("class-iib",) * 8 + ("class-iii",)
@@ -45,6 +46,16 @@ class Family(Struct, frozen=True):
     latex: bool | None
     implantable: bool | None
     reusable: bool | None
+    single_use: bool
+    max_reuses: int | None
+    storage: tuple[Condition, ...]
+    warnings: tuple[Condition, ...]
+    clinical_sizes: tuple[ClinicalSize, ...]
+    markets: tuple[str, ...] | None
+    special_type: str | None
+    sscp: Sscp | None
+    basic_version: int
+    updated: str
 
 
 class Families:
@@ -87,6 +98,18 @@ class Families:
             latex=_flag(draws[21], 3),
             implantable=None if lab else _flag(draws[22], 230 if risk == "class-iii" else 6),
             reusable=None if lab else _flag(draws[23], 60 if risk == "class-i" else 4),
+            single_use=draws[23] >= 60,
+            max_reuses=100 if draws[23] < 20 else None,
+            storage=_storage(draws[27]),
+            warnings=(Condition("CW018"),) if draws[28] < 50 else (),
+            clinical_sizes=(ClinicalSize("CST19", value=5.5, unit="MU50"),) if draws[29] < 40 else (),
+            markets=_markets(maker, draws[30]),
+            special_type="software" if draws[31] < 4 else None,
+            sscp=Sscp(f"SSCP-{number + 1:04d}", "01", "2025-12-01")
+            if risk == "class-iii" and draws[32] < 128
+            else None,
+            basic_version=1 + (draws[33] > 190) + (draws[33] > 240),
+            updated=_moment(draws),
         )
 
     def _namings(self, kind: Kind, name: str, language: str, draws: bytes) -> tuple[Naming, ...]:
@@ -113,6 +136,27 @@ def article_names(family: Family, article: int, draws: bytes) -> dict[str, str] 
 def _risk(draws: bytes, *, legacy: bool, lab: bool) -> str:
     table = (_IVDD_RISKS if legacy else _LAB_RISKS) if lab else (_LEGACY_RISKS if legacy else _REGULATION_RISKS)
     return table[int.from_bytes(draws[12:14]) % len(table)]
+
+
+def _storage(draw: int) -> tuple[Condition, ...]:
+    """Of one family in four, some with words of its own."""
+    conditions = (Condition("SHC005"), Condition("SHC099", "Store in the original packaging"))
+    return conditions[: 2 if draw < 20 else 1] if draw < 64 else ()
+
+
+def _markets(maker: Manufacturer, draw: int) -> tuple[str, ...] | None:
+    """Mostly everywhere, else in some countries; of one family in 25 nothing is told."""
+    if draw < 190:
+        return tuple(MARKET_COUNTRIES)
+    if draw < 200:
+        return None
+    return tuple(dict.fromkeys(("DE", "FR", maker.country.iso2 if maker.country.iso2 in MARKET_COUNTRIES else "AT")))
+
+
+def _moment(draws: bytes) -> str:
+    """When the Basic UDI-DI record was last changed, with a fraction of none to three digits."""
+    year, month, day = 2022 + draws[34] % 4, 1 + draws[35] % 12, 1 + draws[36] % 28
+    return f"{year}-{month:02d}-{day:02d}T09:{draws[37] % 60:02d}:{draws[38] % 60:02d}.{draws[39] * 25 % 1000:03d}"
 
 
 def _flag(draw: int, yes_in_256: int) -> bool | None:

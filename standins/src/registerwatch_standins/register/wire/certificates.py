@@ -1,27 +1,29 @@
 """Certificates and refused applications as the register sends them.
 
-The shapes of the search's row are those of real replies. What is inside the detail of a certificate, a refused
-application and a notified body is invented where nobody described it, of codes, texts and parties as elsewhere:
-`certificateId` is an object of number and notified body, a date is a midnight, a scope without devices has a
-`description` alone, `conditions`, `precedingCertificates` and `sscps` are lists.
+The row of the search is that of a real reply, the record has the 58 names that were told. What was not told is made up:
+a status change has a date, a reason in `statusChangeReasons` and, where it is withdrawn, words of its own.
 """
 
 from registerwatch_standins.register.countries import COUNTRIES, country_of_srn
 from registerwatch_standins.register.records import Actor, CertificateListing, RefusedApplication
-from registerwatch_standins.register.wire.actors import EMAIL, TELEPHONE, party
+from registerwatch_standins.register.wire.actors import notified_body, party, representative
+from registerwatch_standins.register.wire.basic_records import basic_uuid
 from registerwatch_standins.register.wire.codes import (
-    REGISTERED,
     Fields,
     certificate_type,
     code,
     constant_fields,
-    derived_ulid,
     derived_uuid,
+    midnight,
     text,
     texts,
+    timestamp,
 )
+from registerwatch_standins.register.wire.devices import basic_ulid
+from registerwatch_standins.register.wire.documents import document_entry
 
-_DEVICE_TYPES = ("active", "implantable", "sterile", "measuring-function")
+_DEVICE_TYPES = ("MDA0315", "MDN1104", "MDS1005", "MDT2008")
+_DECIDED = frozenset({"restricted", "suspended", "withdrawn", "cancelled"})
 
 
 def listing_row(listing: CertificateListing) -> Fields:
@@ -42,69 +44,71 @@ def listing_row(listing: CertificateListing) -> Fields:
         "revisionNumber": certificate.revision,
         "certificateType": certificate_type(certificate.type),
         "certificateStatus": code("certificate-status", certificate.status),
-        "issueDate": _midnight(certificate.issue_date),
-        "expiryDate": _midnight(certificate.expiry),
-        "startingValidityDate": _midnight(certificate.starting_validity),
+        "issueDate": midnight(certificate.issue_date),
+        "expiryDate": midnight(certificate.expiry),
+        "startingValidityDate": midnight(certificate.starting_validity),
         "versionNumber": listing.version_number,
         "latestVersion": listing.latest_version,
     }
 
 
 def detail(
-    listing: CertificateListing, manufacturer: Actor | None, representative: Actor | None, scope: tuple[str, ...]
+    listing: CertificateListing, manufacturer: Actor | None, representing: Actor | None, scope: tuple[str, ...]
 ) -> Fields:
     """The record of a certificate; `scope` has the Basic UDI-DIs that it names."""
     certificate = listing.certificate
     body = certificate.notified_body
     return {
+        **constant_fields("certificate record"),
+        **(_decision(listing) if certificate.status in _DECIDED else {"decisionDate": None, "statusChangeReasons": []}),
         "uuid": listing.uuid,
         "ulid": listing.ulid,
-        "certificateId": {"notifiedBodySrn": body, "certificateNumber": certificate.number},
+        "certificateId": f"{body}{certificate.number}",
+        "certificateNumber": certificate.number,
         "revisionNumber": certificate.revision,
         "type": certificate_type(certificate.type),
         "status": code("certificate-status", certificate.status),
-        "issueDate": _midnight(certificate.issue_date),
-        "startingValidityDate": _midnight(certificate.starting_validity),
-        "expiryDate": _midnight(certificate.expiry),
+        "issueDate": midnight(certificate.issue_date),
+        "startingValidityDate": midnight(certificate.starting_validity),
+        "expiryDate": midnight(certificate.expiry),
         "manufacturer": party(listing.manufacturer, manufacturer),
-        "authorisedRepresentatives": [party(representative.party, representative)] if representative else [],
-        "notifiedBody": {**notified_body(body, certificate.notified_body_name), "electronicMail": EMAIL},
-        "conditions": [],
-        "precedingCertificates": [],
+        "authorisedRepresentatives": [representative(representing.party, representing)] if representing else None,
+        "notifiedBody": notified_body(body, certificate.notified_body_name),
         "scopes": _scopes(listing, scope),
-        "sscps": [],
+        "documents": [document_entry(listing)],
         "versionNumber": listing.version_number,
-        "versionState": REGISTERED,
         "latestVersion": listing.latest_version,
-        "versionDate": listing.version_date or f"{certificate.issue_date or '2026-01-01'}T08:00:00.000",
-        "lastUpdatedByUser": EMAIL,
-        "validatorEmail": EMAIL,
-        "validatorTelephone": TELEPHONE,
+        "versionDate": timestamp(listing.version_date or f"{certificate.issue_date or '2026-01-01'}T08:00:00.000"),
     }
 
 
 def refused_application(refused: RefusedApplication) -> Fields:
     """A row of the search of refused applications."""
     return {
-        "uuid": refused.uuid,
         "ulid": refused.ulid,
-        "applicationReferenceNumber": refused.reference,
-        "conformityAssessmentProcedure": code("conformity-assessment-procedure", refused.procedure),
-        "certificateRefusalDate": _midnight(refused.refused_on),
+        "uuid": refused.uuid,
+        "notifiedBodySrn": refused.notified_body,
         "actorSrn": refused.manufacturer.srn,
         "actorName": refused.manufacturer.name,
-        "notifiedBodySrn": refused.notified_body,
+        "applicationReferenceNumber": refused.reference,
+        "conformityAssessmentProcedure": code("conformity-assessment-procedure", refused.procedure),
+        "decision": code("decision", "refused"),
+        "decisionDate": midnight(refused.refused_on),
+        "certificateRefusalDate": midnight(refused.refused_on),
+        "lastUpdateDate": f"{refused.refused_on}T10:00:00.123",
     }
 
 
-def notified_body(number: str, name: str) -> Fields:
-    """A notified body, as the list of them has it."""
-    return {
-        "uuid": derived_uuid("notified body", number),
-        "name": name,
-        "eudamedIdentifier": number,
-        "legislationStatusMap": {"mdr": code("actor-status", "active"), "ivdr": code("actor-status", "active")},
+def _decision(listing: CertificateListing) -> Fields:
+    """Why and when a certificate has the status that it has."""
+    certificate = listing.certificate
+    decided: Fields = {
+        "decisionDate": midnight((listing.version_date or certificate.issue_date or "2026-01-01")[:10]),
+        "statusChangeReasons": [code("certificate-status-change-reason", "non-compliance-with-requirements")],
     }
+    if certificate.status == "withdrawn":
+        decided["additionalStatusChangeReason"] = texts({"en": "The manufacturer gave up the certificate."})
+    return decided
 
 
 def _scopes(listing: CertificateListing, scope: tuple[str, ...]) -> list[Fields]:
@@ -114,23 +118,17 @@ def _scopes(listing: CertificateListing, scope: tuple[str, ...]) -> list[Fields]
         "riskClass": code("risk-class", ("class-iia", "class-iib", "class-iii")[draw % 3]),
         "deviceTypeCodes": [code("device-type", _DEVICE_TYPES[draw % len(_DEVICE_TYPES)])],
         "description": texts({"en": "Devices as described in the technical documentation"}),
+        "intendedPurpose": None,
     }
     if not scope:
-        return [{**same, "uuid": derived_uuid(listing.ulid, "scope"), "basicUdiData": None}]
-    return [
-        {
-            **same,
-            "uuid": derived_uuid(listing.ulid, "scope", basic_udi),
-            "basicUdiData": {
-                "uuid": derived_uuid(basic_udi, "basic record"),
-                "ulid": derived_ulid(basic_udi, "basic"),
-                "code": basic_udi,
-                "type": "BASIC_UDI_DI",
-            },
-        }
-        for basic_udi in scope
-    ]
+        return [{**same, "basicUdiData": None}]
+    return [{**same, "basicUdiData": _named(basic_udi)} for basic_udi in scope]
 
 
-def _midnight(day: str | None) -> str | None:
-    return None if day is None else f"{day}T00:00:00"
+def _named(basic_udi: str) -> Fields:
+    return {
+        "uuid": basic_uuid(basic_udi),
+        "ulid": basic_ulid(basic_udi),
+        "code": basic_udi,
+        "type": "BASIC_UDI",
+    }

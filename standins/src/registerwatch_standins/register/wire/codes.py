@@ -3,6 +3,7 @@
 `constant_fields.json` has, for each kind of answer, the fields that the stand-in always sends alike.
 """
 
+from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 
 from registerwatch_standins.register.countries import LANGUAGE_NAMES, country_name, country_type
-from registerwatch_standins.register.records import ACTOR_TYPES
+from registerwatch_standins.register.records import ACTOR_TYPES, BRUSSELS
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 REGISTERED = {"code": "refdata.eudamed-entity-version-status.registered"}
@@ -30,6 +31,11 @@ def constant_fields(kind: str) -> Fields:
 def code(family: str, name: str) -> dict[str, str]:
     """`{"code": "refdata.risk-class.class-iia"}`."""
     return {"code": f"refdata.{family}.{name}"}
+
+
+def code_or_null(family: str, name: str | None) -> dict[str, str] | None:
+    """The same, null for no name."""
+    return code(family, name) if name else None
 
 
 def certificate_type(name: str) -> dict[str, str]:
@@ -73,7 +79,22 @@ def derived_uuid(*parts: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-9{digits[17:20]}-{digits[20:]}"
 
 
-def derived_ulid(*parts: str) -> str:
-    """A ULID for a record or a part of one, the same each time whatever changes in the record."""
+def derived_ulid(*parts: str, moment: str = "") -> str:
+    """A ULID for a record or a part of one, the same each time whatever changes in the record.
+
+    It begins with the moment at which the record was made, or with any of this time.
+    """
     value = int.from_bytes(blake2b("/".join(parts).encode(), digest_size=16).digest())
+    known = int(datetime.fromisoformat(moment).replace(tzinfo=BRUSSELS).timestamp() * 1000) if moment else 0
+    value = (known or 1 << 40 | value >> 88) << 80 | value & (1 << 80) - 1
     return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -5, -5))
+
+
+def timestamp(moment: str) -> str:
+    """A moment as the register sends it, with as many digits of a fraction as it needs: none to three."""
+    return moment.rstrip("0").rstrip(".") if "." in moment else moment
+
+
+def midnight(day: str | None) -> str | None:
+    """A date as the certificate searches send it."""
+    return None if day is None else f"{day}T00:00:00"

@@ -1,19 +1,19 @@
-"""Registrations as the search, the device detail and the Basic UDI-DI record send them."""
+"""Registrations as the device search and the device detail send them."""
 
 from registerwatch_standins.register.countries import MARKET_COUNTRIES, country_of_srn
-from registerwatch_standins.register.records import Actor, Certificate, Registration
-from registerwatch_standins.register.wire.actors import party
+from registerwatch_standins.register.records import ClinicalSize, Condition, LinkedDevice, Registration
 from registerwatch_standins.register.wire.codes import (
     REGISTERED,
     Fields,
-    certificate_type,
     code,
+    code_or_null,
     constant_fields,
     country,
     derived_ulid,
     derived_uuid,
     text,
     texts,
+    timestamp,
 )
 
 
@@ -24,8 +24,8 @@ def search_row(record: Registration) -> Fields:
         "basicUdi": record.basic_udi,
         "primaryDi": record.primary_di,
         "uuid": record.uuid,
-        "ulid": derived_ulid(record.uuid),
-        "basicUdiDiDataUlid": derived_ulid(record.basic_udi or record.uuid, "basic"),
+        "ulid": device_ulid(record),
+        "basicUdiDiDataUlid": basic_ulid(record.basic_code),
         "riskClass": code("risk-class", record.risk_class),
         "tradeName": record.trade_name,
         "manufacturerName": record.manufacturer.name,
@@ -40,90 +40,153 @@ def search_row(record: Registration) -> Fields:
 
 def detail(record: Registration) -> Fields:
     """The device detail."""
-    agency = code("issuing-agency", record.issuing_agency)
-    primary_di = {"uuid": derived_uuid(record.uuid, "di"), "code": record.primary_di, "issuingAgency": agency}
     status = {"uuid": derived_uuid(record.uuid, "status"), "type": code("device-model-status", record.status)}
     return {
         **constant_fields("device detail"),
         **_version(record),
         "uuid": record.uuid,
-        "ulid": derived_ulid(record.uuid),
-        "primaryDi": {**primary_di, "type": "PRIMARY_DI", "new": False},
+        "ulid": device_ulid(record),
+        "primaryDi": _identifier(record, record.primary_di, "PRIMARY_DI"),
         "marketInfoLink": _markets(record),
         "tradeName": _trade_name(record),
         "tradeNameApplicable": record.trade_names is not None,
         "cndNomenclatures": [nomenclature_term(emdn) for emdn in record.emdn],
-        "placedOnTheMarket": country(_first_market(record)),
+        "placedOnTheMarket": country(first_market(record)),
+        "additionalInformationUrl": f"https://instructions.example/{record.manufacturer.srn}",
         "reference": record.reference,
         **_other_codes(record),
+        **_use(record),
+        "deviceStatus": {**status, "deviceSubStatuses": [], "statusDate": record.status_date, "new": False},
+        "linkedUdiDiView": _linked(record, record.legacy_twin) if record.legacy_twin else None,
+    }
+
+
+def device_ulid(record: Registration) -> str:
+    """The ULID of a registration, which tells when it was made."""
+    return derived_ulid(record.uuid, moment=record.registered)
+
+
+def basic_ulid(basic_code: str) -> str:
+    """The ULID of a Basic UDI-DI record, by the code of the record."""
+    return derived_ulid(basic_code, "basic")
+
+
+def first_market(record: Registration) -> str:
+    """The country in which a device is placed on the market."""
+    home = country_of_srn(record.manufacturer.srn)
+    return home if home in MARKET_COUNTRIES else "DE"
+
+
+def nomenclature_term(emdn: str) -> Fields:
+    """A term of the nomenclature, as details of devices and the list of all terms have it."""
+    uuid = derived_uuid("emdn", emdn).replace("-", "").upper()
+    return {"uuid": uuid, "code": emdn, "description": texts({"en": f"EMDN {emdn}"}), "gmdnNomenclatures": []}
+
+
+def _use(record: Registration) -> Fields:
+    """How a device is used, stored and warned of."""
+    conditions = [_condition(record, "storage-handling-conditions-type", each) for each in record.storage]
+    warnings = [_condition(record, "critical-warnings-type", each) for each in record.warnings]
+    return {
         "sterile": record.sterile,
         "latex": record.latex,
-        "deviceStatus": {**status, "deviceSubStatuses": [], "statusDate": record.status_date, "new": False},
+        "singleUse": record.single_use,
+        "maxNumberOfReuses": record.max_reuses,
+        "maxNumberOfReusesApplicable": record.max_reuses is not None,
+        "storageApplicable": bool(conditions),
+        "storageHandlingConditions": conditions,
+        "criticalWarningsApplicable": bool(warnings),
+        "criticalWarnings": warnings,
+        "clinicalSizeApplicable": bool(record.clinical_sizes),
+        "clinicalSizes": [_clinical_size(each) for each in record.clinical_sizes],
+    }
+
+
+def _condition(record: Registration, family: str, condition: Condition) -> Fields:
+    return {
+        "uuid": derived_uuid(record.uuid, family, condition.code),
+        "typeCode": f"refdata.{family}.{condition.code}",
+        "mandatory": False,
+        "description": texts({"en": condition.words}) if condition.words else None,
+        "udiDiDataId": _number_of(record),
+        "new": False,
+    }
+
+
+def _clinical_size(size: ClinicalSize) -> Fields:
+    precision = "text" if size.text else "exact" if size.value is not None else "range"
+    return {
+        "text": texts({"en": size.text}) if size.text else None,
+        "value": size.value,
+        "minimumValue": size.minimum,
+        "maximumValue": size.maximum,
+        "type": code("clinical-size-type", size.type),
+        "precision": code("clinical-size-precision", precision),
+        "metricOfMeasurement": code_or_null("clinical-size-measurement-unit", size.unit),
+        "clinicalSizeTypeDescription": None,
+        "measuringUnitDescription": None,
     }
 
 
 def _other_codes(record: Registration) -> Fields:
     """The identifiers beside the UDI-DI. Packages are a tree around the device, whose root is the device itself."""
-    of_kind = {each.kind: _identifier(record, each.code) for each in reversed(record.other_codes)}
+    of_kind = {each.kind: each.code for each in reversed(record.other_codes)}
+
+    def of(kind: str, type_: str) -> Fields | None:
+        return _identifier(record, of_kind[kind], type_) if kind in of_kind else None
+
     packages = _packages_around(record, record.primary_di)
-    device = {"itemIdentifier": _identifier(record, record.primary_di), "containedItems": packages}
+    version = {"versionNumber": record.version_number, "versionDate": timestamp(record.version_date)}
     return {
-        "unitOfUse": of_kind.get("unit_of_use"),
+        "unitOfUse": of("unit_of_use", "UNIT_OF_USE_DI"),
         "directMarking": "direct_marking" in of_kind,
-        "directMarkingDi": of_kind.get("direct_marking"),
-        "secondaryDi": of_kind.get("secondary"),
-        "containedItem": device if packages else None,
+        "directMarkingSameAsUdiDi": False if "direct_marking" in of_kind else None,
+        "directMarkingDi": of("direct_marking", "DIRECT_MARKING_DI"),
+        "secondaryDi": of("secondary", "SECONDARY_DI"),
+        "containedItem": {**_item(record, record.primary_di, None, packages), **version} if packages else None,
     }
 
 
 def _packages_around(record: Registration, contained: str) -> list[Fields]:
     """The packages that hold something, each with those that hold it."""
     return [
-        {
-            "uuid": derived_uuid(record.uuid, each.code),
-            "itemIdentifier": _identifier(record, each.code),
-            "numberOfItems": each.quantity,
-            "containedItems": _packages_around(record, each.code),
-        }
+        _item(record, each.code, each.quantity, _packages_around(record, each.code))
         for each in record.other_codes
         if each.kind == "container_package" and (each.contains or record.primary_di) == contained
     ]
 
 
-def _identifier(record: Registration, value: str) -> Fields:
-    agency = code("issuing-agency", record.issuing_agency)
-    return {"uuid": derived_uuid(record.uuid, value), "code": value, "issuingAgency": agency, "new": False}
-
-
-def basic_udi_record(record: Registration, manufacturer: Actor | None, representative: Actor | None) -> Fields:
-    """The Basic UDI-DI record of a device.
-
-    Its certificates are those that are listed here, and not by the certificate search.
-    """
-    agency = code("issuing-agency", record.issuing_agency)
-    basic = {"uuid": derived_uuid(record.uuid, "basic"), "code": record.basic_udi, "issuingAgency": agency}
-    legislation = code("applicable-legislation", record.legislation)
-    certificates = [_certificate(record, each) for each in record.certificates if each.listed_in == "basic-udi-record"]
-    representing = record.authorised_representative
+def _item(record: Registration, value: str, quantity: int | None, around: list[Fields]) -> Fields:
+    """A package, or the device itself; `quantity` is how many of the inner one it holds."""
     return {
-        **constant_fields("Basic UDI-DI record"),
-        **_version(record),
-        "uuid": derived_uuid(record.basic_udi or record.uuid, "basic record"),
-        "ulid": derived_ulid(record.basic_udi or record.uuid, "basic"),
-        "basicUdi": {**basic, "type": "BASIC_UDI_DI", "new": False},
-        "deviceName": record.device_name,
-        "deviceModel": record.model,
-        "deviceModelApplicable": record.model is not None,
-        "deviceCriterion": record.criterion,
-        "legislation": {**legislation, "legacyDirective": record.criterion == "LEGACY"},
-        "riskClass": code("risk-class", record.risk_class),
-        "manufacturer": party(record.manufacturer, manufacturer),
-        "authorisedRepresentative": party(representing, representative) if representing else None,
-        "deviceCertificateInfoList": certificates,
-        "deviceCertificateInfoListForDisplay": certificates,
-        "lastUpdated": record.last_updated,
-        "implantable": record.implantable,
-        "reusable": record.reusable,
+        "uuid": derived_uuid(record.uuid, "item", value),
+        "itemIdentifier": _identifier(record, value, "PACKAGE_DI"),
+        "parentUuid": None,
+        "containedItems": around,
+        "numberOfItems": quantity,
+        "itemStatus": code("device-model-status", record.status),
+    }
+
+
+def _identifier(record: Registration, value: str, type_: str) -> Fields:
+    agency = code("issuing-agency", record.issuing_agency)
+    return {
+        "uuid": derived_uuid(record.uuid, value),
+        "code": value,
+        "issuingAgency": agency,
+        "type": type_,
+        "new": False,
+    }
+
+
+def _linked(record: Registration, twin: LinkedDevice) -> Fields:
+    """The registration of the same device under a directive."""
+    eudamed = _identifier(record, f"B-{twin.primary_di}", "EUDAMED_DI")
+    return {
+        "udiDi": _identifier(record, twin.primary_di, "PRIMARY_DI"),
+        "basicUdiDi": {**eudamed, "issuingAgency": code("issuing-agency", "eudamed")},
+        "deviceCriterion": "LEGACY",
+        "deviceLinkedOnDate": twin.linked_on,
     }
 
 
@@ -132,7 +195,7 @@ def _version(record: Registration) -> Fields:
         "versionState": REGISTERED,
         "latestVersion": record.latest_version,
         "versionNumber": record.version_number,
-        "versionDate": record.version_date,
+        "versionDate": timestamp(record.version_date),
         "new": False,
     }
 
@@ -146,49 +209,21 @@ def _trade_name(record: Registration) -> Fields | None:
     return texts(record.trade_names)
 
 
-def nomenclature_term(emdn: str) -> Fields:
-    """A term of the nomenclature, as details of devices and the list of all terms have it."""
-    uuid = derived_uuid("emdn", emdn).replace("-", "").upper()
-    return {"uuid": uuid, "code": emdn, "description": texts({"en": f"EMDN {emdn}"}), "gmdnNomenclatures": []}
-
-
-def _first_market(record: Registration) -> str:
-    home = country_of_srn(record.manufacturer.srn)
-    return home if home in MARKET_COUNTRIES else "DE"
+def _number_of(record: Registration) -> int:
+    """A number that stands for the registration inside."""
+    return int(derived_uuid(record.uuid, "number")[:7], 16)
 
 
 def _markets(record: Registration) -> Fields:
-    link = int(derived_uuid(record.uuid, "market number")[:7], 16)
-    same = {"marketInfoLinkId": link, "startDate": None, "endDate": None, "new": False}
+    same = {"marketInfoLinkId": _number_of(record), "startDate": None, "endDate": None, "new": False}
+    available = [
+        {**same, "uuid": derived_uuid(record.uuid, "market", iso2), "country": country(iso2)}
+        for iso2 in record.markets or ()
+    ]
     return {
         **_version(record),
         "uuid": derived_uuid(record.uuid, "market"),
         "ulid": derived_ulid(record.uuid, "market"),
-        "msWhereAvailable": [
-            {**same, "uuid": derived_uuid(record.uuid, "market", iso2), "country": country(iso2)}
-            for iso2 in MARKET_COUNTRIES
-        ],
+        "msWhereAvailable": None if record.markets is None else available,
         "discardedDate": None,
-    }
-
-
-def _certificate(record: Registration, certificate: Certificate) -> Fields:
-    keys = (record.uuid, certificate.number, certificate.revision or "")
-    body = certificate.notified_body
-    return {
-        **constant_fields("certificate"),
-        "uuid": derived_uuid(*keys),
-        "ulid": derived_ulid(*keys),
-        "certificateNumber": certificate.number,
-        "certificateRevision": certificate.revision,
-        "certificateExpiry": certificate.expiry,
-        "issueDate": certificate.issue_date,
-        "startingValidityDate": certificate.starting_validity,
-        "status": code("certificate-status", certificate.status),
-        "certificateType": certificate_type(certificate.type),
-        "notifiedBody": {
-            "uuid": derived_uuid("notified body", body),
-            "name": certificate.notified_body_name,
-            "srn": body,
-        },
     }
