@@ -11,7 +11,6 @@ from openpyxl import Workbook
 
 from registerwatch.commands.nomenclature_file import parse_nomenclature, read_nomenclature
 from registerwatch.errors import InvalidInput
-from tests.conftest import RECORDS
 
 Rows = Sequence[Sequence[str | int | None]]
 
@@ -130,17 +129,3 @@ def test_what_is_no_spreadsheet_is_refused_with_its_path(content: bytes, tmp_pat
         read_nomenclature(path)
     with pytest.raises(InvalidInput, match="No such file"):
         read_nomenclature(tmp_path / "missing.csv")
-
-
-def test_the_captured_workbooks_are_read() -> None:
-    folder = RECORDS.parents[1] / "upstream" / "captures"
-    if not folder.exists():
-        pytest.skip("the captures of real files are not here")
-
-    version_2, _ = read_nomenclature(folder / "emdn_v2_head.csv")
-    of_2026, _ = read_nomenclature(folder / "described_emdn_v2026_headings.csv")
-
-    assert (len(version_2.names), version_2.problems) == (11, ())
-    assert version_2.names["A010104"] == "NEEDLES FOR VIAL COLLECTION"
-    assert version_2.names["A020102010101"].endswith("2-PIECE WITH NEEDLE, SINGLE-USE")
-    assert (of_2026.names, of_2026.problems) == ({"A01": "NEEDLES", "A": CATEGORY}, ())
