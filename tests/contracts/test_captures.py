@@ -387,7 +387,7 @@ def test_the_three_ways_to_throttle(captures: Captures) -> None:
         body = answer["body"] if isinstance(answer["body"], str) else msgspec.json.encode(answer["body"])
         response = httpx2.Response(answer["status"], headers=answer["headers"], content=body)
         with pytest.raises(RegisterFailure) as failed:
-            check_page(decode(response, wire.device_rows, now=0), matches=None)
+            check_page(decode(response, wire.device_rows, now=0, host="register.test"), matches=None)
         failures.append((failed.value.throttled, failed.value.transient, failed.value.retry_after))
 
     assert failures == [(True, True, None), (True, True, None), (True, True, 60)]
@@ -478,7 +478,7 @@ def test_refusals_of_the_data_lake(captures: Captures) -> None:
         body = refusal["body"] if isinstance(refusal["body"], str) else msgspec.json.encode(refusal["body"])
         response = httpx2.Response(refusal["status"], content=body)
         with pytest.raises(RegisterFailure, match=rf"refused the request \(status {refusal['status']}") as failed:
-            decode(response, JsonReader(), now=0)
+            decode(response, JsonReader(), now=0, host="lake.test")
         assert not failed.value.transient
 
 

@@ -1,6 +1,6 @@
 """A register that differs in one thing, or in all of them: each is named, and nothing else."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 
 import httpx2
 import pytest
@@ -14,6 +14,7 @@ from registerwatch.register.sources.checks.source_checks import SourceChecks
 from registerwatch.register.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
 from registerwatch.register.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
 from registerwatch.register.sources.request_budget import RequestBudget
+from registerwatch.register.sources.request_pace import PaceLimits
 from registerwatch.register.sources.requests import RegisterHttpClient
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.drift import Difference as D  # noqa: N817  # named often
@@ -81,7 +82,7 @@ class LooksAt:
         """What differs, and what could not be looked at, each with what was said."""
         app = create_app(self._world, differences=differences)
         async with httpx2.AsyncClient(transport=InProcessTransport(app)) as http:
-            budget = RequestBudget(self._database, 100_000, self._clock)
+            budget = RequestBudget(self._database, PaceLimits(100_000, start=100_000), self._clock)
             requests = RegisterHttpClient(
                 http, budget, user_agent="Registerwatch/1.0", timeout=60.0, retry_policies=IMPATIENT
             )
@@ -122,7 +123,7 @@ async def test_all_differences_at_once_are_each_named_and_nothing_else(looks_at:
     assert not set(silent) & {name for names in NAMED.values() if len(names) == 1 for name in names}
 
 
-def _not_to_be_judged(differences: Collection[D]) -> set[N]:
+def _not_to_be_judged(differences: Iterable[D]) -> set[N]:
     """What a difference leaves nothing of to look at."""
     hidden = {
         D.ACTOR_SRN_MISSING: {N.FILTER_CERTIFICATE_ACTOR},
