@@ -151,6 +151,9 @@ async def test_devices_that_are_known_by_chance_are_said_to_be_some_before_and_a
         assert empty.all("h2")[0].text == "No device is known so far"
         for number in range(1, 6):
             await harness.service.refresher.refresh(gtin(number))
+        some = Markup.of(await harness.get("/", q=SRN))
+        assert "These are the devices that are known so far" in some.main
+        assert some.link(SRN) == f"/a/{SRN}"
 
         said = await said_of(harness, SRN)
         assert (said.total, said.registered, said.known) == (5, None, 5)
@@ -172,6 +175,16 @@ async def test_a_second_page_is_read_though_only_devices_of_the_actor_were_known
         answer = await page_of(harness, 2)
 
         assert (len(answer["devices"]), answer["complete"]) == (5, True)
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_who_waits_for_it_gets_the_whole_list_in_one_answer(database_url: str, tmp_path: Path) -> None:
+    async with a_service(database_url, tmp_path, 650) as harness:
+        await harness.service.refresher.refresh(gtin(1))
+
+        waited = await harness.client.get(f"/v1/actors/{SRN}", headers={"Prefer": "wait=3"})
+
+        assert (waited.json()["complete"], waited.json()["devices_known"]) == (True, 650)
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])

@@ -23,8 +23,8 @@ from registerwatch.register.store.actor_lists import ActorLists
 from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.sweeps import DeviceSweep
 
-MAX_WALKS = 200
-"""Walks that are kept, the last ones; each has the uuids of at most 100,000 records."""
+MAX_WALKS = 50
+"""Walks that are kept, the last ones; each has the uuids of at most 100,000 records, 15 MB."""
 MAX_WALK_SECONDS = 3600
 """A walk that was not gone on with for so long begins anew: the list may be another one by now."""
 UNREADABLE_SECONDS = 6 * 3600
@@ -111,8 +111,11 @@ class DeviceListReader:
 
     def _walk(self, srn: str) -> _Walk:
         """The walk through an actor's list that is under way, else a new one."""
-        now, walk = self._clock.monotonic(), self._walks.pop(srn, None)
-        if walk is None or now - walk.moved_at > MAX_WALK_SECONDS:
+        now = self._clock.monotonic()
+        while self._walks and now - next(iter(self._walks.values())).moved_at > MAX_WALK_SECONDS:
+            self._walks.popitem(last=False)
+        walk = self._walks.pop(srn, None)
+        if walk is None:
             walk = _Walk(sweep_steps.begun(_unqueued(srn), self._listing.page_size, int(self._clock.now())), now)
         self._walks[srn] = walk
         if len(self._walks) > MAX_WALKS:
@@ -125,6 +128,8 @@ class DeviceListReader:
         new = len(uuids - walk.uuids)
         walk.uuids |= uuids
         walk.moved_at = self._clock.monotonic()
+        self._walks[srn] = walk
+        self._walks.move_to_end(srn)
         walk.sweep = sweep_steps.with_unreadable(walk.sweep, page.unreadable)
         listed = ListedPage(page.total, page.is_last, listed=len(walk.uuids), new=new)
         walk.sweep, is_whole = sweep_steps.after_page(walk.sweep, step, listed, None)

@@ -158,7 +158,7 @@ class Refresher:
     def _begin_behind(self, subject: str, place_wait: PlaceWait) -> bool:
         if subject in self._running or self.remembered(subject) is not None or self._is_found(subject):
             return True
-        if not self._has_place(subject, place_wait.requester):
+        if self._is_closed or not self._has_place(subject, place_wait.requester):
             self.dropped += 1
             return False
         self._start(subject, RequestPriority.REFRESH, place_wait=place_wait)
