@@ -124,7 +124,7 @@ async def test_what_a_failing_register_did_not_bring_is_missing_everywhere_until
 
         said = await said_of(harness, SRN)
         assert (said.total, said.known, said.missing) == (650, 300, ["devices"])
-        assert said.error == said.search_error == "The register has a fault of its own (status 500)."
+        assert said.error == said.search_error == "The register (register.test) has a fault of its own (status 500)."
         last = await page_of(harness, 16)
         assert (last["devices"], last["complete"], last["error"]) == ([], False, said.error)
         page = Markup.of(await harness.client.get(f"/a/{SRN}?page=16"))
@@ -196,7 +196,7 @@ async def test_a_search_that_could_not_look_says_so_and_one_that_found_nothing_i
         await page_of(harness, 1)
         failed = (await harness.get("/v1/search", q=SRN)).json()
         assert (failed["total"], failed["complete"]) == (0, False)
-        assert failed["error"] == "The register has a fault of its own (status 503)."
+        assert failed["error"] == "The register (register.test) has a fault of its own (status 503)."
         harness.faults.clear()
         harness.clock.move(MINUTE)
         await harness.fill_copy()
