@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.models import (
+    ADDED_IN,
+    DOCUMENT_VERSION,
+    FIRST_VERSION,
     FLAGS,
     ActorReference,
     Certificate,
@@ -19,6 +22,7 @@ from registerwatch.register.models import (
     RecordPrecedence,
     completed,
     document,
+    fields_never_read,
     from_document,
     is_latest,
     may_be_outdated,
@@ -257,10 +261,32 @@ def test_a_device_without_other_codes_is_stored_without_the_field() -> None:
     assert b"other_codes" not in document(told)
 
 
-def test_a_document_of_an_older_version_is_served_with_the_fields_that_it_lacks() -> None:
-    now = document(a_device(trade_name='x","sterile":null'))
-    before = now.replace(b',"sterile":null,"latex":null,"implantable":null,"reusable":null', b"", 1)
+def test_a_document_of_an_older_version_is_served_with_the_fields_that_it_lacks_and_no_other_is_touched() -> None:
+    now = document(a_device(trade_name="A"))
+    before = now.replace(b',"sterile":null', b"", 1)
 
-    assert b'"latex"' not in before
-    assert completed(before) == now
-    assert completed(now) is now
+    assert completed(before, DOCUMENT_VERSION - 1) == now
+    assert completed(before, DOCUMENT_VERSION) is before
+
+
+def test_every_field_that_came_later_says_in_which_version_of_documents() -> None:
+    first = """found udi trade_name manufacturer_name manufacturer_srn status status_code status_date risk_class
+        risk_class_code manufacturer_status manufacturer_status_code basic_udi legislation legislation_code reference
+        version updated device_name device_model trade_names emdn authorised_representative certs uuid source"""
+
+    assert {*Device.__struct_fields__} - {*first.split()} == {*ADDED_IN}, "CONTRIBUTING says how a field is added"
+    assert all(FIRST_VERSION < each <= DOCUMENT_VERSION for each in ADDED_IN.values())
+
+
+@PROPERTY
+@given(devices(), st.integers(0, DOCUMENT_VERSION))
+def test_only_a_field_that_is_empty_and_that_came_after_the_document_was_never_read(
+    device: Device, version: int
+) -> None:
+    unread = fields_never_read(device, version)
+
+    assert set(unread) == {
+        name
+        for name in Device.__struct_fields__
+        if getattr(device, name) in EMPTY and ADDED_IN.get(name, FIRST_VERSION) > version
+    }

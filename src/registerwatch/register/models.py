@@ -5,6 +5,7 @@ the register has nothing. Codes are the register's own, labels English. No recor
 the garbage collector does not track them (`gc=False`), which saves time in a load of millions.
 """
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -131,10 +132,11 @@ class SearchRow(msgspec.Struct, frozen=True, gc=False):
 
 
 DOCUMENT_VERSION = 3
-"""Version of stored documents; one more whenever `Device` gains a field that a read of the detail fills, or is encoded
-in another way. Since 2 certificates always have a `revision`, since 3 there are `other_codes` and the `FLAGS`.
+"""Version of stored documents; one more whenever `Device` gains a field or is encoded in another way. Since 2
+certificates always have a `revision`.
 
-A record of an older version is served with the field's default, and its detail is read when it is next refreshed.
+A record of an older version is served with the defaults of the fields that it lacks, and its detail is read when it is
+next refreshed.
 """
 
 
@@ -310,7 +312,7 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
         return None
     if reading.lags and stored_detail_version is not None and new_version <= stored_detail_version:
         return None
-    filled = {name: value for name in _FIELDS if (value := getattr(new, name)) not in (None, "", (), {}, msgspec.UNSET)}
+    filled = {name: value for name in _FIELDS if (value := getattr(new, name)) not in _EMPTY}
     if new.other_codes is not msgspec.UNSET and (new.other_codes or stored.other_codes):
         filled["other_codes"] = told_again(stored.other_codes or (), new.other_codes) or msgspec.UNSET
     nameless, named = new.authorised_representative, stored.authorised_representative
@@ -352,7 +354,11 @@ def _with_flags_of(stored: Device, new: Device) -> Device:
 
 FLAGS = ("sterile", "latex", "implantable", "reusable")
 """Fields that are true, false or not known."""
+ADDED_IN = {**dict.fromkeys(FLAGS, 3), "other_codes": 3}
+"""The version of documents in which a field of `Device` came, of those that `FIRST_VERSION` did not have."""
+FIRST_VERSION = 1
 _FIELDS = Device.__struct_fields__
+_EMPTY: tuple[object, ...] = (None, "", (), {}, msgspec.UNSET)
 
 _encoder = msgspec.json.Encoder()
 _device_decoder = msgspec.json.Decoder(Device)
@@ -363,17 +369,19 @@ def document(device: Device) -> bytes:
     return _encoder.encode(device)
 
 
-ADDED_LAST = b',"sterile":'
-"""In every document that was encoded since `FLAGS` are there; within a text its quotation marks have backslashes.
-
-This tells more than the version that is noted: a node of the release before that stores a part of a record, as in an
-upgrade, writes a document without them and keeps the version. `other_codes` are left out where there are none.
-"""
+def completed(stored: bytes, version: int) -> bytes:
+    """A stored document as it is served: one of an older version gets the fields that it lacks."""
+    return stored if version >= DOCUMENT_VERSION else document(from_document(stored))
 
 
-def completed(stored: bytes) -> bytes:
-    """A stored document as it is served: one that an older release has written gets the fields that it lacks."""
-    return stored if ADDED_LAST in stored else document(from_document(stored))
+def fields_never_read(stored: Device, version: int) -> Collection[str]:
+    """Fields that came after this version of the stored document and that nothing has filled since: of them an empty
+    value does not say that the register has none.
+    """
+    if version >= DOCUMENT_VERSION:
+        return ()
+    later = (name for name in _FIELDS if ADDED_IN.get(name, FIRST_VERSION) > version)
+    return [name for name in later if getattr(stored, name) in _EMPTY]
 
 
 def from_document(stored: bytes | str) -> Device:

@@ -17,7 +17,6 @@ from registerwatch.watches.certificate_matching import matched
 from registerwatch.watches.snapshot import (
     CODED,
     COMPARED,
-    FILLED_SINCE,
     SeenCertificate,
     Snapshot,
     counted_certificates,
@@ -66,15 +65,11 @@ _PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in ("cert
 
 
 def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
-    """Whether a field has a new value. The same code in other words is the same value; so is the first value of a
-    field that was not compared before.
+    """Whether a field has a new value. The same code in other words is the same value; the first value of a field that
+    was not compared before is none.
     """
-    if COMPARED[name] > seen.field_set:
-        return False
     before, after = getattr(seen, name), getattr(now, name)
-    if not before and FILLED_SINCE.get(name, 0) > seen.field_set:
-        return False
-    if not after or after == before:
+    if not after or after == before or (not before and COMPARED[name] > seen.field_set):
         return False
     code = CODED.get(name)
     return code is None or not getattr(now, code) or getattr(now, code) != getattr(seen, code)

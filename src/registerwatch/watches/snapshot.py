@@ -107,6 +107,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
 
 FIELD_SET = 2
 """Number of the present set of compared fields; one more whenever a field is added, or filled where it was not before.
+In set 2 the status of actors was filled under which no device is registered.
 """
 
 COMPARED = {
@@ -115,20 +116,15 @@ COMPARED = {
     "trade_name": 1,
     "risk_class": 1,
     "reference": 1,
-    "manufacturer_status": 1,
+    "manufacturer_status": 2,
     "version": 1,
     "name": 1,
     "device_total": 1,
 }
-"""Fields that are compared one by one, with the set that they were added in; certificates have rules of their own.
+"""Fields that are compared one by one, with the set since which an empty value says that the register had none.
 
-A snapshot of an older set has no value of a later field: the first one that is read is its baseline, and no change.
-"""
-
-FILLED_SINCE = {"manufacturer_status": 2}
-"""Fields that were empty for some subjects in older sets, though the register had a value: the first one is no change.
-
-Before set 2 this was the status of actors under which no device is registered.
+In a snapshot of an older set it was not looked at: the first value that is read is its baseline, and no change.
+Certificates have rules of their own.
 """
 
 CODED = {

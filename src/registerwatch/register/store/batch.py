@@ -81,6 +81,11 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
         """Whether the register itself was read in full at the version that is stored, so that nothing lags in it."""
         return self.detail_version is not None and self.detail_version == self.precedence.version_number
 
+    @property
+    def is_of_older_version(self) -> bool:
+        """Whether its document may lack fields that documents have today."""
+        return self.document_version < DOCUMENT_VERSION
+
     def certificates_of(self, device: Device) -> StoredCertificates:
         """The certificates of the device that this row has."""
         return StoredCertificates(device.certs, self.certs_revision, self.lost)
@@ -102,6 +107,12 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
     precedence: RecordPrecedence
     delisted_at: int | None
     before: StoredRow | None
+    old: Device | None
+    """The device in that row."""
+    is_stored: bool
+    """Whether this device is what was stored. Fields that an older document lacks count as empty."""
+    changed: Mapping[str, Any]
+    """The fields of the stored device that changed, as they were; empty where the device is new."""
     joined: JoinedCertificates | None
     """The certificates with those whose scope names the device, None where only a part was read."""
 
@@ -127,13 +138,6 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
             and segment(self.precedence.legislation_code) in REGULATIONS
         )
 
-    def is_stored(self) -> bool:
-        """Whether this device is what was stored. Fields that an older document lacks count as empty."""
-        row = self.before
-        if row is None or row.device_json == self.text:
-            return row is not None
-        return row.document_version < DOCUMENT_VERSION and from_document(row.device_json) == self.device
-
     def row(self, is_current: bool, read_at: int) -> StoredRow:
         """The row to store. A part makes no whole record fresh, brings no detail and keeps its document version."""
         reading, before = self.reading, self.before
@@ -147,7 +151,7 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
             else reading.detail_version,
             revision=0,
             read_at=kept.read_at if kept else read_at,
-            source=kept.source if kept and self.is_stored() else reading.source,
+            source=kept.source if kept and self.is_stored else reading.source,
             document_version=kept.document_version if kept else DOCUMENT_VERSION,
             delisted_at=self.delisted_at,
             detail_read_at=read_at if reading.brings_detail else before.detail_read_at if before else None,
@@ -211,7 +215,8 @@ class Batch:
         device = replace(old, certs=joined.certificates)
         if device == old:
             return
-        self._add_row(device, replace(row, device_json=document(device).decode(), lost=joined.lost), row, old)
+        changed = device_changes(old, device, version=row.document_version)
+        self._add_row(device, replace(row, device_json=document(device).decode(), lost=joined.lost), row, changed)
         self.changes.append(DeviceChange(old, device, row.is_current))
         told = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
         self.observations.append(DeviceObservation(told, certificates_read=True, in_full=False))
@@ -224,16 +229,16 @@ class Batch:
             and row.precedence == result.precedence
             and row.delisted_at == result.delisted_at
             and row.is_current == is_current
-            and result.is_stored()
+            and result.is_stored
         )
         if is_same and result.is_part:
             return
         if row is None:
             self.added += 1
-        old = from_document(row.device_json) if row and not is_same else None
-        self._add_row(result.device, result.row(is_current, self.read_at), row, old)
+        self._note_codes(result)
+        self._add_row(result.device, result.row(is_current, self.read_at), row, result.changed)
         if not is_same:
-            self.changes.append(DeviceChange(old, result.device, is_current))
+            self.changes.append(DeviceChange(result.old, result.device, is_current))
 
     def _add_observation(self, result: _Merged, *, is_alone: bool) -> None:
         """What a reading proves about the record that answers for its UDI-DI."""
@@ -252,9 +257,9 @@ class Batch:
                 )
             )
         elif not (is_alone and result.proves_its_part):
-            if row is None or not row.is_current or not result.is_stored():
+            if row is None or not row.is_current or result.changed:
                 self.unconfirmed.append(result.device.udi)
-        elif not result.is_stored():
+        elif not result.is_stored:
             self.observations.append(DeviceObservation(result.device, in_full=False))
 
     def _add_unread(self, row: StoredRow, is_current: bool) -> None:
@@ -262,20 +267,13 @@ class Batch:
         device = from_document(row.device_json)
         if is_current:
             self.unconfirmed.append(device.udi)
-        self._add_row(device, replace(row, is_current=is_current), row.listed_as or row)
+        self._add_row(device, replace(row, is_current=is_current), row.listed_as or row, {})
 
-    def _add_row(
-        self, device: Device, row: StoredRow, before: StoredRow | None, old_device: Device | None = None
-    ) -> None:
-        """A row to write; `old_device` is what was stored, where that may be another one."""
+    def _add_row(self, device: Device, row: StoredRow, before: StoredRow | None, changed: Mapping[str, Any]) -> None:
+        """A row to write; `changed` are the fields of the stored device that differ, as they were."""
         self.revision += 1
-        if device.other_codes or (old_device is not None and old_device.other_codes):
-            self._note_codes(device, old_device, is_new=before is None)
         if before is not None:
-            old = device_changes(old_device, device) if old_device is not None else {}
-            if old and before.document_version != row.document_version:
-                old["document_version"] = before.document_version  # tells that fields may be new to documents
-            old |= _changes_beside(before, row)
+            old = {**changed, **_changes_beside(before, row)}
             if old:
                 self.history.append(RecordChange(device.udi, old, device.uuid, self.revision))
         self.rows.append(
@@ -301,12 +299,13 @@ class Batch:
             )
         )
 
-    def _note_codes(self, device: Device, old: Device | None, *, is_new: bool) -> None:
-        """What changes of a record's other codes. Without `old` a record that is not new is as it was."""
-        if old is None and not is_new:
+    def _note_codes(self, result: _Merged) -> None:
+        """What changes of a record's other codes."""
+        device = result.device
+        told, stored = device.other_codes or (), (result.old.other_codes or ()) if result.old is not None else ()
+        if told == stored:
             return
-        codes = {each.code for each in device.other_codes or ()}
-        known = {each.code for each in old.other_codes or ()} if old is not None else set()
+        codes, known = {each.code for each in told}, {each.code for each in stored}
         self.added_codes += [(each, device.udi, device.uuid) for each in sorted(codes - known)]
         self.removed_codes += [(each, device.udi, device.uuid) for each in sorted(known - codes)]
 
@@ -352,7 +351,10 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
         device = replace(device, certs=joined.certificates)
     latest = is_latest(_precedence(row), reading)
     precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
-    return _Merged(reading, device, document(device).decode(), precedence, delisted_at, row, joined)
+    text = document(device).decode()
+    is_stored = row is not None and (row.device_json == text or (row.is_of_older_version and before == device))
+    changed = device_changes(before, device, version=row.document_version) if row and before and not is_stored else {}
+    return _Merged(reading, device, text, precedence, delisted_at, row, before, is_stored, changed, joined)
 
 
 BESIDE_DEVICE = ("is_current", "latest_version", "delisted_at", "has_detail", "has_certificates")

@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from registerwatch.register.models import FLAGS, Actor, Certificate, Device
+from registerwatch.register.models import (
+    DOCUMENT_VERSION,
+    FLAGS,
+    Actor,
+    Certificate,
+    Device,
+    fields_never_read,
+)
 from registerwatch.structs import replace
 
 CONSTANT = frozenset({"found", "udi", "uuid", "source"})
@@ -13,10 +20,16 @@ LABELS = {name: f"{name}_code" for name in ("status", "risk_class", "manufacture
 """Fields that are the label of a code. A label of the same code is another wording of this service, no change."""
 
 
-def device_changes(old: Device, new: Device) -> dict[str, Any]:
-    """The fields of a device that changed, as they were. A flag that was not known before did not change."""
+def device_changes(old: Device, new: Device, *, version: int = DOCUMENT_VERSION) -> dict[str, Any]:
+    """The fields of a device that changed, as they were. `version` is that of the old document.
+
+    A flag that was not known before did not change, nor did a field that the old document was too old to have.
+    """
     changed = {}
+    never_read = fields_never_read(old, version)
     for name in DEVICE_FIELDS:
+        if name in never_read:
+            continue
         value, later = getattr(old, name), getattr(new, name)
         if name == "certs":
             value, later = registered(value), registered(later)

@@ -39,7 +39,7 @@ class StoredActor(msgspec.Struct, frozen=True):
 
 
 class ChangedRow(msgspec.Struct, frozen=True, gc=False):
-    """A changed row, for a reader of the copy's revisions. Its document may be of an older version."""
+    """A changed row, for a reader of the copy's revisions. Its document is as it was stored, of any version."""
 
     id: int
     revision: int
@@ -124,23 +124,24 @@ class DocumentReader(Protocol):
 
 
 DEVICES = (
-    "SELECT primary_di, document, revision, read_at, detail_version IS NOT NULL, certs_read_at, delisted_at"
+    "SELECT primary_di, document, document_version, revision, read_at, detail_version IS NOT NULL, certs_read_at,"
+    " delisted_at"
     " FROM devices WHERE primary_di {} AND is_current"
 )
 DEVICE = DEVICES.replace("primary_di, ", "", 1).replace("{}", "= {}")
 CODED = (
-    "SELECT c.code, d.primary_di, d.document, d.delisted_at IS NULL"
+    "SELECT c.code, d.primary_di, d.document, d.document_version, d.delisted_at IS NULL"
     " FROM (SELECT code, primary_di, uuid FROM device_codes WHERE code = {} LIMIT {}) AS c"
     " JOIN devices d ON d.primary_di = c.primary_di AND d.uuid = c.uuid AND d.is_current ORDER BY d.primary_di"
 )
-ROWS = "SELECT id, document FROM devices WHERE id {} AND delisted_at IS NULL"
+ROWS = "SELECT id, document, document_version FROM devices WHERE id {} AND delisted_at IS NULL"
 ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
 CHANGED = (
     "SELECT id, revision, is_current, primary_di, document, delisted_at IS NULL"
     " FROM devices WHERE revision > {} ORDER BY revision LIMIT {}"
 )
 UNINDEXED = (
-    "SELECT primary_di, delisted_at IS NULL, CASE WHEN {0} THEN document END"
+    "SELECT primary_di, delisted_at IS NULL, CASE WHEN {0} THEN document END, document_version"
     " FROM devices WHERE revision > {1} AND is_current ORDER BY revision DESC LIMIT {2}"
 )
 REVISION = "SELECT copy_id, revision FROM copy_state WHERE id = 1"

@@ -32,19 +32,19 @@ class PostgresDocumentReader:
 
     async def device(self, udi: str) -> StoredDocument | None:
         row = await self._reads.one(DEVICE.format("$1"), udi)
-        return StoredDocument(completed(row[0].encode()), *row[1:]) if row else None
+        return StoredDocument(completed(row[0].encode(), row[1]), *row[2:]) if row else None
 
     async def devices(self, udis: Sequence[str]) -> dict[str, StoredDocument]:
         rows = await self._reads.all(_DEVICES, list(udis))
-        return {row[0]: StoredDocument(completed(row[1].encode()), *row[2:]) for row in rows}
+        return {row[0]: StoredDocument(completed(row[1].encode(), row[2]), *row[3:]) for row in rows}
 
     async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
         rows = await self._reads.all(_CODED, list(codes), MAX_CODED)
-        return [CodedDevice(row[0], row[1], row[2].encode(), row[3]) for row in rows]
+        return [CodedDevice(row[0], row[1], completed(row[2].encode(), row[3]), row[4]) for row in rows]
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         rows = await self._reads.all(_ROWS, list(ids))
-        found = {row_id: completed(document.encode()) for row_id, document in rows}
+        found = {row_id: completed(document.encode(), version) for row_id, document, version in rows}
         return [found[row_id] for row_id in ids if row_id in found]
 
     async def actor(self, srn: str) -> StoredActor | None:
@@ -57,7 +57,7 @@ class PostgresDocumentReader:
 
     async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
         rows = await self._reads.all(_UNINDEXED, srn, revision, limit)
-        return [UnindexedRow(row[0], row[1], completed(row[2].encode()) if row[2] else None) for row in rows]
+        return [UnindexedRow(row[0], row[1], completed(row[2].encode(), row[3]) if row[2] else None) for row in rows]
 
     async def revision(self) -> tuple[str, int]:
         row = await self._reads.one(REVISION)

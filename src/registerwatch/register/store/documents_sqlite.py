@@ -6,7 +6,7 @@ from pathlib import Path
 
 from registerwatch.db.sqlite import SqliteReads
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.register.models import ADDED_LAST, completed
+from registerwatch.register.models import DOCUMENT_VERSION, completed
 from registerwatch.register.store.documents import (
     ACTOR,
     CHANGED,
@@ -36,27 +36,29 @@ class SqliteDocumentReader:
         rows = self._reads.all_now(_DEVICE, udi)
         if not rows:
             return None
-        document, revision, read_at, has_detail, certs_read_at, delisted_at = rows[0]
-        if ADDED_LAST not in document:  # asked here: a call would cost the most frequent read 3 % more
-            document = completed(document)
+        document, version, revision, read_at, has_detail, certs_read_at, delisted_at = rows[0]
+        if version < DOCUMENT_VERSION:  # asked here: a call would cost the most frequent read 3 % more
+            document = completed(document, version)
         return StoredDocument(document, revision, read_at, bool(has_detail), certs_read_at, delisted_at)
 
     async def devices(self, udis: Sequence[str]) -> dict[str, StoredDocument]:
         rows = await self._reads.all(_among(DEVICES, len(udis)), *udis)
         return {
-            row[0].decode(): StoredDocument(completed(row[1]), row[2], row[3], bool(row[4]), *row[5:]) for row in rows
+            row[0].decode(): StoredDocument(completed(row[1], row[2]), row[3], row[4], bool(row[5]), *row[6:])
+            for row in rows
         }
 
     async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
         rows = [row for code in codes for row in await self._reads.all(_CODED, code, MAX_CODED)]
-        return [CodedDevice(row[0].decode(), row[1].decode(), row[2], bool(row[3])) for row in rows]
+        return [CodedDevice(row[0].decode(), row[1].decode(), completed(row[2], row[3]), bool(row[4])) for row in rows]
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
-        found: dict[int, bytes] = {}
+        found: dict[int, tuple[bytes, int]] = {}
         for start in range(0, len(ids), ROWS_AT_ONCE):
             some = ids[start : start + ROWS_AT_ONCE]
-            found.update(await self._reads.all(_among(ROWS, len(some)), *some))
-        return [completed(found[row_id]) for row_id in ids if row_id in found]
+            rows = await self._reads.all(_among(ROWS, len(some)), *some)
+            found.update((row_id, (document, version)) for row_id, document, version in rows)
+        return [completed(*found[row_id]) for row_id in ids if row_id in found]
 
     async def actor(self, srn: str) -> StoredActor | None:
         row = await self._reads.one(_ACTOR, srn)
@@ -71,7 +73,9 @@ class SqliteDocumentReader:
 
     async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
         rows = await self._reads.all(_UNINDEXED, srn, revision, limit)
-        return [UnindexedRow(row[0].decode(), bool(row[1]), completed(row[2]) if row[2] else None) for row in rows]
+        return [
+            UnindexedRow(row[0].decode(), bool(row[1]), completed(row[2], row[3]) if row[2] else None) for row in rows
+        ]
 
     async def revision(self) -> tuple[str, int]:
         row = await self._reads.one(REVISION)

@@ -17,7 +17,7 @@ from registerwatch.structs import replace
 
 State = Mapping[str, Any]
 
-UNSHOWN = frozenset({"has_detail", "has_certificates", "document_version", "complete"})
+UNSHOWN = frozenset({"has_detail", "has_certificates", "complete"})
 """Fields of a state that say what was read, not what the register has."""
 
 
@@ -155,7 +155,7 @@ def _shown_change(stored: StoredChange, before: State, after: State) -> Observed
     for name, old in stored.old.items():
         if name in UNSHOWN or LABELED.get(name) in stored.old:
             continue
-        if _is_first_read(name, before, stored.old):
+        if _is_first_read(name, before):
             first_read.append(name)
         elif name == "delisted_at":
             changes.append(ValueChange("listed", old is None, after.get(name) is None))
@@ -170,13 +170,13 @@ SHOWN_AS = {"is_current": "current"}
 BESIDE = frozenset({"is_current", "latest_version", "delisted_at"})
 
 
-def _is_first_read(name: str, before: State, old: State) -> bool:
+def _is_first_read(name: str, before: State) -> bool:
     """Whether a field had no value before only because nobody had read it."""
     if name in BESIDE:
         return False
     if name == "certs":
         return not before.get("has_certificates", True)
-    if name == "other_codes":  # whether they were read before, or left out by an older document, is not noted
+    if name == "other_codes":  # whether they were read before is not noted
         return not before[name]
-    is_filled = not before.get("has_detail", before.get("complete", True)) or "document_version" in old
-    return is_filled and before[name] in (None, "", [], {})
+    is_part = not before.get("has_detail", before.get("complete", True))
+    return is_part and before[name] in (None, "", [], {})

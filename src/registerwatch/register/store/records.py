@@ -17,7 +17,6 @@ from registerwatch.clock import is_recent
 from registerwatch.db.engine import Database
 from registerwatch.db.listed_values import listed
 from registerwatch.register.models import (
-    ADDED_LAST,
     DOCUMENT_VERSION,
     Actor,
     Completeness,
@@ -360,7 +359,7 @@ def _searched_at(row: Row[Any]) -> int:
 def _known_detail(row: Row[Any], now: int) -> int | None:
     """The version whose detail is stored with every field that documents have today, if it was read lately."""
     is_due = row.detail_read_at is None or not is_recent(row.detail_read_at, now, DETAIL_SECONDS)
-    is_older = row.document_version < DOCUMENT_VERSION or ADDED_LAST.decode() not in row.document
+    is_older = row.document_version < DOCUMENT_VERSION
     return None if is_due or is_older else row.detail_version
 
 

@@ -9,7 +9,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import is_recent
 from registerwatch.register.codes import REGULATIONS, segment
-from registerwatch.register.models import Actor, Device, DeviceReading, from_document, merge
+from registerwatch.register.models import (
+    DOCUMENT_VERSION,
+    Actor,
+    Device,
+    DeviceReading,
+    fields_never_read,
+    from_document,
+    merge,
+)
 from registerwatch.register.store import statements
 from registerwatch.structs import replace
 
@@ -35,6 +43,7 @@ class StoredRecord(msgspec.Struct, frozen=True):
     """Whether it was read in full at an older version, which a row has shown since."""
     read_at: int = 0
     """When it was last read in full, else stored."""
+    document_version: int = DOCUMENT_VERSION
 
 
 class StoredActor(msgspec.Struct, frozen=True):
@@ -71,7 +80,8 @@ async def stored_actor(connection: AsyncConnection, srn: str) -> StoredActor | N
 
 def differs(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) -> bool:
     """Whether a row shows something else of a device than the copy has, so that the device is to be read in full. An
-    older version shows nothing; nor does another name of the manufacturer, which nobody is told with the device.
+    older version shows nothing; nor does another name of the manufacturer, which nobody is told with the device, nor a
+    field that the stored document is too old to have.
     """
     stored = of_udi.get(reading.device.uuid)
     if stored is None or not stored.is_listed or reading.latest_version != stored.is_latest:
@@ -80,7 +90,8 @@ def differs(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) -> bool:
     if shown is None:
         return False
     left_out = OF_MANUFACTURER if proves_itself(reading, of_udi) else OF_MANUFACTURER[:1]
-    kept = {name: getattr(stored.device, name) for name in left_out}
+    never_read = fields_never_read(stored.device, stored.document_version)
+    kept = {name: getattr(stored.device, name) for name in (*left_out, *never_read)}
     return replace(shown, **kept) != stored.device
 
 
@@ -132,10 +143,11 @@ def _record(row: Row[Any]) -> StoredRecord:
         was_read and row.detail_version == row.version_number,
         was_read and bool(row.is_current) and row.detail_version < row.version_number,
         row.read_at,
+        row.document_version,
     )
 
 
 _RECORDS = text(
     "SELECT primary_di, uuid, document, latest_version, delisted_at, is_current, detail_version, version_number,"
-    " read_at FROM devices WHERE primary_di IN :udis"
+    " read_at, document_version FROM devices WHERE primary_di IN :udis"
 ).bindparams(bindparam("udis", expanding=True))
