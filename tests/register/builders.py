@@ -7,6 +7,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX, label
+from registerwatch.register.device_details import (
+    Availability,
+    Characteristics,
+    Condition,
+    LinkedDevice,
+    SafetySummary,
+    SpecialType,
+)
 from registerwatch.register.identifiers import has_gs1_check_digit
 from registerwatch.register.models import ActorReference, Certificate, Completeness, Device, DeviceReading
 from registerwatch.register.other_codes import OtherCode
@@ -75,9 +83,30 @@ _SINGLE = OtherCode("04099999999985", "unit_of_use")
 other_codes = st.sampled_from([msgspec.UNSET, (_CARTON,), (_CARTON, _SINGLE)])
 
 
+_flags = st.dictionaries(st.sampled_from(["active", "kit", "sutures"]), st.booleans(), max_size=3)
+details = st.fixed_dictionaries(
+    {},
+    optional={
+        "available_in": st.just((Availability("AT"), Availability("DE", "2026-01-01"))),
+        "placed_on_market_in": st.sampled_from(["AT", "DE"]),
+        "single_use": st.booleans(),
+        "max_reuses": st.integers(1, 3),
+        "base_quantity": st.integers(1, 3),
+        "special_type": st.sampled_from([SpecialType("MDR software"), SpecialType("Software", "refdata.s.software")]),
+        "characteristics": _flags.map(Characteristics.of),
+        "storage": st.just((Condition("refdata.storage-handling-conditions-type.SHC005", "SHC005", "Keep dry"),)),
+        "warnings": st.just((Condition("refdata.critical-warnings-type.CW018", "CW018"),)),
+        "safety_summary": st.just(SafetySummary("61339", "10", "2025-12-01", validated=True)),
+        "linked_device": st.just(LinkedDevice("04012345678918", "B-04012345678918", legacy=True)),
+        "information_url": st.just("https://www.acme.example/ifu"),
+    },
+)
+"""Fields of a device that are missing where they are not known."""
+
+
 @st.composite
-def devices(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> Device:
-    """A device whose fields are there or not."""
+def devices(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI, *, detailed: bool = False) -> Device:
+    """A device whose fields are there or not; `detailed` ones have details too, whose first value is no change."""
     return a_device(
         uuid,
         udi,
@@ -97,13 +126,14 @@ def devices(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> Device:
         authorised_representative=draw(st.none() | st.just(ActorReference("DE-AR-000000002", "Representative"))),
         certs=tuple(draw(st.lists(certificates, max_size=2, unique_by=lambda each: each.key))),
         other_codes=draw(other_codes),
+        **(draw(details) if detailed else {}),
     )
 
 
 @st.composite
-def readings(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI) -> DeviceReading:
+def readings(draw: st.DrawFn, uuid: str = "u-1", udi: str = UDI, *, detailed: bool = False) -> DeviceReading:
     """A reading of any source: only a bulk source lags, only a read of the register itself knows a detail."""
-    device, completeness = draw(devices(uuid, udi)), draw(st.sampled_from(Completeness))
+    device, completeness = draw(devices(uuid, udi, detailed=detailed)), draw(st.sampled_from(Completeness))
     lags = completeness is Completeness.SOME and draw(st.booleans())
     return DeviceReading(
         device=device,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from registerwatch.register.models import (
     ADDED_IN,
+    DETAILS,
     DOCUMENT_VERSION,
     FIRST_VERSION,
     FLAGS,
@@ -36,6 +37,7 @@ from tests.register.builders import PROPERTY, UDI, a_device, a_full_reading, a_r
 EMPTY: tuple[object, ...] = (None, "", (), {}, msgspec.UNSET)
 REGULATIONS = ("refdata.applicable-legislation.mdr", "refdata.applicable-legislation.ivdr")
 
+detailed, detailed_readings = devices(detailed=True), readings(detailed=True)
 precedences = st.builds(
     RecordPrecedence,
     uuid=st.sampled_from(["u-1", "u-2", "u-3", "u-4"]),
@@ -45,12 +47,21 @@ precedences = st.builds(
 )
 
 
-@PROPERTY
-@given(devices(), readings())
-def test_a_full_reading_replaces_everything(stored: Device, reading: DeviceReading) -> None:
-    full = replace(reading, completeness=Completeness.EVERYTHING, lags=False)
+def flags_of(device: Device) -> dict[str, bool]:
+    return {} if device.characteristics is msgspec.UNSET else device.characteristics.known
 
-    assert merge(stored, full, stored_detail_version=9) == full.device
+
+@PROPERTY
+@given(detailed, detailed_readings)
+def test_a_full_reading_replaces_everything_but_characteristics_that_it_does_not_tell(
+    stored: Device, reading: DeviceReading
+) -> None:
+    full = replace(reading, completeness=Completeness.EVERYTHING, lags=False)
+    merged = merge(stored, full, stored_detail_version=9)
+
+    assert merged is not None
+    assert replace(merged, characteristics=msgspec.UNSET) == replace(full.device, characteristics=msgspec.UNSET)
+    assert flags_of(merged) == flags_of(stored) | flags_of(full.device)
 
 
 @pytest.mark.parametrize("completeness", [Completeness.EVERYTHING, Completeness.ALL_BUT_CERTIFICATES])
@@ -71,7 +82,7 @@ def test_a_part_fills_in_flags_with_yes_and_no_and_empties_none() -> None:
 
 
 @PROPERTY
-@given(devices(), readings(), st.none() | st.integers(0, 4))
+@given(detailed, detailed_readings, st.none() | st.integers(0, 4))
 def test_a_reading_without_certificates_replaces_everything_but_them(
     stored: Device, reading: DeviceReading, detail_version: int | None
 ) -> None:
@@ -81,11 +92,12 @@ def test_a_reading_without_certificates_replaces_everything_but_them(
     assert merged is not None
     never_read = not stored.certs and detail_version is None
     assert merged.certs == (partial.device.certs if never_read else stored.certs)
-    assert replace(merged, certs=()) == replace(partial.device, certs=())
+    full = replace(partial, completeness=Completeness.EVERYTHING)
+    assert replace(merged, certs=()) == replace(merge(stored, full) or stored, certs=())
 
 
 @PROPERTY
-@given(devices(), readings(), st.none() | st.integers(1, 4))
+@given(detailed, detailed_readings, st.none() | st.integers(1, 4))
 def test_a_partial_reading_fills_in_and_never_blanks_a_field(
     stored: Device, reading: DeviceReading, detail_version: int | None
 ) -> None:
@@ -94,9 +106,11 @@ def test_a_partial_reading_fills_in_and_never_blanks_a_field(
 
     if merged is None:
         return
-    for name in Device.__struct_fields__:
+    for name in {*Device.__struct_fields__} - {"characteristics"}:
         told, before = getattr(row.device, name), getattr(stored, name)
-        assert getattr(merged, name) == (before if told in EMPTY else told), name
+        is_kept = told in EMPTY or (name == "special_type" and before is not msgspec.UNSET)
+        assert getattr(merged, name) == (before if is_kept else told), name
+    assert flags_of(merged) == flags_of(stored) | flags_of(row.device)
 
 
 @PROPERTY
@@ -133,7 +147,7 @@ def test_what_the_register_told_lately_outdates_all_that_lags_but_newer_versions
 
 
 @PROPERTY
-@given(st.none() | devices(), readings())
+@given(st.none() | detailed, detailed_readings)
 def test_reading_the_same_twice_is_reading_it_once(stored: Device | None, reading: DeviceReading) -> None:
     once = merge(stored, reading) or stored
     assert once is not None
@@ -203,7 +217,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 @PROPERTY
-@given(devices(), texts, st.dictionaries(texts, texts, max_size=2), st.lists(texts, max_size=2))
+@given(detailed, texts, st.dictionaries(texts, texts, max_size=2), st.lists(texts, max_size=2))
 def test_a_stored_document_reads_back_as_the_same_device(
     device: Device, name: str, names: dict[str, str], numbers: list[str]
 ) -> None:
@@ -216,12 +230,13 @@ def test_a_stored_document_reads_back_as_the_same_device(
 
 
 @PROPERTY
-@given(devices())
+@given(detailed)
 def test_a_document_has_every_field_and_says_nothing_by_empty_texts_and_null_dates(device: Device) -> None:
     told = json.loads(document(device))
 
     assert list(told) == [each for each in Device.__struct_fields__ if each in told]
-    assert {*Device.__struct_fields__} - {*told} == (set() if device.other_codes else {"other_codes"})
+    missing = {name for name in Device.__struct_fields__ if getattr(device, name) is msgspec.UNSET}
+    assert {*Device.__struct_fields__} - {*told} == missing <= {"other_codes", *DETAILS}
     assert (told["found"], told["source"]) == (True, "eudamed-public")
     for name, value in told.items():
         nullable = name in {"status_date", "version", "updated", "authorised_representative", *FLAGS}
@@ -279,7 +294,7 @@ def test_every_field_that_came_later_says_in_which_version_of_documents() -> Non
 
 
 @PROPERTY
-@given(devices(), st.integers(0, DOCUMENT_VERSION))
+@given(detailed, st.integers(0, DOCUMENT_VERSION))
 def test_only_a_field_that_is_empty_and_that_came_after_the_document_was_never_read(
     device: Device, version: int
 ) -> None:

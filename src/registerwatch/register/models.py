@@ -7,11 +7,20 @@ the garbage collector does not track them (`gc=False`), which saves time in a lo
 
 from collections.abc import Collection
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from registerwatch.register.codes import REGULATIONS, segment
+from registerwatch.register.device_details import (
+    Availability,
+    Characteristics,
+    Condition,
+    LinkedDevice,
+    SafetySummary,
+    SpecialType,
+    with_told,
+)
 from registerwatch.register.other_codes import OtherCode, told_again
 from registerwatch.structs import replace
 
@@ -131,7 +140,7 @@ class SearchRow(msgspec.Struct, frozen=True, gc=False):
     risk_class: RiskClass
 
 
-DOCUMENT_VERSION = 3
+DOCUMENT_VERSION = 4
 """Version of stored documents; one more whenever `Device` gains a field or is encoded in another way. Since 2
 certificates always have a `revision`.
 
@@ -140,6 +149,7 @@ next refreshed.
 """
 
 
+_OR_MISSING = " Missing when the register does not say or nobody has read it."
 _OR_NULL = " Null when the register does not say or nobody has read it, which is not false."
 
 
@@ -207,6 +217,53 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     source tells that there are none."""
     uuid: Annotated[str, field_doc("The register's own id of the record.", "c7418f9f-3f31-4329-b2c1-956377dbe23b")]
     source: Annotated[Literal["eudamed-public"], field_doc("The register's public name.")] = "eudamed-public"
+    available_in: Annotated[
+        tuple[Availability, ...] | msgspec.UnsetType,
+        field_doc("Countries in which it is or was made available." + _OR_MISSING),
+    ] = msgspec.UNSET
+    placed_on_market_in: Annotated[
+        str | msgspec.UnsetType,
+        field_doc("Country (ISO 3166-1) in which it was first placed on the EU market." + _OR_MISSING, "AT"),
+    ] = msgspec.UNSET
+    single_use: Annotated[bool | msgspec.UnsetType, field_doc("Whether it is for single use." + _OR_MISSING, True)] = (
+        msgspec.UNSET
+    )
+    max_reuses: Annotated[int | msgspec.UnsetType, field_doc("How often it may be reused." + _OR_MISSING, 100)] = (
+        msgspec.UNSET
+    )
+    base_quantity: Annotated[
+        int | msgspec.UnsetType, field_doc("How many devices what has the UDI-DI holds." + _OR_MISSING, 1)
+    ] = msgspec.UNSET
+    special_type: Annotated[
+        SpecialType | msgspec.UnsetType,
+        field_doc("Its kind, where rules of its own apply to that. Missing when none is known."),
+    ] = msgspec.UNSET
+    characteristics: Annotated[
+        Characteristics | msgspec.UnsetType,
+        field_doc("What it is or has, as far as the register says so." + _OR_MISSING, {"active": True, "kit": False}),
+    ] = msgspec.UNSET
+    storage: Annotated[
+        tuple[Condition, ...] | msgspec.UnsetType,
+        field_doc("Conditions of storage and handling. Missing when none are known."),
+    ] = msgspec.UNSET
+    warnings: Annotated[
+        tuple[Condition, ...] | msgspec.UnsetType, field_doc("Critical warnings. Missing when none are known.")
+    ] = msgspec.UNSET
+    safety_summary: Annotated[
+        SafetySummary | msgspec.UnsetType,
+        field_doc("Its summary of safety and clinical performance (SSCP). Missing when none is known."),
+    ] = msgspec.UNSET
+    linked_device: Annotated[
+        LinkedDevice | msgspec.UnsetType,
+        field_doc("The same device under other legislation, as its legacy twin. Missing when none is known."),
+    ] = msgspec.UNSET
+    information_url: Annotated[
+        str | msgspec.UnsetType,
+        field_doc(
+            "Address of the manufacturer's further information (http or https). Missing when none is known.",
+            "https://www.acme.example/instructions",
+        ),
+    ] = msgspec.UNSET
 
 
 class Completeness(StrEnum):
@@ -315,6 +372,10 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     filled = {name: value for name in _FIELDS if (value := getattr(new, name)) not in _EMPTY}
     if new.other_codes is not msgspec.UNSET and (new.other_codes or stored.other_codes):
         filled["other_codes"] = told_again(stored.other_codes or (), new.other_codes) or msgspec.UNSET
+    if stored.special_type is not msgspec.UNSET:  # the Data Lake names it otherwise
+        filled.pop("special_type", None)
+    if stored.characteristics is not msgspec.UNSET:
+        filled["characteristics"] = with_told(stored.characteristics, new.characteristics)
     nameless, named = new.authorised_representative, stored.authorised_representative
     if nameless and named and not nameless.name and nameless.srn == named.srn:
         del filled["authorised_representative"]
@@ -346,15 +407,32 @@ def may_be_outdated(stored: RecordPrecedence | None, reading: DeviceReading) -> 
 
 def _with_flags_of(stored: Device, new: Device) -> Device:
     """The new device with the stored flags where it has none: the Data Lake may tell what the register leaves null."""
-    kept = {
+    kept: dict[str, Any] = {
         name: value for name in FLAGS if getattr(new, name) is None and (value := getattr(stored, name)) is not None
     }
+    if stored.characteristics is not msgspec.UNSET:
+        kept["characteristics"] = with_told(stored.characteristics, new.characteristics)
     return replace(new, **kept) if kept else new
 
 
 FLAGS = ("sterile", "latex", "implantable", "reusable")
 """Fields that are true, false or not known."""
-ADDED_IN = {**dict.fromkeys(FLAGS, 3), "other_codes": 3}
+DETAILS = (
+    "available_in",
+    "placed_on_market_in",
+    "single_use",
+    "max_reuses",
+    "base_quantity",
+    "special_type",
+    "characteristics",
+    "storage",
+    "warnings",
+    "safety_summary",
+    "linked_device",
+    "information_url",
+)
+"""Fields that are missing where they are not known, so that their first value is never a change."""
+ADDED_IN = {**dict.fromkeys((*FLAGS, "other_codes"), 3), **dict.fromkeys(DETAILS, 4)}
 """The version of documents in which a field of `Device` came, of those that `FIRST_VERSION` did not have."""
 FIRST_VERSION = 1
 _FIELDS = Device.__struct_fields__

@@ -117,6 +117,7 @@ def rows_of(views: Sequence[DeviceView | None]) -> list[ComparedRow]:
         *(other_codes if any(each.other_codes for each in found) else []),
         *(row("Certificate", _certificates_of(number), number) for number in _numbers(found)),
         *(row(f"Trade name ({language_name(code)})", _trade_name_in(code)) for code in _languages(found)),
+        *(row(title, _detail(title)) for title in _details(found)),
         row("Last changed there", lambda view: _dated(view, view.device.updated)),
         row("Version there", lambda view: _given(view, _version(view))),
     ]
@@ -131,6 +132,29 @@ def _given(view: DeviceView, value: str, *, tag: str = "", address: str = "") ->
 def _other_codes(view: DeviceView) -> Cell:
     """What they are, without quantities, which bulk loads do not bring."""
     return _given(view, ", ".join(sorted(f"{each.code} ({each.name})" for each in view.other_codes)))
+
+
+def _details(views: Iterable[DeviceView]) -> list[str]:
+    """Titles of what else is known of any of them."""
+    return list(dict.fromkeys(title for view in views for title in _details_of(view)))
+
+
+def _details_of(view: DeviceView) -> dict[str, str]:
+    device = view.device
+    linked = device.linked_device.udi if device.linked_device else ""
+    countries = ", ".join(each.text for each in view.countries)
+    known = {"Available in": countries, **{each.title: each.text for each in view.details}, "Linked device": linked}
+    return {title: text for title, text in known.items() if text}
+
+
+def _detail(title: str) -> Read:
+    """A detail, of which nothing is known where the register does not say."""
+
+    def read(view: DeviceView) -> Cell:
+        text = _details_of(view).get(title, "")
+        return Cell((Fact(text),)) if text else Cell((Fact(NOT_GIVEN),), is_known=False)
+
+    return read
 
 
 def _dated(view: DeviceView, value: str | None) -> Cell:

@@ -1,5 +1,6 @@
 """The page of a device."""
 
+from collections.abc import Sequence
 from datetime import date
 
 import msgspec
@@ -11,6 +12,7 @@ from registerwatch.clock import day_of
 from registerwatch.pages.addresses import device_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.public.code_view import CodeView
+from registerwatch.pages.public.device_details import Country, DetailFact, countries_of, facts_of
 from registerwatch.pages.public.facets import TITLES
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_beside_device
@@ -123,6 +125,22 @@ class DeviceView(msgspec.Struct, frozen=True):
     def other_codes(self) -> tuple[OtherCode, ...]:
         """Codes by which the register knows it beside its UDI-DI."""
         return self.device.other_codes or ()
+
+    @property
+    def countries(self) -> Sequence[Country]:
+        """The countries in which it is available."""
+        return countries_of(self.device)
+
+    @property
+    def details(self) -> Sequence[DetailFact]:
+        """What else is known of it."""
+        return facts_of(self.device)
+
+    @property
+    def has_details(self) -> bool:
+        """Whether anything else is known of it."""
+        device = self.device
+        return bool(self.countries or self.details or device.linked_device or device.information_url)
 
     @property
     def standing(self) -> CertificateStanding:

@@ -7,6 +7,7 @@ import msgspec
 
 from registerwatch.clock import iso_utc
 from registerwatch.pages.languages import language_name
+from registerwatch.pages.public.device_details import TITLES as CHARACTERISTICS
 from registerwatch.register.history_service import Entry, HistoryPage
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.store.record_history import ValueChange
@@ -25,6 +26,14 @@ TITLES = {
     "version": "Version in the register",
     "certs": "Certificates",
     "other_codes": "Packaging and other codes",
+    "available_in": "Available in",
+    "placed_on_market_in": "First placed on the market in",
+    "base_quantity": "Devices in what has the UDI-DI",
+    "max_reuses": "Reuses",
+    "storage": "Storage and handling",
+    "warnings": "Critical warnings",
+    "safety_summary": "Safety summary (SSCP)",
+    "information_url": "Further information",
     "listed": "Listed in the register",
     "current": "Answers for the UDI-DI",
     "latest_version": "Latest version of the record",
@@ -120,6 +129,8 @@ def lines_of(change: ValueChange) -> list[Line]:
         return list(_names(change.old or {}, change.new or {}))
     if change.field == "other_codes":
         return [Line(title_of(change.field), _codes(change.old or []), _codes(change.new or []))]
+    if change.field == "characteristics":
+        return list(_characteristics(change.old or {}, change.new or {}))
     is_date = change.field in DATES
     return [Line(title_of(change.field), text_of(change.old), text_of(change.new), is_date=is_date)]
 
@@ -149,6 +160,15 @@ def _entry(entry: Entry, *, has_several: bool) -> ShownEntry:
         lines,
         ", ".join(names).lower(),
     )
+
+
+def _characteristics(old: Mapping[str, bool], new: Mapping[str, bool]) -> Iterable[Line]:
+    """A line for each that was known before and is another now."""
+    for name, before in old.items():
+        after = new.get(name, before)
+        if before is not after:
+            title = CHARACTERISTICS.get(name, name)
+            yield Line(title[:1].upper() + title[1:], text_of(before), text_of(after))
 
 
 def _codes(codes: Sequence[Mapping[str, Any]]) -> str:

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from registerwatch.register.device_details import has_changed
 from registerwatch.register.models import (
+    DETAILS,
     DOCUMENT_VERSION,
     FLAGS,
     Actor,
@@ -35,7 +37,7 @@ def device_changes(old: Device, new: Device, *, version: int = DOCUMENT_VERSION)
             value, later = registered(value), registered(later)
         elif name == "other_codes":
             value, later = value or (), later or ()
-        elif value is None and name in FLAGS:
+        elif (name in DETAILS and not has_changed(value, later)) or (value is None and name in FLAGS):
             continue
         if value != later and not _is_wording(name, old, new):
             changed[name] = value
