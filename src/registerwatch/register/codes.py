@@ -5,6 +5,7 @@ listed here is shown as its last segment made readable, never dropped and never 
 Source: EUDAMED's public pages.
 """
 
+import re
 from enum import StrEnum
 
 STATUS_PREFIX = "refdata.device-model-status."
@@ -12,6 +13,7 @@ RISK_PREFIX = "refdata.risk-class."
 LEGISLATION_PREFIX = "refdata.applicable-legislation."
 CERTIFICATE_STATUS_PREFIX = "refdata.certificate-status."
 ACTOR_STATUS_PREFIX = "refdata.actor-status."
+SPECIAL_TYPE_PREFIX = "refdata.special-device-type."
 
 _LABELS = {
     STATUS_PREFIX + "on-the-market": "On the EU market",
@@ -35,6 +37,8 @@ _LABELS = {
     LEGISLATION_PREFIX + "mdd": "MDD",
     LEGISLATION_PREFIX + "aimdd": "AIMDD",
     LEGISLATION_PREFIX + "ivdd": "IVDD",
+    SPECIAL_TYPE_PREFIX + "mdr-software": "MDR software",
+    SPECIAL_TYPE_PREFIX + "ivdr-software": "IVDR software",
 }
 
 REGULATIONS = frozenset({"mdr", "ivdr"})
@@ -117,6 +121,8 @@ class YesNo(StrEnum):
     UNKNOWN = "unknown"
 
 
+_SHORT = re.compile("[A-Z]{2,4}[0-9]{1,5}")
+"""Segments that are short codes of their own, such as `SHC005`."""
 STATUS_BY_CODE = {status.code: status for status in StatusFilter}
 RISK_BY_CODE = {risk.code: risk for risk in RiskFilter}
 
@@ -124,7 +130,10 @@ RISK_BY_CODE = {risk.code: risk for risk in RiskFilter}
 def label(code: str) -> str:
     """The English label of a code; of an unknown one, its last segment made readable; of an empty one, empty."""
     known = _LABELS.get(code)
-    return known if known is not None else segment(code).replace("-", " ").replace("_", " ").capitalize()
+    if known is not None:
+        return known
+    words = segment(code).replace("-", " ").replace("_", " ")
+    return words if _SHORT.fullmatch(words) else words.capitalize()
 
 
 def segment(code: str) -> str:

@@ -74,7 +74,7 @@ async def test_a_change_of_what_was_known_is_in_the_history_line_by_line_and_a_f
     await harness.store(a_full_reading(udi=UDI, characteristics=Characteristics.of(flags)))
     harness.clock.move(60)
     later = {"active": False, "kit": False, "reagent": True}
-    told = {"characteristics": Characteristics.of(later), "single_use": True, "trade_name": "Stem"}
+    told: dict[str, Any] = {"characteristics": Characteristics.of(later), "single_use": True, "trade_name": "Stem"}
     await harness.store(a_full_reading(udi=UDI, **told))
 
     [entry] = (await harness.get(f"/v1/devices/{UDI}/history")).json()["entries"]
@@ -87,8 +87,8 @@ async def test_a_change_of_what_was_known_is_in_the_history_line_by_line_and_a_f
 
 
 async def test_beside_another_device_a_detail_that_is_not_known_is_no_difference(harness: ServiceHarness) -> None:
-    known = {"single_use": True, "available_in": (Availability("AT"),)}
-    other = {"single_use": False, "base_quantity": 5}
+    known: dict[str, Any] = {"single_use": True, "available_in": (Availability("AT"),)}
+    other: dict[str, Any] = {"single_use": False, "base_quantity": 5}
     await harness.store(a_full_reading(udi=UDI, **known), a_full_reading("u-2", TWIN, **other), lists_all=False)
 
     response = await harness.get("/compare.csv", d=[UDI, TWIN])  # type: ignore[arg-type]

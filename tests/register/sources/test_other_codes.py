@@ -49,6 +49,19 @@ def an_item(code: Any, *around: Any, holds: Any = None) -> dict[str, Any]:
     return {"itemIdentifier": an_identifier(code), "numberOfItems": holds, "containedItems": [*around]}
 
 
+def test_what_holds_a_package_with_the_code_of_the_device_holds_as_many_devices() -> None:
+    outer = an_item(CARTON, an_item(PALLET, holds=6), holds=4)
+
+    codes = other_codes_of(a_detail(containedItem=an_item(UDI, an_item(UDI, outer, holds=10))))
+    uncounted = other_codes_of(a_detail(containedItem=an_item(UDI, an_item(UDI, outer))))
+
+    assert codes == (
+        OtherCode(CARTON, "container_package", GS1, 40, UDI),
+        OtherCode(PALLET, "container_package", GS1, 6, CARTON),
+    )
+    assert uncounted[0] == OtherCode(CARTON, "container_package", GS1, None, UDI)
+
+
 def test_the_detail_names_the_unit_of_use_the_marking_other_agencies_codes_and_every_level_of_packages() -> None:
     packages = an_item(UDI, an_item(INNER, an_item(CARTON, holds=4), an_item(PALLET, holds=40), holds=10))
 

@@ -12,6 +12,7 @@ from registerwatch.register.sources.checks.outcomes import CheckResult, NothingT
 from registerwatch.register.sources.checks.shapes import Shape, judge_shape, judge_values
 from registerwatch.register.sources.checks.source_checks import Look, pace
 from registerwatch.register.sources.data_lake.client import FULL_PAGE, PARAMETERS
+from registerwatch.register.sources.data_lake.mapping import CHARACTERISTICS
 from registerwatch.register.sources.data_lake.reference import KNOWN
 from registerwatch.register.sources.data_lake.wire import actor_row as actor_reader
 from registerwatch.register.sources.data_lake.wire import device_row as device_reader
@@ -34,11 +35,7 @@ SUBSTATUSES
 """
 COLUMNS = frozenset(_COLUMN_NAMES.split())
 """The 60 columns of `/udi` as they were measured."""
-_SPECIAL_TYPES = frozenset({-43, -47, -44, -46, -1188, -3030, -1189, -1190, -1191, -1192, -1202})
-KNOWN_IDS: Mapping[str, frozenset[int]] = {
-    **{column: frozenset(ids) for column, ids in KNOWN.items()},
-    "SPECIAL_DEVICE_TYPE_ID": _SPECIAL_TYPES,
-}
+KNOWN_IDS: Mapping[str, frozenset[int]] = {column: frozenset(ids) for column, ids in KNOWN.items()}
 """The ids that have a label here, by column."""
 NOT_IN_REFERENCE = frozenset({-1192, -1202, -3020, -3021})
 """Ids of devices that `/reference` did not list, or of which that is not known."""
@@ -74,8 +71,10 @@ _DEVICE = Shape(
         "DIRECT_MARKETING_DI",
         "MF_ACTOR_NAMES",
         "SECONDARY_DI",
+        "SPECIAL_DEVICE_TYPE_ID",
         "UNIT_OF_USE_DI",
-    },
+    }
+    | {name.upper() for name in CHARACTERISTICS},
     usual=_USUAL,
 )
 _ACTOR = Shape(

@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX, label
+from registerwatch.register.device_details import Characteristics, SpecialType
 from registerwatch.register.models import Actor, ActorReference, Completeness, Device, DeviceReading
 from registerwatch.register.sources.code_columns import codes_of_columns
 from registerwatch.register.sources.data_lake.reference import KNOWN, Reference, code_of, ids_of
@@ -11,15 +14,18 @@ from registerwatch.register.sources.fields import key, preferred_name, text
 
 NAME = "data_lake"
 """The source's name."""
+CHARACTERISTICS = tuple(name for name in Characteristics.__struct_fields__ if name in DeviceRow.__struct_fields__)
+"""Characteristics that have a column."""
 
 
 def reading_of_row(row: DeviceRow, reference: Reference = KNOWN) -> DeviceReading:
     """A bulk row as a reading of a part of a device, which lags behind the register."""
     codes = {column: code_of(column, number, reference) for column, number in ids_of(row).items()}
-    status, risk, legislation = (
+    status, risk, legislation, special_type = (
         codes["DEVICE_STATUS_TYPE_ID"],
         codes["RISK_CLASS_ID"],
         codes["APPLICABLE_LEGISLATION_ID"],
+        codes["SPECIAL_DEVICE_TYPE_ID"],
     )
     device = Device(
         uuid=key(row.uuid),
@@ -55,6 +61,8 @@ def reading_of_row(row: DeviceRow, reference: Reference = KNOWN) -> DeviceReadin
             },
             key(row.primary_di),
         ),
+        special_type=SpecialType(label(special_type)) if special_type else msgspec.UNSET,
+        characteristics=Characteristics.of({name: getattr(row, name) for name in CHARACTERISTICS}),
     )
     return DeviceReading(
         device=device,

@@ -4,15 +4,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, STATUS_PREFIX
+from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_PREFIX, SPECIAL_TYPE_PREFIX, STATUS_PREFIX
 from registerwatch.register.sources.data_lake.wire import DeviceRow, ReferenceRow
 
-CodedColumn = Literal["RISK_CLASS_ID", "APPLICABLE_LEGISLATION_ID", "DEVICE_STATUS_TYPE_ID"]
+CodedColumn = Literal["RISK_CLASS_ID", "APPLICABLE_LEGISLATION_ID", "DEVICE_STATUS_TYPE_ID", "SPECIAL_DEVICE_TYPE_ID"]
 
 PREFIXES: Mapping[CodedColumn, str] = {
     "RISK_CLASS_ID": RISK_PREFIX,
     "APPLICABLE_LEGISLATION_ID": LEGISLATION_PREFIX,
     "DEVICE_STATUS_TYPE_ID": STATUS_PREFIX,
+    "SPECIAL_DEVICE_TYPE_ID": SPECIAL_TYPE_PREFIX,
 }
 NOT_KNOWN = ""
 """The segment of an id that means that the register does not know the value."""
@@ -30,8 +31,15 @@ KNOWN: Mapping[CodedColumn, Mapping[int, str]] = {
     "DEVICE_STATUS_TYPE_ID": {
         -11: "on-the-market", -12: "no-longer-on-the-market", -790: "not-intended-for-eu-market",
     },
+    "SPECIAL_DEVICE_TYPE_ID": {
+        -43: "mdr-software", -47: "ivdr-software", -44: "contact-lenses", -46: "contact-lenses",
+        -1188: "lenses-made-to-order", -3030: "lenses-made-to-order", -1189: "spectacle-frames",
+        -1190: "spectacle-lenses", -1191: "reading-spectacles",
+        -1192: "software-under-a-directive", -1202: "software-under-a-directive",
+    },
 }  # fmt: skip
-"""The last segments of codes, by column and id."""
+"""The last segments of codes, by column and id. Those of special types are made up here: what the register's own codes
+are is not known."""
 
 Reference = Mapping[CodedColumn, Mapping[int, str]]
 
@@ -42,6 +50,7 @@ def ids_of(row: DeviceRow) -> dict[CodedColumn, int | None]:
         "RISK_CLASS_ID": row.risk_class_id,
         "APPLICABLE_LEGISLATION_ID": row.applicable_legislation_id,
         "DEVICE_STATUS_TYPE_ID": row.device_status_type_id,
+        "SPECIAL_DEVICE_TYPE_ID": row.special_device_type_id,
     }
 
 

@@ -50,6 +50,28 @@ class DeviceRow(WireRecord, frozen=True, rename="upper", gc=False):
     """The direct marking, by the name that the column has."""
     secondary_di: Any = msgspec.UNSET
     container_package_dis: Any = msgspec.UNSET
+    special_device_type_id: Id | None = None
+    active: bool | None = None
+    measuring_function: bool | None = None
+    administering_medicine: bool | None = None
+    medicinal_product: bool | None = None
+    human_product: bool | None = None
+    human_tissues: bool | None = None
+    animal_tissues: bool | None = None
+    microbial_substances: bool | None = None
+    cmr_substance: bool | None = None
+    endocrine_disruptor: bool | None = None
+    sterilization: bool | None = None
+    reprocessed: bool | None = None
+    new_device: bool | None = None
+    sutures: bool | None = None
+    kit: bool | None = None
+    reagent: bool | None = None
+    instrument: bool | None = None
+    self_testing: bool | None = None
+    near_patient_testing: bool | None = None
+    professional_testing: bool | None = None
+    companion_diagnostics: bool | None = None
 
 
 class ActorRow(WireRecord, frozen=True, rename="upper", gc=False):

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from registerwatch.register.codes import label
+from registerwatch.register.device_details import with_told
 from registerwatch.register.models import (
     Actor,
     ActorReference,
@@ -16,6 +17,12 @@ from registerwatch.register.models import (
 )
 from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.certificates import together
+from registerwatch.register.sources.eudamed.details import (
+    characteristics_of,
+    details_of_detail,
+    safety_summary_of,
+    special_type_of,
+)
 from registerwatch.register.sources.eudamed.other_codes import other_codes_of
 from registerwatch.register.sources.fields import key, preferred_name, text
 
@@ -101,6 +108,9 @@ def reading_of_device(
         reusable=basic.reusable,
         authorised_representative=actor_reference(basic.authorised_representative),
         certs=together(kept, certificates_of(basic), certificate_rows(certificates or ())),
+        special_type=special_type_of(basic),
+        safety_summary=safety_summary_of(basic),
+        characteristics=with_told(of_detail.pop("characteristics"), characteristics_of(basic)),
         **of_detail,
         **_coded(
             status=row.device_status_type or status.type or (wire.Code(known.status_code) if known else None),
@@ -142,6 +152,7 @@ def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:
         "other_codes": other_codes_of(detail) or msgspec.UNSET,
         "sterile": detail.sterile,
         "latex": detail.latex,
+        **details_of_detail(detail),
     }
 
 

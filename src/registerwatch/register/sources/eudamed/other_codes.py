@@ -2,7 +2,7 @@
 
 `unitOfUse`, `directMarkingDi` and `secondaryDi` are identifiers such as `primaryDi`. `containedItem` is a tree that
 begins with the device itself; the `containedItems` of an item are the packages that hold it, each with an
-`itemIdentifier` and, as `numberOfItems`, how many of it the package holds. The captures have only devices without any
+`itemIdentifier` and, as `numberOfItems`, how many of it the package holds. The real replies have only devices without any
 of them: the tree is known from programs that others wrote for it. So any form is taken, and what is of another form is
 left out.
 """
@@ -28,19 +28,23 @@ def other_codes_of(detail: wire.DeviceDetail) -> tuple[OtherCode, ...]:
 
 
 def _packages(device: Any, udi: str) -> Iterator[OtherCode]:
-    """The packages around a device, the innermost first. A tree that begins with something else is not read."""
+    """The packages around a device, the innermost first. A tree that begins with something else is not read.
+
+    A package that carries the device's own code is none of its other codes; what holds it holds as many devices.
+    """
     if not isinstance(device, dict) or _code(device.get("itemIdentifier")) not in ("", udi):
         return
-    pending, seen = [(device, udi)], 0
+    pending: list[tuple[dict[str, Any], str, int | None]] = [(device, udi, 1)]
+    seen = 0
     while pending and seen < MAX_CODES:
-        item, contained = pending.pop(0)
+        item, contained, devices = pending.pop(0)
         for package in _objects(item.get("containedItems")):
             identifier = package.get("itemIdentifier")
-            code = _code(identifier)
+            code, quantity = _code(identifier), _times(_quantity(package), devices)
             if code:
                 seen += 1
-                yield OtherCode(code, "container_package", _agency(identifier), _quantity(package), contained)
-                pending.append((package, code))
+                yield OtherCode(code, "container_package", _agency(identifier), quantity, contained)
+                pending.append((package, code, quantity if code == udi else 1))
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -57,6 +61,12 @@ def _agency(identifier: Any) -> str:
     """`refdata.issuing-agency.gs1`, empty for another form."""
     code = _code(identifier.get("issuingAgency")) if isinstance(identifier, dict) else ""
     return code if code.startswith("refdata.issuing-agency.") and len(code) < 100 and code.isprintable() else ""
+
+
+def _times(quantity: int | None, devices: int | None) -> int | None:
+    """How many devices so many of something hold, None where either is not known."""
+    number = quantity * devices if quantity and devices else None
+    return number if number is None or number <= MAX_NUMBER else None
 
 
 def _quantity(package: dict[str, Any]) -> int | None:

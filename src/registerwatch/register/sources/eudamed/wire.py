@@ -29,6 +29,7 @@ RECORD_KEY = re.compile("[0-9A-Za-z-]{1,64}")
 """The form of the register's keys, which become a part of addresses."""
 
 Version = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
+Quantity = Annotated[int, msgspec.Meta(ge=1, le=MAX_NUMBER)]
 
 
 class Part(msgspec.Struct, frozen=True, rename="camel"):
@@ -95,6 +96,42 @@ class Nomenclature(Part, frozen=True):
     code: str | None = None
 
 
+class Country(Part, frozen=True):
+    """A country by its code of two letters."""
+
+    iso2_code: str | None = msgspec.field(name="iso2Code", default=None)
+
+
+class MarketCountry(Part, frozen=True):
+    """A country in which a device is available."""
+
+    country: Country | None = None
+    start_date: Date | None = None
+    end_date: Date | None = None
+
+
+class MarketInfo(Part, frozen=True):
+    """Where a device is available; null for some devices on the market."""
+
+    ms_where_available: list[MarketCountry] | None = None
+
+
+class DeviceCondition(Part, frozen=True):
+    """A condition of storage and handling, or a critical warning."""
+
+    type_code: Code | None = None
+    description: str | None = None
+
+
+class LinkedUdiDi(Part, frozen=True):
+    """The same device under other legislation."""
+
+    udi_di: Identifier | None = None
+    basic_udi_di: Identifier | None = None
+    device_criterion: str | None = None
+    device_linked_on_date: Date | None = None
+
+
 class DeviceDetail(Record, frozen=True):
     """The detail of one device record. Its other codes are read by `other_codes.py`."""
 
@@ -112,6 +149,21 @@ class DeviceDetail(Record, frozen=True):
     direct_marking_di: Any = None
     secondary_di: Any = None
     contained_item: Any = None
+    market_info_link: MarketInfo | None = None
+    placed_on_the_market: Country | None = None
+    single_use: bool | None = None
+    max_number_of_reuses: Quantity | None = None
+    base_quantity: Quantity | None = None
+    storage_handling_conditions: list[DeviceCondition] | None = None
+    critical_warnings: list[DeviceCondition] | None = None
+    linked_udi_di_view: LinkedUdiDi | None = None
+    additional_information_url: str | None = None
+    cmr_substance: bool | None = None
+    endocrine_disruptor: bool | None = None
+    sterilization: bool | None = None
+    reprocessed: bool | None = None
+    new_device: bool | None = None
+    annex_xvi_applicable: bool | None = msgspec.field(name="annexXVIApplicable", default=None)
 
 
 class ActorName(Part, frozen=True):
@@ -141,6 +193,17 @@ class DeviceCertificate(Part, frozen=True):
     notified_body: NotifiedBody | None = None
 
 
+class LinkedSscp(Part, frozen=True):
+    """The summary of safety and clinical performance that a Basic UDI-DI record refers to."""
+
+    reference_number: str | int | None = None
+    revision_number: str | int | None = None
+    issue_date: Date | None = None
+    validated: bool | None = None
+    inactive: bool | None = None
+    inactive_status_date: Date | None = None
+
+
 class BasicUdiRecord(Record, frozen=True):
     """The Basic UDI-DI record of a device."""
 
@@ -157,6 +220,24 @@ class BasicUdiRecord(Record, frozen=True):
     version_date: Instant | None = None
     last_updated: Instant | None = None
     version_number: Version | None = None
+    special_device_type: Code | None = None
+    linked_sscp: LinkedSscp | None = None
+    active: bool | None = None
+    measuring_function: bool | None = None
+    administering_medicine: bool | None = None
+    medicinal_product: bool | None = None
+    human_product: bool | None = None
+    human_tissues: bool | None = None
+    animal_tissues: bool | None = None
+    microbial_substances: bool | None = None
+    sutures: bool | None = None
+    kit: bool | None = None
+    reagent: bool | None = None
+    instrument: bool | None = None
+    self_testing: bool | None = None
+    near_patient_testing: bool | None = None
+    professional_testing: bool | None = None
+    companion_diagnostics: bool | None = None
 
 
 class CertificateRow(Record, frozen=True):
