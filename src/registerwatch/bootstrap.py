@@ -35,6 +35,7 @@ from registerwatch.notifications.feeds.service import FeedService
 from registerwatch.notifications.targets import MAX_TESTS
 from registerwatch.notifications.wiring import Notifications, build_notifications
 from registerwatch.register.actors import ActorService
+from registerwatch.register.certificate_documents import CertificateDocuments
 from registerwatch.register.certificate_service import CertificateService
 from registerwatch.register.code_service import CodeService
 from registerwatch.register.devices import DeviceService
@@ -67,6 +68,7 @@ from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, 
 from registerwatch.register.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
 from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceListing
+from registerwatch.register.sources.eudamed.documents import EudamedDocuments
 from registerwatch.register.sources.eudamed.nomenclature import EudamedNomenclature
 from registerwatch.register.sources.record_file import RecordFile
 from registerwatch.register.sources.request_budget import RequestBudget
@@ -76,6 +78,7 @@ from registerwatch.register.sources.requests import RegisterHttpClient, RetryPol
 from registerwatch.register.sources.source import BulkSource
 from registerwatch.register.sources.unread_fields import UnreadFields
 from registerwatch.register.store.actor_lists import ActorLists
+from registerwatch.register.store.certificate_documents import SeenDocuments
 from registerwatch.register.store.certificate_queries import CertificateQueries
 from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.nomenclature import NomenclatureStore
@@ -122,6 +125,7 @@ class Service(msgspec.Struct, frozen=True):
     devices: DeviceService
     actors: ActorService
     certificates: CertificateService
+    certificate_documents: CertificateDocuments
     history: HistoryService
     refresh: RefreshService
     codes: CodeService
@@ -283,6 +287,9 @@ def build_service(
         devices=devices,
         actors=actors,
         certificates=certificates,
+        certificate_documents=CertificateDocuments(
+            certificates, EudamedDocuments(requests, settings.register_url), SeenDocuments(database), clock
+        ),
         history=HistoryService(database, clock),
         codes=codes,
         photos=PhotoReader(),

@@ -159,6 +159,12 @@ class ConfigurationError(RegisterwatchError):
     code = "configuration"
 
 
+class RegisterUnavailable(RegisterwatchError):
+    """Something that only the register has could not be read from it; the message says why."""
+
+    code = "register-unavailable"
+
+
 class DatabaseUnavailable(RegisterwatchError):
     """The database does not answer, or is of another version than the program.
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import devices
-from registerwatch.register.certificates import Scope
+from registerwatch.register.certificates import ReadCertificate
 from registerwatch.register.ingest.certificate_sweep import CertificateSweep
 from registerwatch.register.models import from_document
 from registerwatch.register.sources.eudamed.certificate_lists import EudamedCertificateLists
@@ -322,14 +322,14 @@ async def test_a_new_certificate_is_told_although_its_device_is_read_while_its_s
     await read(harness, device.primary_di)
     codes = (device.basic_udi or "",)
     harness.world.list_certificate(device.manufacturer.srn, number="NEW", basic_udis=codes, names_devices=True)
-    read_scopes = EudamedCertificateLists.scopes
+    read_record = EudamedCertificateLists.record
 
-    async def with_a_reader(lists: EudamedCertificateLists, uuid: str, **options: Any) -> list[Scope]:
-        scopes = await read_scopes(lists, uuid, **options)
+    async def with_a_reader(lists: EudamedCertificateLists, uuid: str, **options: Any) -> ReadCertificate:
+        record = await read_record(lists, uuid, **options)
         await harness.service.refresher.refresh(device.primary_di)
-        return scopes
+        return record
 
-    monkeypatch.setattr(EudamedCertificateLists, "scopes", with_a_reader)
+    monkeypatch.setattr(EudamedCertificateLists, "record", with_a_reader)
     await sweep(harness)
 
     assert await certificate_events(harness, caller) == [("certificate", "", "NEW")]

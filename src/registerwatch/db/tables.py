@@ -143,6 +143,7 @@ certificates = Table(  # every certificate that the register's certificate searc
     ),
     Column("scopes_read_at", BigInteger, doc="null where its own record was never read"),
     Column("scopes", Text, doc="JSON: register.certificates.Scope, null as before"),
+    Column("facts", Text, doc="JSON: register.certificates.CertificateFacts, null where they were never read"),
     Column(
         "plain_number",
         Text,
@@ -162,6 +163,15 @@ certificate_scopes = Table(
     metadata,
     Column("certificate_id", Text, ForeignKey("certificates.id", ondelete="CASCADE"), primary_key=True),
     Column("basic_udi", Text, primary_key=True, index=True, doc="a Basic UDI-DI that its scopes name"),
+)
+
+certificate_documents = Table(  # documents of certificates that were passed through, as they were seen first
+    "certificate_documents",
+    metadata,
+    Column("uuid", Text, primary_key=True, doc="the register's"),
+    Column("sha256", Text, nullable=False, doc="of its content, in hexadecimal digits"),
+    Column("size", BigInteger, nullable=False, doc="bytes"),
+    Column("first_seen_at", BigInteger, nullable=False),
 )
 
 refusals = Table(  # refused applications for a certificate

@@ -14,6 +14,7 @@ from registerwatch.clock import utc_in_words
 from registerwatch.db.row_pages import RowPage
 from registerwatch.errors import InvalidInput
 from registerwatch.register.certificate_history import ObservedChange, observed_changes
+from registerwatch.register.certificates import CertificateDocument, CertificateFacts, decoded_facts
 from registerwatch.register.store.certificate_queries import (
     CertificateCounts,
     CertificateQueries,
@@ -108,14 +109,20 @@ class RefusalsOfActor(msgspec.Struct, frozen=True):
 
 
 class CertificateDetails(msgspec.Struct, frozen=True):
-    """A certificate with its scopes, None where nobody has read them."""
+    """A certificate with its scopes and what else its record says, None where nobody has read them."""
 
     certificate: StoredCertificate
     scopes: "Sequence[StoredScope] | None"
+    facts: CertificateFacts | None
     basic_udis: Sequence[str]
     knowledge: ListKnowledge
     history: Sequence[ObservedChange]
     has_older_history: bool
+
+    @property
+    def documents(self) -> Sequence[CertificateDocument]:
+        """The documents that its record names."""
+        return self.facts.documents if self.facts is not None else ()
 
 
 class NoCertificate(msgspec.Struct, frozen=True):
@@ -182,6 +189,7 @@ class CertificateService:
         return CertificateDetails(
             certificate,
             None if scopes is None else _scopes.decode(scopes),
+            None if found.facts is None else decoded_facts(found.facts),
             basic_udis,
             knowledge,
             observed_changes(certificate, history.rows),

@@ -73,6 +73,35 @@ class Scope(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     description: Annotated[str, field_doc("The notified body's own words.", "Zirconia blanks")] = ""
 
 
+class CertificateDocument(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A document that the register has of a certificate, without its content."""
+
+    uuid: str
+    name: str = ""
+    """The name of the file, as the notified body gave it."""
+    size: int | None = None
+    """Bytes, as the register says."""
+    content_type: str = ""
+
+
+class CertificateFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What the record of a certificate says beside its scopes. Nothing compares it."""
+
+    status_reason_codes: tuple[str, ...] = ()
+    """Why its status changed, by the register's codes."""
+    additional_reason: str = ""
+    """The same in the notified body's own words."""
+    decision_date: str | None = None
+    documents: tuple[CertificateDocument, ...] = ()
+
+
+class ReadCertificate(msgspec.Struct, frozen=True):
+    """The record of a certificate, as it was read."""
+
+    scopes: Sequence[Scope]
+    facts: CertificateFacts = CertificateFacts()
+
+
 class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An application for a certificate that a notified body refused."""
 
@@ -153,6 +182,7 @@ class CertificateNews(msgspec.Struct, frozen=True):
 
 
 _scopes_decoder = msgspec.json.Decoder(tuple[Scope, ...])
+_facts_decoder = msgspec.json.Decoder(CertificateFacts)
 _changes_decoder = msgspec.json.Decoder(tuple[CertificateChange, ...])
 _encoder = msgspec.json.Encoder()
 
@@ -165,6 +195,16 @@ def encoded_scopes(scopes: Sequence[Scope]) -> str:
 def decoded_scopes(stored: str) -> tuple[Scope, ...]:
     """Stored scopes."""
     return _scopes_decoder.decode(stored)
+
+
+def encoded_facts(facts: CertificateFacts) -> str:
+    """Facts as they are stored."""
+    return _encoder.encode(facts).decode()
+
+
+def decoded_facts(stored: str) -> CertificateFacts:
+    """Stored facts."""
+    return _facts_decoder.decode(stored)
 
 
 def encoded_changes(changes: Sequence[CertificateChange]) -> str:

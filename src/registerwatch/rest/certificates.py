@@ -9,9 +9,11 @@ from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of
+from registerwatch.register.certificate_documents import NoDocument
 from registerwatch.register.certificate_service import ID_PATTERN, ListState, NoCertificate
 from registerwatch.register.codes import CERTIFICATE_STATUSES
 from registerwatch.register.identifiers import MAX_LENGTH
+from registerwatch.register.sources.turn_lock import Requester
 from registerwatch.register.store.certificate_queries import CertificateSelection
 from registerwatch.rest.description import (
     BAD_REQUEST,
@@ -30,6 +32,7 @@ from registerwatch.web.certificate_answers import (
     CertificateNotFound,
     CertificateRecord,
     CertificatesOfActorAnswer,
+    DocumentNotFound,
 )
 from registerwatch.web.certificate_filters import (
     BODY_PATTERN,
@@ -39,7 +42,8 @@ from registerwatch.web.certificate_filters import (
     selection_of,
     srn_of,
 )
-from registerwatch.web.injection import InjectedService, counted
+from registerwatch.web.document_response import PDF, document_response
+from registerwatch.web.injection import InjectedService, address_of, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import (
     CACHE_NOTHING_YET,
@@ -55,6 +59,27 @@ NOT_MODIFIED: Responses = {
     304: {"description": "The client's copy, named in `If-None-Match`, is still right.", "content": {}}
 }
 SRN_PATTERN = "^[A-Za-z]{2}-[A-Za-z]{2}-[0-9]{1,12}$"
+
+CertificateId = Annotated[
+    str,
+    Path(
+        description="The register's `uuid` or `id` (ULID) of the certificate.",
+        examples=[EXAMPLE_ID],
+        json_schema_extra={"pattern": ID_PATTERN},
+    ),
+]
+DOCUMENT: Responses = {
+    200: {
+        "description": "The document.",
+        "content": {PDF: {"schema": {"type": "string", "format": "binary"}}},
+        "headers": {
+            "Repr-Digest": {
+                "description": "SHA-256 of the content (RFC 9530).",
+                "schema": {"type": "string"},
+            }
+        },
+    }
+}
 
 router = APIRouter(
     tags=["register"],
@@ -155,22 +180,48 @@ async def list_certificates(
 )
 async def read_certificate(
     request: Request,
-    id: Annotated[  # noqa: A002  # as the description has it
-        str,
-        Path(
-            description="The register's `uuid` or `id` (ULID) of the certificate.",
-            examples=[EXAMPLE_ID],
-            json_schema_extra={"pattern": ID_PATTERN},
-        ),
-    ],
+    id: CertificateId,  # noqa: A002  # as the description has it
     service: InjectedService,
 ) -> Response:
     """With its scopes, as far as they were read. Limit: 60 requests per address and minute."""
     found = await service.certificates.read(id)
     if isinstance(found, NoCertificate):
         return json_response(CertificateNotFound.of(found), 404, {"Cache-Control": NOT_CACHED})
-    record = CertificateRecord.of_details(found, _today(service))
+    seen = await service.certificate_documents.seen(found)
+    record = CertificateRecord.of_details(found, _today(service), seen)
     return tagged_response(request, record, _kept(found.knowledge.state, CACHE_RECORD))
+
+
+@router.get(
+    "/v1/certificates/{id}/documents/{uuid}",
+    summary="Fetch a document of a certificate",
+    response_class=Response,
+    responses=DOCUMENT
+    | BAD_REQUEST
+    | answer(DocumentNotFound, status=404, description="The certificate has no such document, or it is not known."),
+    dependencies=[Depends(counted(Limit.REGISTER_READ))],
+)
+async def read_document(
+    request: Request,
+    id: CertificateId,  # noqa: A002  # as the description has it
+    uuid: Annotated[
+        str,
+        Path(
+            description="The `uuid` of one of the certificate's `documents`.",
+            examples=["56fe9527-0928-40f9-8d1f-5074312e122d"],
+            json_schema_extra={"pattern": ID_PATTERN},
+        ),
+    ],
+    service: InjectedService,
+) -> Response:
+    """The PDF as the register has it now: it is fetched from there and passed through, this service keeps its SHA-256
+    alone. Limit: 20 requests per address and minute, with all others that read the register.
+    """
+    requester = Requester(address_of(request))
+    found = await service.certificate_documents.fetch(id, uuid, requester)
+    if isinstance(found, NoDocument):
+        return json_response(DocumentNotFound(False, found.uuid, found.reason), 404, {"Cache-Control": NOT_CACHED})
+    return document_response(found)
 
 
 @router.get(

@@ -38,6 +38,7 @@ STATUS_BY_CODE = {
     "overloaded": 503,
     "payments-unavailable": 503,
     "database-unavailable": 503,
+    "register-unavailable": 503,
     "index-unavailable": 503,
     "secret-unreadable": 503,
 }

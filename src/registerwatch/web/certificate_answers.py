@@ -1,9 +1,11 @@
 """What REST answers of certificates and refused applications."""
 
+from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from registerwatch.clock import iso_utc
 from registerwatch.register.certificate_history import ObservedChange
@@ -24,7 +26,9 @@ from registerwatch.register.certificate_summary import (
     knowledge_fields,
     summary_fields,
 )
+from registerwatch.register.certificates import CertificateDocument
 from registerwatch.register.codes import label
+from registerwatch.register.store.certificate_documents import SeenDocument
 from registerwatch.register.store.certificate_queries import StoredCertificate, StoredRefusal
 from registerwatch.web.answers import Answer, doc, instant
 
@@ -197,6 +201,54 @@ class ChangeOfCertificate(Answer):
         return cls(iso_utc(observed.observed_at), fields)
 
 
+class StatusReason(Answer):
+    """Why the status of a certificate changed."""
+
+    label: Annotated[str, doc("In English.", "Non compliance with requirements")]
+    code: Annotated[
+        str,
+        doc("The register's code.", "refdata.certificate-status-change-reason.non-compliance-with-requirements"),
+    ]
+
+
+class DocumentOfCertificate(Answer, kw_only=True):
+    """A document that the register has of a certificate."""
+
+    uuid: Annotated[str, doc("The register's own id.", "56fe9527-0928-40f9-8d1f-5074312e122d")]
+    name: Annotated[str, doc("The file's name, empty when the register has none.", "Z-25-052-S-IX-E.pdf")]
+    size: Annotated[int | None, doc("Bytes as the register says, null when it does not.", 1691450)]
+    content_type: Annotated[str, doc("As the register says, empty when it does not.", "application/pdf")]
+    address: Annotated[
+        str,
+        doc(
+            "Where it is fetched from the register through this service.",
+            f"/v1/certificates/{EXAMPLE_ID}/documents/56fe9527-0928-40f9-8d1f-5074312e122d",
+        ),
+    ]
+    sha256: Annotated[
+        str | UnsetType, doc("SHA-256 of its content when this service saw it first; missing before that.", "9f86d0…")
+    ] = UNSET
+    first_seen_at: Annotated[str | UnsetType, instant("When that was, UTC.")] = UNSET
+
+    @classmethod
+    def of(cls, certificate_id: str, document: CertificateDocument, seen: SeenDocument | None) -> Self:
+        """A document as it is told, with what is known of its content."""
+        return cls(
+            uuid=document.uuid,
+            name=document.name,
+            size=document.size,
+            content_type=document.content_type,
+            address=document_address(certificate_id, document.uuid),
+            sha256=seen.sha256 if seen else UNSET,
+            first_seen_at=iso_utc(seen.first_seen_at) if seen else UNSET,
+        )
+
+
+def document_address(certificate_id: str, uuid: str) -> str:
+    """Where a document is fetched."""
+    return f"/v1/certificates/{certificate_id}/documents/{uuid}"
+
+
 class CertificateRecord(ListedCertificate, frozen=True, kw_only=True, gc=False):
     """One certificate with its scopes."""
 
@@ -223,10 +275,25 @@ class CertificateRecord(ListedCertificate, frozen=True, kw_only=True, gc=False):
     state: KnownState
     as_of: AsOf
     error: ErrorOfList
+    status_reasons: Annotated[
+        list[StatusReason] | UnsetType, doc("Why its status changed. Missing where nobody has read its record.")
+    ] = UNSET
+    additional_status_reason: Annotated[
+        str | UnsetType, doc("The same in the notified body's own words, missing when the register has none.")
+    ] = UNSET
+    decision_date: Annotated[
+        str | UnsetType, doc("Date of the decision, missing when the register has none.", "2026-02-10")
+    ] = UNSET
+    documents: Annotated[
+        list[DocumentOfCertificate] | UnsetType,
+        doc("Documents that the register has of it. Missing where nobody has read its record."),
+    ] = UNSET
 
     @classmethod
-    def of_details(cls, details: CertificateDetails, today: date) -> "CertificateRecord":
-        """A certificate as it is told on a day."""
+    def of_details(
+        cls, details: CertificateDetails, today: date, seen: Mapping[str, SeenDocument]
+    ) -> "CertificateRecord":
+        """A certificate as it is told on a day. `seen` are those of its documents that were fetched before."""
         scopes = None if details.scopes is None else [CertificateScope.of(each) for each in details.scopes[:MAX_SCOPES]]
         state, as_of, error = knowledge_fields(details.knowledge)
         own = _fields(details.certificate, today)
@@ -234,7 +301,35 @@ class CertificateRecord(ListedCertificate, frozen=True, kw_only=True, gc=False):
         history = [ChangeOfCertificate.of(each) for each in details.history]
         told: dict[str, Any] = {"scopes": scopes, "basic_udis": named, "history": history}
         told["history_complete"] = not details.has_older_history
+        told |= _facts(details, seen)
         return cls(**own, found=True, **told, state=state, as_of=as_of, error=error)
+
+
+def _facts(details: CertificateDetails, seen: Mapping[str, SeenDocument]) -> dict[str, Any]:
+    """What the record of a certificate says beside its scopes, where it was read."""
+    facts, number = details.facts, details.certificate.id
+    if facts is None:
+        return {}
+    return {
+        "status_reasons": [StatusReason(label(code), code) for code in facts.status_reason_codes],
+        "additional_status_reason": facts.additional_reason or UNSET,
+        "decision_date": facts.decision_date or UNSET,
+        "documents": [DocumentOfCertificate.of(number, each, seen.get(each.uuid)) for each in facts.documents],
+    }
+
+
+class DocumentNotFound(Answer):
+    """There is no such document."""
+
+    found: Annotated[Literal[False], doc("Always false with status 404.")]
+    uuid: Annotated[str, doc("What was asked for.", "56fe9527-0928-40f9-8d1f-5074312e122d")]
+    error: Annotated[
+        str,
+        doc(
+            "Whether the certificate has no such document, or it is not known.",
+            "The record of this certificate, as it was last read, names no document with this id.",
+        ),
+    ]
 
 
 class CertificateNotFound(Answer):

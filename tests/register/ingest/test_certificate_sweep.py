@@ -25,7 +25,7 @@ from registerwatch.register.certificates import (
     NUMBER,
     REFUSED,
     STATUS,
-    Scope,
+    ReadCertificate,
     decoded_changes,
     decoded_scopes,
 )
@@ -469,9 +469,9 @@ async def test_a_slow_read_of_scopes_takes_nothing_back_that_a_sweep_has_stored_
     for reads_too in (True, False):
         harness.clock.move(SCOPES_SECONDS)
         code = f"B-{reads_too}"
-        real, overtaken = sweep._source.scopes, asyncio.Event()
+        real, overtaken = sweep._source.record, asyncio.Event()
 
-        async def scopes(uuid: str, **how: Any) -> list[Scope]:
+        async def record(uuid: str, **how: Any) -> ReadCertificate:
             answer = await real(uuid, **how)
             if uuid == slow.uuid and not overtaken.is_set():
                 overtaken.set()
@@ -482,10 +482,10 @@ async def test_a_slow_read_of_scopes_takes_nothing_back_that_a_sweep_has_stored_
                 harness.faults.clear()
             return answer
 
-        sweep._source.scopes = scopes  # type: ignore[method-assign]
+        sweep._source.record = record  # type: ignore[method-assign]
         while not overtaken.is_set():
             await sweep.read_due_scopes()
-        sweep._source.scopes = real  # type: ignore[method-assign]
+        sweep._source.record = real  # type: ignore[method-assign]
 
         row = (await stored(harness))[slow.ulid]
         assert [each.basic_udi for each in decoded_scopes(row["scopes"])] == [code if reads_too else "B-True"]
@@ -496,16 +496,16 @@ async def test_scopes_that_the_register_was_never_asked_for_do_not_wait(
     harness: ServiceHarness, sweep: CertificateSweep
 ) -> None:
     await swept(harness, sweep)
-    real = sweep._source.scopes
+    real = sweep._source.record
     asked: list[str] = []
 
-    async def scopes(uuid: str, **_: Any) -> list[Scope]:
+    async def record(uuid: str, **_: Any) -> ReadCertificate:
         asked.append(uuid)
         raise RegisterFailure("a fault" if len(asked) == 1 else "no place", is_asked=len(asked) == 1)
 
-    sweep._source.scopes = scopes  # type: ignore[method-assign]
+    sweep._source.record = record  # type: ignore[method-assign]
     assert await sweep.read_due_scopes() == 0
-    sweep._source.scopes = real  # type: ignore[method-assign]
+    sweep._source.record = real  # type: ignore[method-assign]
 
     assert len(asked) == 2
     waiting = [row["uuid"] for row in (await stored(harness)).values() if row["scopes_due_at"]]

@@ -181,7 +181,7 @@ async def test_scopes_are_read_in_whatever_form_they_name_devices(lists: ListsOf
         {"basicUdiData": None, "riskClass": None},
     ]
 
-    found = await lists(in_turn(ok({"uuid": "u-1", "scopes": scopes}))).scopes("u-1")
+    found = (await lists(in_turn(ok({"uuid": "u-1", "scopes": scopes}))).record("u-1")).scopes
 
     assert found == [
         Scope("B-1", "refdata.risk-class.class-iia"),
@@ -189,14 +189,14 @@ async def test_scopes_are_read_in_whatever_form_they_name_devices(lists: ListsOf
         Scope("B-3", description="Clamps"),
         Scope(description="x" * 2_000),
     ]
-    assert await lists(in_turn(ok({"uuid": "u-1", "scopes": None}))).scopes("u-1") == []
+    assert (await lists(in_turn(ok({"uuid": "u-1", "scopes": None}))).record("u-1")).scopes == []
 
 
 async def test_every_device_that_many_scopes_name_is_kept_up_to_a_bound_that_is_told(lists: ListsOf) -> None:
     scopes = [{"basicUdiData": f"B-{number}", "description": "Clamps"} for number in range(MAX_NAMED + 10)]
 
-    some = await lists(in_turn(ok({"uuid": "u-1", "scopes": [*scopes[:700], *scopes[:700]]}))).scopes("u-1")
-    most = await lists(in_turn(ok({"uuid": "u-1", "scopes": scopes}))).scopes("u-1")
+    some = (await lists(in_turn(ok({"uuid": "u-1", "scopes": [*scopes[:700], *scopes[:700]]}))).record("u-1")).scopes
+    most = (await lists(in_turn(ok({"uuid": "u-1", "scopes": scopes}))).record("u-1")).scopes
 
     assert named_devices(some) == [f"B-{number}" for number in range(700)]
     assert (some[499], some[500]) == (Scope("B-499", description="Clamps"), Scope("B-500"))
@@ -206,9 +206,9 @@ async def test_every_device_that_many_scopes_name_is_kept_up_to_a_bound_that_is_
 @pytest.mark.parametrize("record", [{"uuid": "u-2", "scopes": []}, {"uuid": None, "scopes": None}, {"uuid": "u-1"}])
 async def test_another_certificate_and_one_without_scopes_are_no_answer(lists: ListsOf, record: Any) -> None:
     with pytest.raises(RegisterFailure):
-        await lists(in_turn(ok(record))).scopes("u-1")
+        await lists(in_turn(ok(record))).record("u-1")
     with pytest.raises(RegisterFailure):
-        await lists(in_turn(httpx2.Response(302))).scopes("u-1")
+        await lists(in_turn(httpx2.Response(302))).record("u-1")
 
 
 async def test_a_walk_is_complete_where_as_many_different_rows_came_as_the_register_counts(

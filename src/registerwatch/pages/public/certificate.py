@@ -1,6 +1,6 @@
 """The page of one certificate: what it is, what it proves, its scopes, what changed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -21,8 +21,11 @@ from registerwatch.register.certificate_service import (
     NoCertificate,
     StoredScope,
 )
+from registerwatch.register.certificates import CertificateDocument
 from registerwatch.register.codes import label
+from registerwatch.register.store.certificate_documents import SeenDocument
 from registerwatch.register.store.certificate_queries import StoredCertificate
+from registerwatch.web.certificate_answers import document_address
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
@@ -46,11 +49,46 @@ class ShownScope(msgspec.Struct, frozen=True):
         return ", ".join(label(code) for code in self.scope.device_type_codes)
 
 
+class ShownDocument(msgspec.Struct, frozen=True):
+    """A document of the certificate with this id."""
+
+    certificate_id: str
+    document: CertificateDocument
+    seen: SeenDocument | None
+
+    @property
+    def title(self) -> str:
+        """The file's name."""
+        return self.document.name or "Document without a name"
+
+    @property
+    def address(self) -> str:
+        """Where it is fetched."""
+        return document_address(self.certificate_id, self.document.uuid)
+
+    @property
+    def size(self) -> str:
+        """`1,652 kB`, empty where the register does not say."""
+        return f"{-(-self.document.size // 1000):,} kB" if self.document.size else ""
+
+    @property
+    def sha256(self) -> str:
+        """The digest when it was seen first, empty before that."""
+        return self.seen.sha256 if self.seen else ""
+
+    @property
+    def first_seen_at(self) -> int | None:
+        """When that was."""
+        return self.seen.first_seen_at if self.seen else None
+
+
 class CertificateView(msgspec.Struct, frozen=True):
     """A certificate as its page shows it."""
 
     details: CertificateDetails
     row: CertificateRow
+    seen: Mapping[str, SeenDocument] = msgspec.field(default_factory=dict)
+    """Documents that were fetched before, by uuid."""
 
     @property
     def certificate(self) -> StoredCertificate:
@@ -71,6 +109,25 @@ class CertificateView(msgspec.Struct, frozen=True):
     def scopes_left_out(self) -> int:
         """How many are not shown."""
         return max(0, len(self.details.scopes or ()) - MAX_SCOPES)
+
+    @property
+    def facts(self) -> Sequence[tuple[str, str]]:
+        """Why and when its status changed, as far as its record says so: titles and words."""
+        facts = self.details.facts
+        if facts is None:
+            return ()
+        reasons = ", ".join(label(code) for code in facts.status_reason_codes)
+        words = {
+            "Reason of the status": "; ".join(part for part in (reasons, facts.additional_reason) if part),
+            "Decided on": facts.decision_date or "",
+        }
+        return [(title, value) for title, value in words.items() if value]
+
+    @property
+    def documents(self) -> Sequence["ShownDocument"]:
+        """The documents that the register has of it."""
+        number = self.certificate.id
+        return [ShownDocument(number, each, self.seen.get(each.uuid)) for each in self.details.documents]
 
     @property
     def basic_udis(self) -> Sequence[str]:
@@ -112,12 +169,13 @@ async def certificate(request: Request, certificate_id: str, service: InjectedSe
         is_known = found.knowledge.state is ListState.COMPLETE
         heading = "No such certificate" if is_known else "This certificate cannot be shown"
         return _no_certificate(request, found.id, found.reason, heading, may_work_later=not is_known)
-    return _certificate_page(request, service, found)
+    return await _certificate_page(request, service, found)
 
 
-def _certificate_page(request: Request, service: Service, found: CertificateDetails) -> Response:
+async def _certificate_page(request: Request, service: Service, found: CertificateDetails) -> Response:
     today = day_of(service.clock.now())
-    view = CertificateView(found, CertificateRow(found.certificate, today))
+    seen = await service.certificate_documents.seen(found)
+    view = CertificateView(found, CertificateRow(found.certificate, today), seen)
     summary = certificate_summary(view, origin_of(service.settings))
     return page(
         request,

@@ -140,7 +140,7 @@ class CertificateSweep:
         async with self._database.transaction() as connection:
             await lock(connection, CERTIFICATES)
             asked = await store.not_overtaken(connection, asked)
-            read, failed = _read_of(asked), [each.due.certificate.id for each in asked if each.scopes is None]
+            read, failed = _read_of(asked), [each.due.certificate.id for each in asked if each.record is None]
             named = await named_by(connection, list(read))
             await store.write_scopes(connection, read)
             await store.postpone_scopes(connection, failed, self._now() + SCOPES_RETRY_SECONDS)
@@ -233,7 +233,7 @@ class CertificateSweep:
                 await lease.renew()
             began_at = self._now()
             try:
-                scopes = await self._source.scopes(each.certificate.uuid, priority=priority)
+                record = await self._source.record(each.certificate.uuid, priority=priority)
             except RegisterFailure as failure:
                 uuid, reason = each.certificate.uuid, failure.reason
                 log.info("scopes of a certificate could not be read", uuid=uuid, reason=reason)
@@ -245,7 +245,7 @@ class CertificateSweep:
                     break
                 continue
             failures = 0
-            asked.append(AskedScopes(each, began_at, scopes))
+            asked.append(AskedScopes(each, began_at, record))
         return asked
 
     async def _store(
@@ -295,9 +295,9 @@ def _first_read(changed: Sequence[WrittenCertificate], compared: _Compared) -> l
 def _read_of(asked: Sequence[AskedScopes]) -> dict[str, ReadScopes]:
     """Those that could be read, by the id of their certificate."""
     return {
-        each.due.certificate.id: ReadScopes(each.scopes, each.began_at, each.began_at + SCOPES_SECONDS)
+        each.due.certificate.id: ReadScopes(record.scopes, each.began_at, each.began_at + SCOPES_SECONDS, record.facts)
         for each in asked
-        if each.scopes is not None
+        if (record := each.record) is not None
     }
 
 

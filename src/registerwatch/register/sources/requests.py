@@ -91,7 +91,7 @@ class ApiRequest(msgspec.Struct, Generic[Answer], frozen=True):
     """One GET request: its address, parameters, how to read and check the answer.
 
     `check` raises `RegisterFailure` for an answer that cannot be true. `cost` is the request's weight in the budget.
-    `received` is called with the number of bytes of the answer while it comes.
+    `accept` is the form of the answer. `received` is called with the number of bytes of the answer while it comes.
     `max_tries` is for requests of which a failure is expected: they are repeated less often than others.
     """
 
@@ -102,6 +102,7 @@ class ApiRequest(msgspec.Struct, Generic[Answer], frozen=True):
     cost: int = 1
     received: Callable[[int], None] = ignore
     max_tries: int | None = None
+    accept: str = "application/json"
 
 
 class RegisterHttpClient:
@@ -126,7 +127,7 @@ class RegisterHttpClient:
         """Counts of the fields that could not be read of its answers."""
         self._http = http
         self._budget = budget
-        self._headers = {"User-Agent": user_agent, "Accept": "application/json", **(headers or {})}
+        self._headers = {"User-Agent": user_agent, **(headers or {})}
         self._timeout = timeout
         self._retry_policies = retry_policies or RETRY_POLICIES
         self.observer: RequestObserver = RetryLog()
@@ -224,7 +225,7 @@ class RegisterHttpClient:
                     "GET",
                     url,
                     params=request.params,
-                    headers=self._headers,
+                    headers={**self._headers, "Accept": request.accept},
                     timeout=timeout,
                     follow_redirects=False,
                 ) as response:

@@ -9,11 +9,12 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from registerwatch.register.certificates import NotifiedBody, Refusal, RegisteredCertificate, Scope
+from registerwatch.register.certificates import NotifiedBody, ReadCertificate, Refusal, RegisteredCertificate
 from registerwatch.register.models import Actor, Device, DeviceReading
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait
+from registerwatch.register.sources.turn_lock import Requester
 
 Row = TypeVar("Row")
 
@@ -154,10 +155,17 @@ class CertificateSource(Protocol):
     async def notified_bodies(self, *, until: float | None = None) -> list[NotifiedBody]:
         """All notified bodies."""
 
-    async def scopes(
+    async def record(
         self, uuid: str, *, priority: RequestPriority = RequestPriority.SWEEP, until: float | None = None
-    ) -> list[Scope]:
+    ) -> ReadCertificate:
         """The scopes of the certificate with this uuid."""
+
+
+class DocumentSource(Protocol):
+    """A source that has the documents of certificates."""
+
+    async def document(self, uuid: str, *, requester: Requester | None = None) -> bytes:
+        """The content of a document, which is a PDF of a bounded size. Raises `RegisterFailure`."""
 
 
 class DeviceListing(RegisterSource, Protocol):

@@ -49,7 +49,7 @@ class StoredCertificate(msgspec.Struct, frozen=True):
 
 
 class FoundCertificate(msgspec.Struct, frozen=True):
-    """A certificate with its scopes as JSON, None where nobody has read them.
+    """A certificate with its scopes and what else its record says as JSON, None where nobody has read them.
 
     `last_change` is the id of the last change in its history, 0 where it has none. A later one is not in the
     certificate yet.
@@ -57,6 +57,7 @@ class FoundCertificate(msgspec.Struct, frozen=True):
 
     certificate: StoredCertificate
     scopes: str | None
+    facts: str | None
     last_change: int
 
 
@@ -131,13 +132,16 @@ class CertificateQueries:
     async def with_id(self, ids: Sequence[str]) -> FoundCertificate | None:
         """The certificate with one of these ids; of several versions the latest one."""
         statement = (
-            _LIST.add_columns(certificates.c.scopes, _LAST_CHANGE)
+            _LIST.add_columns(certificates.c.scopes, certificates.c.facts, _LAST_CHANGE)
             .where(or_(certificates.c.id.in_(ids), certificates.c.uuid.in_(ids)))
             .order_by(certificates.c.is_latest.desc(), certificates.c.id.desc())
         )
         async with self._database.reading() as connection:
             row = (await connection.execute(statement.limit(1))).first()
-        return None if row is None else FoundCertificate(_certificate(list(row)[:-2]), row[-2], row[-1] or 0)
+        if row is None:
+            return None
+        *own, scopes, facts, last_change = row
+        return FoundCertificate(_certificate(own), scopes, facts, last_change or 0)
 
     async def page(
         self, selection: CertificateSelection, limit: int, after: str | None = None

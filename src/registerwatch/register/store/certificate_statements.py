@@ -62,7 +62,8 @@ SCOPES_STATE = text(f"SELECT {_WHOLE}, scopes_due_at, scopes_read_at FROM certif
     bindparam("ids", expanding=True)
 )
 SET_SCOPES = text(
-    "UPDATE certificates SET scopes = :scopes, scopes_read_at = :read_at, scopes_due_at = :due_at WHERE id = :id"
+    "UPDATE certificates SET scopes = :scopes, facts = :facts, scopes_read_at = :read_at, scopes_due_at = :due_at"
+    " WHERE id = :id"
 )
 FORGET_DEVICES = text("DELETE FROM certificate_scopes WHERE certificate_id = :id")
 NAME_DEVICE = text("INSERT INTO certificate_scopes (certificate_id, basic_udi) VALUES (:id, :basic_udi)")

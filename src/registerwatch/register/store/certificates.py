@@ -12,8 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.certificate_numbers import plain_number
 from registerwatch.register.certificates import (
+    CertificateFacts,
     CertificateNews,
     NotifiedBody,
+    ReadCertificate,
     Refusal,
     RegisteredCertificate,
     Scope,
@@ -21,6 +23,7 @@ from registerwatch.register.certificates import (
     WrittenCertificate,
     decoded_scopes,
     encoded_changes,
+    encoded_facts,
     encoded_scopes,
     named_devices,
 )
@@ -38,11 +41,14 @@ ListedTable = Literal["certificates", "refusals"]
 
 
 class ReadScopes(msgspec.Struct, frozen=True):
-    """The scopes of a certificate as its own record tells them, and the instant before the request."""
+    """The scopes of a certificate as its own record tells them, the instant before the request, when they are to be
+    read next, and what else the record says.
+    """
 
     scopes: Sequence[Scope]
     read_at: int
     due_at: int
+    facts: CertificateFacts = CertificateFacts()
 
 
 class DueScopes(msgspec.Struct, frozen=True):
@@ -53,11 +59,11 @@ class DueScopes(msgspec.Struct, frozen=True):
 
 
 class AskedScopes(msgspec.Struct, frozen=True):
-    """Scopes that the register was asked for after the instant `began_at`; None where they could not be read."""
+    """A certificate that the register was asked for after the instant `began_at`; None where it could not be read."""
 
     due: DueScopes
     began_at: int
-    scopes: Sequence[Scope] | None
+    record: ReadCertificate | None
 
 
 async def stored_certificates(connection: AsyncConnection) -> dict[str, StoredCertificate]:
@@ -177,8 +183,9 @@ async def write_scopes(connection: AsyncConnection, read: Mapping[str, ReadScope
     """Store scopes by the id of their certificate."""
     before = await _stored_scopes(connection, list(read))
     for number, each in sorted(read.items()):
-        values = {"id": number, "scopes": encoded_scopes(each.scopes), "read_at": each.read_at, "due_at": each.due_at}
-        await connection.execute(statements.SET_SCOPES, values)
+        written = {"scopes": encoded_scopes(each.scopes), "facts": encoded_facts(each.facts)}
+        times = {"read_at": each.read_at, "due_at": each.due_at}
+        await connection.execute(statements.SET_SCOPES, {"id": number, **written, **times})
         await connection.execute(statements.FORGET_DEVICES, {"id": number})
         named = [{"id": number, "basic_udi": basic_udi} for basic_udi in named_devices(each.scopes)]
         if named:

@@ -1,4 +1,4 @@
-"""Reading EUDAMED's lists: every certificate, refused application and notified body; the scopes of a certificate.
+"""Reading EUDAMED's lists: every certificate, refused application and notified body; the record of a certificate.
 
 These lists are read without a filter, so no filter can be ignored. What guards them instead: a page that shows nothing
 though there is something means throttling, a total is bounded, and rows that cannot be read are counted.
@@ -10,12 +10,13 @@ from typing import TypeVar
 import msgspec
 import structlog
 
-from registerwatch.register.certificates import NotifiedBody, Refusal, RegisteredCertificate, Scope
+from registerwatch.register.certificates import NotifiedBody, ReadCertificate, Refusal, RegisteredCertificate
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.certificate_mapping import (
     certificate_of,
+    facts_of,
     key_of,
     notified_body_of,
     refusal_of,
@@ -62,10 +63,10 @@ class EudamedCertificateLists:
         page = await self._ask("/ses/notifiedBodies", LANGUAGE, _bodies, RequestPriority.SWEEP, until)
         return list(_listed(page, notified_body_of, is_last=True).rows)
 
-    async def scopes(
+    async def record(
         self, uuid: str, *, priority: RequestPriority = RequestPriority.SWEEP, until: float | None = None
-    ) -> list[Scope]:
-        """The scopes of a certificate. Raises `RegisterFailure`, also where the register has no such record."""
+    ) -> ReadCertificate:
+        """The record of a certificate. Raises `RegisterFailure`, also where the register has no such record."""
 
         def is_of_uuid(record: wire.CertificateRecord) -> None:
             if record.uuid != uuid:
@@ -76,7 +77,7 @@ class EudamedCertificateLists:
         record = await self._ask(
             f"/certificates/{uuid}", LANGUAGE, wire.certificate_record, priority, until, is_of_uuid
         )
-        return scopes_of(record)
+        return ReadCertificate(scopes_of(record), facts_of(record))
 
     async def _listed(
         self,

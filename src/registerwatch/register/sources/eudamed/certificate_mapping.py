@@ -4,6 +4,8 @@ from typing import Any
 
 from registerwatch.register.certificates import (
     MAX_NAMED,
+    CertificateDocument,
+    CertificateFacts,
     NotifiedBody,
     Refusal,
     RegisteredCertificate,
@@ -14,6 +16,7 @@ from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.fields import key, text
 
 MAX_TEXT, MAX_CODE, MAX_DESCRIPTION, MAX_TYPES = 500, 100, 2_000, 50
+MAX_DOCUMENTS = 100
 MAX_DESCRIBED = 500
 """Scopes of a certificate that are kept whole; of those after them only what names a device."""
 MAX_NUMBER, MAX_BODY, MAX_REVISION = 200, 20, 100
@@ -85,6 +88,26 @@ def scopes_of(record: wire.CertificateRecord) -> list[Scope]:
     codes = dict.fromkeys(_basic_udi(each.basic_udi_data) for each in listed[MAX_DESCRIBED:])
     further = [code for code in codes if code and code not in named]
     return [*whole, *map(Scope, further[: MAX_NAMED - len(named)])]
+
+
+def facts_of(record: wire.CertificateRecord) -> CertificateFacts:
+    """What the record of a certificate says beside its scopes."""
+    files = [each for each in record.documents or () if _record_key(each.uuid)]
+    return CertificateFacts(
+        status_reason_codes=_codes(record.status_change_reasons),
+        additional_reason=text(record.additional_status_change_reason)[:MAX_DESCRIPTION],
+        decision_date=record.decision_date,
+        documents=tuple(_document(each) for each in files[:MAX_DOCUMENTS]),
+    )
+
+
+def _document(file: wire.CertificateFile) -> CertificateDocument:
+    return CertificateDocument(
+        uuid=_record_key(file.uuid),
+        name=_bounded(file.original_file_name),
+        size=file.file_size,
+        content_type=text(file.file_content_type)[:MAX_CODE],
+    )
 
 
 def _scope(scope: wire.CertificateScope) -> Scope:

@@ -2,9 +2,9 @@
 
 `unitOfUse`, `directMarkingDi` and `secondaryDi` are identifiers such as `primaryDi`. `containedItem` is a tree that
 begins with the device itself; the `containedItems` of an item are the packages that hold it, each with an
-`itemIdentifier` and, as `numberOfItems`, how many of it the package holds. The real replies have only devices without any
-of them: the tree is known from programs that others wrote for it. So any form is taken, and what is of another form is
-left out.
+`itemIdentifier` and, as `numberOfItems`, how many of it the package holds. The real replies have only devices without
+any of them: the tree is known from programs that others wrote for it. So any form is taken, and what is of another form
+is left out.
 """
 
 from collections.abc import Iterator

@@ -62,7 +62,18 @@ SHAPES = {
     CheckName.CERTIFICATE_DETAIL: Shape(
         wire.certificate_record,
         keys=frozenset({"uuid"}),
-        optional=frozenset({"scopes.basicUdiData", "scopes.description", "scopes.deviceTypeCodes", "scopes.riskClass"}),
+        optional=frozenset(
+            {
+                "additionalStatusChangeReason",
+                "decisionDate",
+                "documents",
+                "scopes.basicUdiData",
+                "scopes.description",
+                "scopes.deviceTypeCodes",
+                "scopes.riskClass",
+                "statusChangeReasons",
+            }
+        ),
     ),
     CheckName.REFUSAL_ROW: Shape(
         wire.refused_application,

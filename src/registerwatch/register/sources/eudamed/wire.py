@@ -307,11 +307,24 @@ class CertificateScope(Part, frozen=True):
     description: str | None = None
 
 
+class CertificateFile(Part, frozen=True):
+    """A document of a certificate."""
+
+    uuid: str | None = None
+    original_file_name: str | None = None
+    file_content_type: str | None = None
+    file_size: Version | None = None
+
+
 class CertificateRecord(Record, frozen=True):
     """The record of one certificate."""
 
     uuid: str | None = None
     scopes: list[CertificateScope] | msgspec.UnsetType | None = msgspec.UNSET
+    status_change_reasons: list[Code] | None = None
+    additional_status_change_reason: str | None = None
+    decision_date: Date | None = None
+    documents: list[CertificateFile] | None = None
 
 
 class RefusedApplication(Record, frozen=True):
