@@ -21,7 +21,7 @@ from registerwatch.register.certificate_service import (
     NoCertificate,
     StoredScope,
 )
-from registerwatch.register.certificates import CertificateDocument
+from registerwatch.register.certificates import CertificateDocument, CertificateFacts
 from registerwatch.register.codes import label
 from registerwatch.register.store.certificate_documents import SeenDocument
 from registerwatch.register.store.certificate_queries import StoredCertificate
@@ -111,17 +111,15 @@ class CertificateView(msgspec.Struct, frozen=True):
         return max(0, len(self.details.scopes or ()) - MAX_SCOPES)
 
     @property
-    def facts(self) -> Sequence[tuple[str, str]]:
-        """Why and when its status changed, as far as its record says so: titles and words."""
-        facts = self.details.facts
-        if facts is None:
-            return ()
-        reasons = ", ".join(label(code) for code in facts.status_reason_codes)
-        words = {
-            "Reason of the status": "; ".join(part for part in (reasons, facts.additional_reason) if part),
-            "Decided on": facts.decision_date or "",
-        }
-        return [(title, value) for title, value in words.items() if value]
+    def facts(self) -> CertificateFacts:
+        """What its record says beside its scopes, nothing where it was not read."""
+        return self.details.facts or CertificateFacts()
+
+    @property
+    def status_reason(self) -> str:
+        """Why its status changed, empty where its record does not say so."""
+        reasons = ", ".join(label(code) for code in self.facts.status_reason_codes)
+        return "; ".join(part for part in (reasons, self.facts.additional_reason) if part)
 
     @property
     def documents(self) -> Sequence["ShownDocument"]:
