@@ -282,6 +282,7 @@ PUBLIC: Mapping[str, Body | None] = {
     "GET /v1/actors/{srn}/certificates": None,
     "GET /v1/certificates": None,
     "GET /v1/certificates/{id}": None,
+    "GET /v1/certificates/{id}/documents/{uuid}": None,
     "POST /v1/trial": {"email": EMAIL, "password": PASSWORD},
     "POST /v1/login": {"email": EMAIL, "password": PASSWORD},
     "POST /v1/logout": {},

@@ -29,6 +29,7 @@ OPEN = (
     "GET /v1/actors/{srn}/certificates",
     "GET /v1/certificates",
     "GET /v1/certificates/{id}",
+    "GET /v1/certificates/{id}/documents/{uuid}",
     "GET /v1/devices/{udi}/history",
     "GET /v1/actors/{srn}/history",
     "GET /health",

@@ -68,7 +68,8 @@ class SafetySummary(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     validated: Annotated[bool | UnsetType, _flag("Whether a notified body has validated it.")] = UNSET
     inactive: Annotated[bool | UnsetType, _flag("Whether it is no longer in use.")] = UNSET
     inactive_since: Annotated[
-        str | None, _doc("Since when it is no longer in use, missing when the register does not say.", form="date")
+        str | None,
+        _doc("Since when it is no longer in use, missing when the register does not say.", "2026-03-01", form="date"),
     ] = None
 
 

@@ -279,7 +279,11 @@ class CertificateRecord(ListedCertificate, frozen=True, kw_only=True, gc=False):
         list[StatusReason] | UnsetType, doc("Why its status changed. Missing where nobody has read its record.")
     ] = UNSET
     additional_status_reason: Annotated[
-        str | UnsetType, doc("The same in the notified body's own words, missing when the register has none.")
+        str | UnsetType,
+        doc(
+            "The same in the notified body's own words, missing when the register has none.",
+            "The manufacturer gave up the certificate.",
+        ),
     ] = UNSET
     decision_date: Annotated[
         str | UnsetType, doc("Date of the decision, missing when the register has none.", "2026-02-10")

@@ -19,7 +19,6 @@ def document_response(found: FetchedDocument) -> Response:
     digest = b64encode(bytes.fromhex(found.sha256)).decode()
     headers = {
         "Content-Disposition": _attachment(found.document.name, found.document.uuid),
-        "X-Content-Type-Options": "nosniff",
         "Content-Security-Policy": "default-src 'none'; sandbox",
         "Repr-Digest": f"sha-256=:{digest}:",
         "Cache-Control": NOT_CACHED,

@@ -21,7 +21,7 @@ from registerwatch.register.models import (
 from registerwatch.register.store.changed_fields import CONSTANT
 from registerwatch.structs import replace
 from registerwatch.watches.snapshot import COMPARED, Snapshot, decoded, encoded
-from registerwatch_standins.register.records import OtherCode
+from registerwatch_standins.register.records import Condition, LinkedDevice, OtherCode, Sscp
 from tests.lists.steps import ListSteps
 from tests.mcp.messages import used
 from tests.notifications.feeds.feed_reader import feed_of
@@ -36,6 +36,17 @@ FIELDS = [each.name for each in fields(Device) if not each.required and each.nam
 EMPTY = msgspec.json.decode(document(Device(udi="", uuid="")))
 CHANGED = {"version", "updated"}
 """What changes with every change of a record."""
+
+
+RARE: Sequence[dict[str, Any]] = (
+    {"max_reuses": 3},
+    {"storage": (Condition("SHC005"),)},
+    {"warnings": (Condition("CW018"),)},
+    {"special_type": "software"},
+    {"sscp": Sscp("61339", "10", "2025-12-01")},
+    {"legacy_twin": LinkedDevice("04099999999992", "2026-01-15")},
+)
+"""Fields of records of the stand-in, each of one device at least."""
 
 
 async def rewrite(harness: ServiceHarness, lacks: Mapping[str, str]) -> None:
@@ -76,6 +87,8 @@ async def read_in_full(harness: ServiceHarness) -> dict[str, dict[str, Any]]:
     await harness.fill_copy()
     records = [each for each in harness.unique_devices(120) if each.reference and each.trade_names]
     harness.world.change(records[0].uuid, certificates=(a_registered_certificate("Z-1"),))
+    for record, fields_of_it in zip(records[1:], RARE, strict=False):
+        harness.world.change(record.uuid, **fields_of_it)
     served = {}
     for number, each in enumerate(records[:50]):
         code = OtherCode(a_udi(number), "container_package", 10, each.primary_di)
@@ -123,10 +136,10 @@ async def test_whichever_field_a_release_adds_it_is_served_at_once_and_its_first
         assert not harness.register_log.total, "a fresh record is not read for its form alone"
 
         harness.clock.move(7 * 3600)
-        changed = {udi: "device_name" if name == "reference" else "reference" for udi, name in lacks.items()}
+        changed = {udi: "status_date" if name == "reference" else "reference" for udi, name in lacks.items()}
         for udi, field in changed.items():
             [record] = harness.world.by_primary_di(udi)
-            fields_of_record: dict[str, Any] = {field: "NEW"}
+            fields_of_record: dict[str, Any] = {field: "2026-12-31"}
             harness.world.change(record.uuid, **fields_of_record)
         synced = await harness.post_sync(owner.session)
         assert harness.register_log.kinds["detail"] == len(lacks), "their versions are known, yet details were read"
