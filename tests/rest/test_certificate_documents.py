@@ -1,4 +1,4 @@
-"""Documents of certificates: named with the certificate, fetched from the register when asked for, and passed through."""
+"""Documents of certificates: named with the certificate, fetched from the register when asked for, passed through."""
 
 import hashlib
 from base64 import b64encode
