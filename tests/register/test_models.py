@@ -236,7 +236,7 @@ def test_a_document_has_every_field_and_says_nothing_by_empty_texts_and_null_dat
 
     assert list(told) == [each for each in Device.__struct_fields__ if each in told]
     missing = {name for name in Device.__struct_fields__ if getattr(device, name) is msgspec.UNSET}
-    assert {*Device.__struct_fields__} - {*told} == missing <= {"other_codes", *DETAILS}
+    assert {*Device.__struct_fields__} - {*told} == missing <= {"other_codes", "contradictions", *DETAILS}
     assert (told["found"], told["source"]) == (True, "eudamed-public")
     for name, value in told.items():
         nullable = name in {"status_date", "version", "updated", "authorised_representative", *FLAGS}

@@ -128,6 +128,14 @@ class ActorReference(msgspec.Struct, frozen=True, gc=False):
     name: Annotated[str, field_doc("Registered name.", "CS Life Sciences Europe Ltd")]
 
 
+class Contradiction(msgspec.Struct, frozen=True, gc=False):
+    """A field of a device of which two parts of the register say different things."""
+
+    field: Annotated[Literal["basic_udi", "risk_class"], field_doc("Name of the field.", "risk_class")]
+    search: Annotated[str, field_doc("What the register's device search says.", "Class IIa")]
+    record: Annotated[str, field_doc("What the device's Basic UDI-DI record says.", "Class IIb")]
+
+
 class SearchRow(msgspec.Struct, frozen=True, gc=False):
     """A device as a search lists it."""
 
@@ -215,6 +223,14 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ] = msgspec.UNSET
     """Without any code it is unset, so that the document has no field for it. Only in a reading it can be empty: the
     source tells that there are none."""
+    contradictions: Annotated[
+        tuple[Contradiction, ...] | msgspec.UnsetType,
+        field_doc(
+            "Fields of which the register's device search and the device's Basic UDI-DI record say different things, as"
+            " they do of some devices under a directive. Of the device itself `basic_udi` is what the record says,"
+            " `risk_class` what the search says. Missing where there is no such field."
+        ),
+    ] = msgspec.UNSET
     uuid: Annotated[str, field_doc("The register's own id of the record.", "c7418f9f-3f31-4329-b2c1-956377dbe23b")]
     source: Annotated[Literal["eudamed-public"], field_doc("The register's public name.")] = "eudamed-public"
     available_in: Annotated[
@@ -376,6 +392,8 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
         filled.pop("special_type", None)
     if stored.characteristics is not msgspec.UNSET:
         filled["characteristics"] = with_told(stored.characteristics, new.characteristics)
+    if any(each.field == "basic_udi" and each.search == new.basic_udi for each in stored.contradictions or ()):
+        filled.pop("basic_udi", None)  # the record says otherwise, which is known
     nameless, named = new.authorised_representative, stored.authorised_representative
     if nameless and named and not nameless.name and nameless.srn == named.srn:
         del filled["authorised_representative"]

@@ -16,7 +16,10 @@ from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
 OF_MAKER = {"complete", "devices_registered", "devices_known"}
-OPTIONAL = {"search": {"certificates", "facets", "code_of", *OF_MAKER}, "read_device": {"other_codes", *DETAILS}}
+OPTIONAL = {
+    "search": {"certificates", "facets", "code_of", *OF_MAKER},
+    "read_device": {"other_codes", "contradictions", *DETAILS},
+}
 """Fields of answers that are there only where there is something to tell."""
 
 SITE = "https://register.example"

@@ -31,6 +31,7 @@ from registerwatch.register.code_service import AmbiguousCode, meanings
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.ingest.refresh import limits_for
+from registerwatch.register.models import Contradiction
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.search.filters import FLAG_FACETS, Facet
 from registerwatch.web.injection import InjectedService, address_of, limits_of
@@ -141,6 +142,11 @@ class DeviceView(msgspec.Struct, frozen=True):
         """Whether anything else is known of it."""
         device = self.device
         return bool(self.countries or self.details or device.linked_device or device.information_url)
+
+    @property
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """Where the register's search and its record of the device say different things."""
+        return self.device.contradictions or ()
 
     @property
     def standing(self) -> CertificateStanding:

@@ -34,6 +34,7 @@ TITLES = {
     "warnings": "Critical warnings",
     "safety_summary": "Safety summary (SSCP)",
     "information_url": "Further information",
+    "contradictions": "Where the register contradicts itself",
     "listed": "Listed in the register",
     "current": "Answers for the UDI-DI",
     "latest_version": "Latest version of the record",

@@ -35,7 +35,7 @@ def device_changes(old: Device, new: Device, *, version: int = DOCUMENT_VERSION)
         value, later = getattr(old, name), getattr(new, name)
         if name == "certs":
             value, later = registered(value), registered(later)
-        elif name == "other_codes":
+        elif name in ("other_codes", "contradictions"):
             value, later = value or (), later or ()
         elif (name in DETAILS and not has_changed(value, later)) or (value is None and name in FLAGS):
             continue

@@ -17,14 +17,14 @@ from registerwatch.register.outcomes import Found, NotFound, ReadFailed, Registe
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.certificates import unconfirmed
-from registerwatch.register.sources.eudamed.guards import EMPTY_PAGE, EUDAMED_DI, check_page, check_rows
+from registerwatch.register.sources.eudamed.guards import EMPTY_PAGE, check_basic_record, check_page, check_rows
 from registerwatch.register.sources.eudamed.register_read import (
     DEVICES,
     RegisterInterface,
     RegisterRead,
     sized,
 )
-from registerwatch.register.sources.fields import key, text
+from registerwatch.register.sources.fields import key
 from registerwatch.register.sources.request_budget import PlaceWait
 from registerwatch.register.sources.requests import RegisterHttpClient, ignore
 from registerwatch.register.sources.rows import check_all_read, check_needed, check_some_read
@@ -303,18 +303,7 @@ class _Read(RegisterRead):
 
     async def _basic_record(self, row: wire.DeviceRow) -> wire.BasicUdiRecord:
         def is_of_row(basic: wire.BasicUdiRecord) -> None:
-            code = text(basic.basic_udi.code) if basic.basic_udi else ""
-            srn = text(basic.manufacturer.srn) if basic.manufacturer else ""
-            other_code = row.basic_udi and code and code != text(row.basic_udi)
-            other_srn = row.manufacturer_srn and srn and srn != text(row.manufacturer_srn)
-            risk = mapping.code(basic.risk_class)
-            other_risk = risk and row.risk_class and risk != mapping.code(row.risk_class)
-            if other_code or other_srn or other_risk:
-                raise RegisterFailure(
-                    "The register answered with another device's Basic UDI-DI record; nothing of it was used."
-                )
-            if not (code or srn or basic.legislation):
-                raise RegisterFailure("The register's Basic UDI-DI record of this device is empty.", transient=True)
+            check_basic_record(row, basic)
 
         return await self.record(f"/devices/basicUdiData/udiDiData/{row.uuid}", wire.basic_udi_record, is_of_row)
 

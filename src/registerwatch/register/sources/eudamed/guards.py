@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.eudamed.wire import Page, Row
+from registerwatch.register.sources.eudamed.wire import BasicUdiRecord, DeviceRow, Page, Row
+from registerwatch.register.sources.fields import text
 
 MAX_ROWS = 100_000
 PROBE_SECONDS = 24 * 3600
@@ -19,6 +20,8 @@ REPROBE_SECONDS = 300
 PROBE_VALUE = "RW-CONTROL-00000000"
 
 EMPTY_PAGE = "The register is throttling requests (an empty page)."
+OTHER_BASIC_RECORD = "The register answered with another device's Basic UDI-DI record; nothing of it was used."
+EMPTY_BASIC_RECORD = "The register's Basic UDI-DI record of this device is empty."
 EUDAMED_DI = "B-"
 """Begins the Basic UDI-DI of a legacy device, which is made of its UDI-DI."""
 IGNORED_FILTER = "The register ignored the filter and answered with other records; nothing of the answer was used."
@@ -36,6 +39,28 @@ def check_page(page: "Page[Row]", *, matches: Callable[[Row], bool] | None) -> N
         raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
     if matches is not None:
         check_rows(page.content, matches)
+
+
+def check_basic_record(row: DeviceRow, basic: BasicUdiRecord) -> None:
+    """A Basic UDI-DI record must be that of the device in a row: have the key and the manufacturer that the row names.
+
+    Another Basic UDI-DI is one of another device, unless the key shows that the record is the right one, or it is the
+    EUDAMED DI of this legacy device. Another risk class proves nothing. Raises `RegisterFailure`.
+    """
+    code = text(basic.basic_udi.code) if basic.basic_udi else ""
+    srn = text(basic.manufacturer.srn) if basic.manufacturer else ""
+    if _differs(basic.ulid, row.basic_udi_di_data_ulid) or _differs(srn, row.manufacturer_srn):
+        raise RegisterFailure(OTHER_BASIC_RECORD)
+    is_proven = bool(basic.ulid and row.basic_udi_di_data_ulid)
+    if not is_proven and _differs(code, row.basic_udi) and code != EUDAMED_DI + text(row.primary_di):
+        raise RegisterFailure(OTHER_BASIC_RECORD)
+    if not (code or srn or basic.legislation):
+        raise RegisterFailure(EMPTY_BASIC_RECORD, transient=True)
+
+
+def _differs(one: str | None, other: str | None) -> bool:
+    """Whether both are known and not the same."""
+    return bool(text(one) and text(other)) and text(one) != text(other)
 
 
 def check_rows(rows: Sequence[Row], matches: Callable[[Row], bool]) -> None:

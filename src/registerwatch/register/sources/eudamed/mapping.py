@@ -1,7 +1,7 @@
 """From the register's wire forms to devices, certificates and actors."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from registerwatch.register.models import (
     ActorReference,
     Certificate,
     Completeness,
+    Contradiction,
     Device,
     DeviceReading,
 )
@@ -111,6 +112,7 @@ def reading_of_device(
         special_type=special_type_of(basic),
         safety_summary=safety_summary_of(basic),
         characteristics=with_told(of_detail.pop("characteristics"), characteristics_of(basic)),
+        contradictions=_contradictions(row, basic) or msgspec.UNSET,
         **of_detail,
         **_coded(
             status=row.device_status_type or status.type or (wire.Code(known.status_code) if known else None),
@@ -128,6 +130,23 @@ def reading_of_device(
         searched=searched and has_certificates,
         kept_revision=kept_revision,
         keeps_detail=detail is None,
+    )
+
+
+def _contradictions(row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> tuple[Contradiction, ...]:
+    """Fields of which a row and the Basic UDI-DI record say different things."""
+    told: dict[Literal["basic_udi", "risk_class"], tuple[str, str]] = {
+        "basic_udi": (key(row.basic_udi), basic_udi_of(row, basic)),
+        "risk_class": (code(row.risk_class), code(basic.risk_class)),
+    }
+    return tuple(
+        Contradiction(
+            name,
+            label(of_row) if name == "risk_class" else of_row,
+            label(of_record) if name == "risk_class" else of_record,
+        )
+        for name, (of_row, of_record) in told.items()
+        if of_row and of_record and of_row != of_record
     )
 
 

@@ -66,6 +66,7 @@ class DeviceRow(Record, frozen=True):
     uuid: str
     primary_di: str | None = None
     basic_udi: str | None = None
+    basic_udi_di_data_ulid: str | None = None
     risk_class: Code | None = None
     trade_name: str | None = None
     manufacturer_name: str | None = None
@@ -205,8 +206,9 @@ class LinkedSscp(Part, frozen=True):
 
 
 class BasicUdiRecord(Record, frozen=True):
-    """The Basic UDI-DI record of a device."""
+    """The Basic UDI-DI record of a device. Its `ulid` is the `basic_udi_di_data_ulid` of the device's row."""
 
+    ulid: str | None = None
     basic_udi: Identifier | None = None
     device_name: str | None = None
     device_model: str | None = None
