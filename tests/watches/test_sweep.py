@@ -224,7 +224,7 @@ async def test_a_first_list_with_fewer_devices_than_are_known_makes_nothing_news
 async def test_rows_that_cannot_be_read_are_shown_and_keep_no_other_device_from_being_told(
     harness: ServiceHarness,
 ) -> None:
-    """One row has no UDI-DI, and another one has only that."""
+    """One row has no UDI-DI, and of another one a field is unknown."""
     device = a_manufacturer(harness)
     register_more(harness, device, 303)
     owner = await harness.sign_up()
@@ -240,7 +240,7 @@ async def test_rows_that_cannot_be_read_are_shown_and_keep_no_other_device_from_
 
     harness.to_register.rewrites["size=300"] = damaged
     [turn] = await sweep(harness)
-    assert turn.problem == UNREADABLE.format(number=2)
+    assert turn.problem == UNREADABLE.format(number=1)
     [row] = await harness.rows(device_sweeps)
     assert row["complete_at"] is not None
     register_more(harness, device, 2, first=1_000)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from registerwatch.register.models import Completeness, Device, document
 from registerwatch.register.sources.data_lake import wire as data_lake
 from registerwatch.register.sources.eudamed import mapping, wire
+from registerwatch.register.sources.eudamed.certificate_mapping import certificate_of
 from registerwatch.register.sources.eudamed.wire import BasicUdiRecord, Code, DeviceDetail, DeviceRow
 from registerwatch.register.sources.fields import preferred_name
 from registerwatch.register.sources.requests import AnswerReader
@@ -254,3 +255,24 @@ def test_the_name_for_all_languages_goes_before_the_english_one_and_that_before_
     names: dict[str, str], preferred: str
 ) -> None:
     assert preferred_name(names) == preferred
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [5, [5], [{"certificateNumber": 5}], [{"certificateNumber": "Z-1", "certificateExpiry": "some day"}]],
+)
+def test_a_record_with_a_certificate_that_cannot_be_read_is_read_without_certificates(entries: Json) -> None:
+    row = DeviceRow(uuid="u-1", primary_di="04099999999992")
+    basic = wire.basic_udi_record.read({"deviceCertificateInfoList": entries, "deviceName": "Clamp"})
+
+    reading = mapping.reading_of_device(row, None, basic, [], None)
+
+    assert reading.completeness is Completeness.ALL_BUT_CERTIFICATES
+    assert reading.device.device_name == "Clamp"
+
+
+def test_a_listed_certificate_whose_end_cannot_be_read_is_no_certificate_without_an_end() -> None:
+    listed = {"uuid": "u-1", "certificateNumber": "Z-1", "expiryDate": {"at": 2030}}
+
+    assert certificate_of(wire.listed_certificate.read(listed)) is None
+    assert certificate_of(wire.listed_certificate.read({**listed, "expiryDate": None})) is not None

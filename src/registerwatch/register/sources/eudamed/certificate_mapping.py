@@ -13,6 +13,7 @@ from registerwatch.register.certificates import (
     named_devices,
 )
 from registerwatch.register.sources.eudamed import wire
+from registerwatch.register.sources.eudamed.mapping import has_lost_certificate
 from registerwatch.register.sources.fields import key, text
 
 MAX_TEXT, MAX_CODE, MAX_DESCRIPTION, MAX_TYPES = 500, 100, 2_000, 50
@@ -32,10 +33,12 @@ def key_of(row: wire.ListedKey) -> tuple[str, str] | None:
 
 
 def certificate_of(row: wire.ListedCertificate) -> RegisteredCertificate | None:
-    """A certificate of a row of the search, None where it has no key or no number, or one that is too long."""
+    """A certificate of a row of the search, None where it has no key or no number, or one that is too long, or an end
+    that cannot be read.
+    """
     uuid, number = _record_key(row.uuid), text(row.certificate_number)
     body, revision = text(row.notified_body_srn), text(row.revision_number)
-    if not uuid or not number or _is_long(number, body, revision):
+    if not uuid or not number or _is_long(number, body, revision) or has_lost_certificate(row.unread, at=""):
         return None
     return RegisteredCertificate(
         id=_record_key(row.ulid) or uuid,

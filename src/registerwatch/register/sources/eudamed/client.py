@@ -17,7 +17,13 @@ from registerwatch.register.outcomes import Found, NotFound, ReadFailed, Registe
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.certificates import unconfirmed
-from registerwatch.register.sources.eudamed.guards import EMPTY_PAGE, check_basic_record, check_page, check_rows
+from registerwatch.register.sources.eudamed.guards import (
+    EMPTY_PAGE,
+    EUDAMED_DI,
+    check_basic_record,
+    check_page,
+    check_rows,
+)
 from registerwatch.register.sources.eudamed.register_read import (
     DEVICES,
     RegisterInterface,
@@ -310,16 +316,17 @@ class _Read(RegisterRead):
     async def _certificates(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> "_Searched":
         """What the certificate search has for the Basic UDI-DI. Its rows name the manufacturer, so they are checked."""
         basic_udi = key(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
-        if basic_udi in (
-            "",
-            EUDAMED_DI + key(row.primary_di),
-        ):  # certificates under a directive are in the record alone
+        if basic_udi in ("", EUDAMED_DI + key(row.primary_di)):  # the record alone has certificates under a directive
             return _Searched([])
         path, params = "/certificates/search/", {"page": "0", **sized(CERTIFICATE_PAGE_SIZE)}
 
         def check(page: wire.Page[wire.CertificateRow]) -> None:
             check_page(page, matches=lambda each: each.actor_srn in (None, row.manufacturer_srn))
             check_all_read(page.unread)
+            if any(mapping.has_lost_certificate(each.unread, at="") for each in page.content):
+                raise RegisterFailure(
+                    "The register's answer has an unexpected form (a certificate that cannot be read)."
+                )
             if page.total_elements > page.sent:
                 raise RegisterFailure("The register names more certificates of this device than it can be asked for.")
 

@@ -26,6 +26,7 @@ from registerwatch.register.sources.eudamed.details import (
 )
 from registerwatch.register.sources.eudamed.other_codes import other_codes_of
 from registerwatch.register.sources.fields import key, preferred_name, text
+from registerwatch.register.sources.wire import UnreadField
 
 NAME = "eudamed"
 """The source's name."""
@@ -184,8 +185,16 @@ def kept_detail_fields(known: Device | None) -> dict[str, Any]:
 def _lost_certificates(basic: wire.BasicUdiRecord) -> bool:
     """Whether the record lists a certificate that cannot be read, so that its list is not whole."""
     listed = "deviceCertificateInfoList"
-    lost = {listed, f"{listed}[]", f"{listed}.certificateNumber"}
-    return any(each.path in lost for each in basic.unread)
+    is_lost = any(each.path in (listed, f"{listed}[]") for each in basic.unread)
+    return is_lost or has_lost_certificate(basic.unread, at=f"{listed}.")
+
+
+def has_lost_certificate(unread: Iterable[UnreadField], *, at: str) -> bool:
+    """Whether a certificate has lost its number or its end, by the paths of its fields behind `at`. Without an end that
+    the register names it would count as one that has none.
+    """
+    lost = {at + name for name in ("certificateNumber", "certificateExpiry", "expiryDate")}
+    return any(each.path in lost for each in unread)
 
 
 def certificates_of(basic: wire.BasicUdiRecord) -> list[Certificate]:
