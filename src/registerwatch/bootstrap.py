@@ -239,8 +239,8 @@ def build_service(
         unread=unread,
     )
     data_lake = DataLakeClient(lake_requests, settings.datalake_url)
-    eudamed_checks = SourceChecks(EUDAMED_LOOKS, requests, settings.register_url, clock)
-    lake_checks = SourceChecks(DATA_LAKE_LOOKS, lake_requests, settings.datalake_url, clock)
+    eudamed_checks = SourceChecks(EUDAMED_LOOKS, requests, settings.register_url, clock, RequestPriority.SWEEP)
+    lake_checks = SourceChecks(DATA_LAKE_LOOKS, lake_requests, settings.datalake_url, clock, RequestPriority.BULK_LOAD)
     daily_checks = eudamed_checks.names | (lake_checks.names if settings.mirror == "datalake" else frozenset())
     register_checks = RegisterChecks(database, clock, (eudamed_checks, lake_checks), daily_checks & DAILY)
     bulk_sources: list[BulkSource] = [data_lake, register]

@@ -1,9 +1,11 @@
 """What a look at everything that is relied on found: as lines for people, as JSON for programs, as an exit status."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -50,6 +52,15 @@ def seen(outcome: Outcome) -> str:
     return f"{outcome.found}. {outcome.note}" if outcome.note else outcome.found
 
 
+def print_report(report: CheckReport, *, as_json: bool) -> None:
+    """Print what was found on standard output, for people or for programs."""
+    if as_json:
+        typer.echo(json.dumps(as_object(report), ensure_ascii=False, indent=1))
+        return
+    _print_table(report)
+    typer.echo(verdict(report))
+
+
 def as_object(report: CheckReport) -> dict[str, Any]:
     """The report for programs."""
     return {
@@ -79,7 +90,7 @@ def _ordered(report: CheckReport) -> list[tuple[CheckName, Outcome]]:
     return [(name, report.outcomes[name]) for name in CheckName if name in report.outcomes]
 
 
-def print_table(report: CheckReport) -> None:
+def _print_table(report: CheckReport) -> None:
     """What holds, what could not be looked at, what differs: the latter last, beside where the operator looks.
 
     Those that could not be looked at for one reason are one line; those that differ say what that means.

@@ -1,7 +1,6 @@
 """`registerwatch register check`: looking whether the register answers as this release relies on."""
 
 import asyncio
-import json
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from registerwatch import __version__
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.commands.check_report import CheckReport, as_object, print_table, summary, verdict
+from registerwatch.commands.check_report import CheckReport, print_report, summary
 from registerwatch.commands.request_display import LookDisplay, shown
 from registerwatch.db.disk import make_folder
 from registerwatch.db.migrate import upgrade
@@ -30,32 +29,39 @@ LAKE_NAMES = frozenset(each.name for each in DATA_LAKE)
 EUDAMED_NAMES = frozenset(CheckName) - LAKE_NAMES
 
 
-async def look(settings: Settings, folder: Path | None) -> CheckReport:
+async def look(service: Service, folder: Path | None) -> CheckReport:
     """Look at everything, shown on standard error; answers are kept in `folder`. Raises `InvalidInput`."""
+    settings = service.settings
     addresses = {"EUDAMED": settings.register_url.rstrip("/"), "Data Lake": settings.datalake_url.rstrip("/")}
-    recording = None if folder is None else Recording(folder, addresses)
-    if recording is not None:
-        recording.open()
-    make_folder(settings.data_dir)
-    service, found = build_service(settings), "The look was broken off.\n"
+    if folder is None:
+        return await _look(service, addresses, None)
+    recording, found = Recording(folder, addresses), "The look was broken off.\n"
+    recording.open()
     try:
-        await upgrade(service.database)
         report = await _look(service, addresses, recording)
         found = summary(report)
     finally:
-        if recording is not None:
-            recording.close(__version__, found)
-        await service.close()
+        recording.close(__version__, found)
     return report
+
+
+async def _look_once(settings: Settings, folder: Path | None) -> CheckReport:
+    make_folder(settings.data_dir)
+    service = build_service(settings)
+    try:
+        await upgrade(service.database)
+        return await look(service, folder)
+    finally:
+        await service.close()
 
 
 async def _look(service: Service, addresses: Mapping[str, str], recording: Recording | None) -> CheckReport:
     console = Console(stderr=True, highlight=False)
     expected = sum(each.requests for each in ASSUMPTIONS.values())
-    for name, address in addresses.items():
-        console.print(Text(f"{name}: {address}"), soft_wrap=True)
-    pace = service.settings.register_requests_per_minute
-    console.print(f"About {expected} requests follow, at most {pace:,} a minute.", soft_wrap=True)
+    paces = service.settings.register_requests_per_minute, service.settings.datalake_requests_per_minute
+    for (name, address), pace in zip(addresses.items(), paces, strict=True):
+        console.print(Text(f"{name}: {address}, at most {pace:,} requests a minute"), soft_wrap=True)
+    console.print(f"About {expected} requests follow; a page of the Data Lake can take a minute.", soft_wrap=True)
     display = LookDisplay(console, expected)
     observer = _Recorder(display, recording, service)
     service.observe_requests(observer)
@@ -115,12 +121,8 @@ class _Recorder:
 
 def run(settings: Settings, *, as_json: bool, folder: Path | None) -> int:
     """Look, and print what was found; the exit status."""
-    report = asyncio.run(look(settings, folder))
-    if as_json:
-        typer.echo(json.dumps(as_object(report), ensure_ascii=False, indent=1))
-    else:
-        print_table(report)
-        typer.echo(verdict(report))
+    report = asyncio.run(_look_once(settings, folder))
+    print_report(report, as_json=as_json)
     if folder is not None:
         typer.echo(f"What came is in {folder}, without personal data; {folder / 'INDEX.md'} lists it.", err=True)
     return report.exit_status

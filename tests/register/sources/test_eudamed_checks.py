@@ -9,6 +9,7 @@ import pytest
 
 from registerwatch.db.engine import Database
 from registerwatch.register.ingest.check_rules import KNOWN_CODES
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS, DAILY
 from registerwatch.register.sources.checks.names import CheckName
 from registerwatch.register.sources.checks.outcomes import CheckResult, KnownBefore, Outcome, Unanswered
@@ -44,7 +45,7 @@ async def reader(world: GeneratedWorld, database: Database, clock: SteppedClock)
 
 
 def checks_over(requests: RegisterHttpClient, clock: SteppedClock) -> SourceChecks:
-    return SourceChecks(LOOKS, requests, BASE, clock)
+    return SourceChecks(LOOKS, requests, BASE, clock, RequestPriority.SWEEP)
 
 
 async def look(reader: Reader, *due: CheckName, before: KnownBefore = BEFORE) -> Outcomes:

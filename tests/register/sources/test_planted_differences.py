@@ -7,6 +7,7 @@ import pytest
 
 from registerwatch.db.engine import Database
 from registerwatch.register.ingest.check_rules import KNOWN_CODES
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
 from registerwatch.register.sources.checks.names import CheckName as N
 from registerwatch.register.sources.checks.outcomes import KnownBefore, Unanswered
@@ -86,8 +87,8 @@ class LooksAt:
             requests = RegisterHttpClient(
                 http, budget, user_agent="Registerwatch/1.0", timeout=60.0, retry_policies=IMPATIENT
             )
-            eudamed = SourceChecks(EUDAMED_LOOKS, requests, BASE, self._clock)
-            lake = SourceChecks(DATA_LAKE_LOOKS, requests, LAKE, self._clock)
+            eudamed = SourceChecks(EUDAMED_LOOKS, requests, BASE, self._clock, RequestPriority.SWEEP)
+            lake = SourceChecks(DATA_LAKE_LOOKS, requests, LAKE, self._clock, RequestPriority.BULK_LOAD)
             before = KnownBefore(KNOWN_CODES)
             outcomes = await eudamed.look(eudamed.names, before) | await lake.look(lake.names, before)
         self.requests = len(app.state.log.requests)

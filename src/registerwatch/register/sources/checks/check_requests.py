@@ -15,6 +15,8 @@ from registerwatch.register.sources.requests import ApiRequest, JsonReader, Regi
 
 SECONDS = 400.0
 """For so long one request may take, its repetitions and the wait for its place included."""
+MAX_TRIES = 4
+"""Of each request: an operator waits for what comes."""
 MAX_UNANSWERED = 3
 """After so many requests in a row without an answer a look is over."""
 NO_PAGE = "Its answer is no page of records with a total."
@@ -41,10 +43,17 @@ class CheckPage(msgspec.Struct, frozen=True):
 class CheckRequests:
     """Asks the source at `base_url`, and keeps what it answered. `before` is what answers are compared with."""
 
-    def __init__(self, requests: RegisterHttpClient, base_url: str, clock: Clock, before: KnownBefore) -> None:
+    def __init__(
+        self,
+        requests: RegisterHttpClient,
+        base_url: str,
+        clock: Clock,
+        before: KnownBefore,
+        priority: RequestPriority,
+    ) -> None:
         self.base_url = base_url.rstrip("/")
         self.before = before
-        self._requests, self._clock = requests, clock
+        self._requests, self._clock, self._priority = requests, clock, priority
         self._answers: dict[_Key, Any] = {}
         self._watch = _ThrottleWatch(requests.observer)
         self._unanswered = 0
@@ -108,13 +117,11 @@ class CheckRequests:
         """An answer, or why there is none."""
         if self.given_up is not None:
             return RegisterFailure(self.given_up, is_asked=False)
-        tries = None if expects is None else 1
+        tries = MAX_TRIES if expects is None else 1
         request = ApiRequest(self.base_url + path, params, _json, _check_not_throttled, cost, max_tries=tries)
         deadline = self._clock.monotonic() + SECONDS
         try:
-            answer = await self._requests.get(
-                request, priority=RequestPriority.SWEEP, deadline=deadline, observer=self._watch
-            )
+            answer = await self._requests.get(request, priority=self._priority, deadline=deadline, observer=self._watch)
         except NoSuchRecord:
             self._unanswered = 0
             return RegisterFailure("The register redirected to its page-not-found route.", status=302)

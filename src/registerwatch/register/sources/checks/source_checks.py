@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from registerwatch.clock import Clock
 from registerwatch.register.outcomes import RegisterFailure
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
 from registerwatch.register.sources.checks.check_requests import CheckRequests, NotAsked
 from registerwatch.register.sources.checks.names import CheckName
@@ -29,13 +30,18 @@ def unwatched(_name: CheckName) -> None:
 
 
 class SourceChecks:
-    """The checks of the source at `base_url`: how each is looked at."""
+    """The checks of the source at `base_url`: how each is looked at. `priority` is that of their requests."""
 
     def __init__(
-        self, looks: Mapping[CheckName, Look], requests: RegisterHttpClient, base_url: str, clock: Clock
+        self,
+        looks: Mapping[CheckName, Look],
+        requests: RegisterHttpClient,
+        base_url: str,
+        clock: Clock,
+        priority: RequestPriority,
     ) -> None:
         self._looks = {name: looks[name] for name in CheckName if name in looks}
-        self._requests, self.base_url, self._clock = requests, base_url, clock
+        self._requests, self._base, self._clock, self._priority = requests, base_url, clock, priority
         self.names = frozenset(looks)
         """What it can look at."""
 
@@ -45,7 +51,7 @@ class SourceChecks:
         """Look at these, and at what the same answers show of daily checks. A source that does not answer is an
         outcome, no error.
         """
-        requests = CheckRequests(self._requests, self.base_url, self._clock, before or KnownBefore())
+        requests = CheckRequests(self._requests, self._base, self._clock, before or KnownBefore(), self._priority)
         outcomes: dict[CheckName, Outcome] = {}
         for name in self._looks:
             if name in due:
@@ -63,9 +69,9 @@ class SourceChecks:
 
 async def pace(ask: CheckRequests) -> Outcome:
     """Whether the source throttled while it was looked at."""
-    if not ask.sent:
-        raise NothingToLookAt(ask.given_up or "No request was answered.")
     if not ask.throttles:
+        if ask.given_up or not ask.sent:
+            raise NothingToLookAt(ask.given_up or "No request was answered.")
         return CheckResult(True, f"{ask.sent} requests, none of them throttled.")
     ways = ", ".join(f"{number} by {way}" for way, number in ask.throttles.items())
     return CheckResult(False, f"{sum(ask.throttles.values())} of {ask.sent} requests were throttled: {ways}.")
