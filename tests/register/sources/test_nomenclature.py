@@ -97,7 +97,7 @@ async def test_an_entry_that_cannot_be_read_is_named_and_the_others_are_read(sen
         (ok(a_page(a_term(1), total=9, last=False)), "1 of 9 terms came"),
         (ok(a_page(a_term(1), total=80_000)), "implausible"),
         (ok(a_page(total=9)), "throttl|empty"),
-        (httpx2.Response(200, content=json.dumps([a_term(1)])[:40].encode()), "broken off"),
+        (httpx2.Response(200, content=json.dumps([a_term(1)])[:40].encode()), "broke its answer off"),
     ],
 )
 async def test_anything_else_could_not_be_read(sender: Sender, answer: httpx2.Response, reason: str) -> None:

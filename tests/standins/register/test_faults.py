@@ -55,8 +55,6 @@ ANSWERS: dict[Mode, tuple[int, Answers]] = {
     "json-of-null-fields": (200, lambda response: "content" in response.json() and not any(response.json().values())),
 }
 OTHERS = {
-    "slow-answer",
-    "slow-body",
     "timeout",
     "stalled-body",
     "connection-reset",
