@@ -86,12 +86,12 @@ def udi_row(record: Registration) -> Fields:
         "MEDICAL_PURPOSE": None,
         "NOMENCLATURE_CODE": " " + ",".join(record.emdn) if record.emdn else None,
         "MF_SRN": record.manufacturer.srn,
-        "MF_NAME": record.manufacturer.name,
+        "MF_NAME": _plain_name(record.manufacturer),
         "DEVICE_STATUS_TYPE_ID": _id(STATUS_IDS, record.status),
         "MF_ACTOR_NAMES": _names(record.manufacturer),
         "ACTOR_ABBREVIATED_NAMES": None,
         "STATUS_ID": None,
-        "AR_NAME": representative.name if representative else None,
+        "AR_NAME": _plain_name(representative) if representative else None,
         "AR_SRN": representative.srn if representative else None,
         "AR_ACTOR_NAMES": _names(representative) if representative else None,
         "UNIT_OF_USE_DI": _listed(record, "unit_of_use"),
@@ -163,6 +163,11 @@ def _actor(identity: str, name: str, kind: str, iso2: str | None) -> Fields:
         "PRRC_FIRST_NAME": None,
         "PRRC_FAMILY_NAME": None,
     }
+
+
+def _plain_name(party: Party) -> str | None:
+    """The name of an actor as a plain text; of one in eight it is among the names in languages alone."""
+    return None if crc32(party.srn.encode()) % 8 == 0 else party.name
 
 
 def _names(party: Party) -> str:
