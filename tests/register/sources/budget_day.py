@@ -127,7 +127,8 @@ def main() -> None:
     jobs = asyncio.run(_simulated(DAY))
     print("| kind | part | sent in the day | least in 63 s of demand | most in 60 s |")
     for kind in RequestPriority:
-        print(_row(kind, [job for job in jobs if job.kind is kind]))
+        if of_kind := [job for job in jobs if job.kind is kind]:
+            print(_row(kind, of_kind))
     print("all together, most in 60 s:", most_sent_in_a_minute([at for job in jobs for at in job.sent]))
     rechecks = [job for job in jobs if job.kind is RequestPriority.RECHECK]
     syncs = [job for job in jobs if job.kind is RequestPriority.WATCH]
