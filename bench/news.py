@@ -1,6 +1,6 @@
 """Part `news`: how long after a change in the register its event is stored, by sweeps and by the recheck alone.
 
-Simulated time with an honest clock: requests take time, the register allows sixty a minute, readers ask too.
+Simulated time with an honest clock: requests take time, the register allows sixty a minute or twenty, readers ask too.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from registerwatch.accounts import repository as accounts
 from registerwatch.accounts.plans import PlanName
 from registerwatch.bootstrap import Service, build_service
 from registerwatch.db.migrate import upgrade
+from registerwatch.register.basic_records import SharedRecord, SharedSearch
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import mapping, wire
@@ -37,8 +38,11 @@ from registerwatch_standins.register.wire import basic_records as wire_basic_rec
 from registerwatch_standins.register.wire import certificates as wire_certificates
 from registerwatch_standins.register.wire import devices as wire_devices
 
-MANUFACTURERS = (48, 500, 4_762)
-"""Watched manufacturers, each with twenty watched devices: about 1,000, 10,500 and 100,000 watches."""
+USUAL_PACE = 60
+SCENARIOS = ((48, USUAL_PACE), (500, USUAL_PACE), (4_762, USUAL_PACE), (500, 20))
+"""Watched manufacturers, each with twenty watched devices, and requests a minute: about 1,000, 10,500 and 100,000
+watches.
+"""
 HOURS = 8.0
 FEW_DEVICES = 10_000
 """With fewer records than so many, part `news` only shows that it works."""
@@ -78,20 +82,21 @@ def measure(setup: Setup) -> Section:
     remarks = []
     is_small = setup.devices < FEW_DEVICES
     hours = 1.0 if is_small else HOURS
-    for manufacturers in (2,) if is_small else MANUFACTURERS:
+    for manufacturers, per_minute in ((2, USUAL_PACE),) if is_small else SCENARIOS:
         watches = manufacturers * 21
-        with timed(f"{hours:g} simulated hours with {watches:,} watches"):
-            outcome = asyncio.run(_simulated(setup, manufacturers, hours))
-        rows += _rows(watches, outcome)
+        named = f"{watches:,} watches" + (f", {per_minute} requests a minute" if per_minute != USUAL_PACE else "")
+        with timed(f"{hours:g} simulated hours with {named}"):
+            outcome = asyncio.run(simulated(setup, manufacturers, hours, per_minute))
+        rows += _rows(watches, named, outcome)
         remarks.append(
-            f"{watches:,} watches: {outcome.requests_a_day:,.0f} requests a day, "
+            f"{named}: {outcome.requests_a_day:,.0f} requests a day, "
             f"{outcome.cpu_seconds_a_day:,.0f} s of CPU a day with the stand-in's; "
             f"{outcome.untold} changes untold at the end."
         )
     return Section("news", "From a change in the register to its event, simulated", rows, remarks)
 
 
-def _rows(watches: int, outcome: Outcome) -> list[Row]:
+def _rows(watches: int, named: str, outcome: Outcome) -> list[Row]:
     """A row for each kind of change; beside it the recheck alone, which has no news of portfolios and certificates.
 
     At its rate, every subject is read once in a cycle, and a change waits for any part of one.
@@ -104,7 +109,7 @@ def _rows(watches: int, outcome: Outcome) -> list[Row]:
         goal = GOALS_MINUTES.get(kind)
         met = None if goal is None else Goal(f"p95 ≤ {goal:g} min", float(figure.details["p95"]) <= goal)
         peers = {RECHECK: rechecked if kind in ("row", "record certificate") else None}
-        rows.append(Row(f"{TITLES[kind]}, {watches:,} watches", figure, peers, met))
+        rows.append(Row(f"{TITLES[kind]}, {named}", figure, peers, met))
     return rows
 
 
@@ -114,10 +119,11 @@ def _minutes(waits: Sequence[float]) -> Figure:
     return Figure(percentile(waits, 50), "min", {"p95": percentile(waits, 95), "samples": len(waits), "course": course})
 
 
-async def _simulated(setup: Setup, manufacturers: int, hours: float) -> Outcome:
+async def simulated(setup: Setup, manufacturers: int, hours: float, per_minute: int) -> Outcome:
+    """What some hours bring where so many manufacturers are watched, at a pace in requests a minute."""
     clock = SimulatedClock()
     news = NewsWorld(clock, manufacturers, setup.seed)
-    async with _service(setup, clock, news) as (service, transport):
+    async with _service(setup, clock, news, per_minute) as (service, transport):
         await _watch(service, news, clock)
         simulation = _Simulation(service, news, clock, transport, setup.seed)
         await simulation.warm_up()
@@ -126,7 +132,7 @@ async def _simulated(setup: Setup, manufacturers: int, hours: float) -> Outcome:
 
 @asynccontextmanager
 async def _service(
-    setup: Setup, clock: SimulatedClock, news: NewsWorld
+    setup: Setup, clock: SimulatedClock, news: NewsWorld, per_minute: int
 ) -> AsyncIterator[tuple[Service, SlowTransport]]:
     """The service over the simulated register, in one database of SQLite."""
     path = setup.path("news.db")
@@ -136,9 +142,9 @@ async def _service(
         database_url=f"sqlite:///{path}",
         data_dir=setup.folder,
         register_url="http://register.example/eudamed",
-        register_requests_per_minute=REQUESTS_A_MINUTE,
+        register_requests_per_minute=per_minute,
     )
-    service = build_service(settings, clock=clock, transport=transport, start_pace=REQUESTS_A_MINUTE)
+    service = build_service(settings, clock=clock, transport=transport, start_pace=per_minute)
     await upgrade(service.database)
     try:
         yield service, transport
@@ -185,11 +191,12 @@ def _reading(news: NewsWorld, record: Registration) -> DeviceReading:
     )
     listed = CertificateFilter(basic_udi=record.basic_udi)
     found = world.search_certificates(listed, 0, 100)[1] if record.basic_udi else []
+    rows = [wire.listed_certificate.read(wire_certificates.listing_row(row)) for row in found]
     return mapping.reading_of_device(
-        wire.device_row.read(wire_devices.search_row(record)),
+        mapping.reading_of_row(wire.device_row.read(wire_devices.search_row(record))),
         wire.device_detail.read(wire_devices.detail(record)),
-        wire.basic_udi_record.read(basic),
-        [wire.listed_certificate.read(wire_certificates.listing_row(row)) for row in found],
+        SharedRecord(mapping.record_of(wire.basic_udi_record.read(basic))),
+        SharedSearch(tuple(mapping.certificate_rows(rows))),
         None,
     )
 

@@ -48,7 +48,9 @@ def write(report: Report, folder: Path) -> dict[str, str]:
 
 def _news(report: Report) -> Lines:
     """The course of each kind of news at the middle number of watches, and that of the recheck alone."""
-    rows = [row for section in report.of("news").values() for row in section.rows if "10,500 watches" in row.what]
+    rows = [
+        row for section in report.of("news").values() for row in section.rows if row.what.endswith("10,500 watches")
+    ]
     lines = {row.what.partition(",")[0]: _points(0, row.ours) for row in rows}
     rechecked = next((row.peers[name] for row in rows for name in row.peers if row.peers[name]), None)
     return {**lines, "any change, by the recheck alone": _points(0, rechecked)} if rechecked else lines

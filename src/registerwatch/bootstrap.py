@@ -46,6 +46,7 @@ from registerwatch.register.ingest.certificate_sweep import CertificateSweep
 from registerwatch.register.ingest.daily_load import DailyLoad
 from registerwatch.register.ingest.device_lists import DeviceListReader
 from registerwatch.register.ingest.device_sweep import DeviceSweeper
+from registerwatch.register.ingest.listed_reads import ListedReads
 from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.ingest.register_checks import RegisterChecks
 from registerwatch.register.ingest.register_status import RegisterStatusReader
@@ -225,7 +226,9 @@ def build_service(
     listing = EudamedDeviceListing(register.interface, page_size=page_size)
     actor_lists = ActorLists(database)
     list_reader = DeviceListReader(listing, copy, actor_lists, clock)
-    refresher = Refresher(SubjectReads(register, copy, clock, list_reader), clock)
+    fresh_for = settings.cache_hours * 3600
+    subject_reads = SubjectReads(register, copy, clock, list_reader)
+    refresher = Refresher(subject_reads, clock, max_shared_age=fresh_for / 2)
     index = SearchIndex(settings.index_dir)
     indexer = Indexer(documents, index)
     billing = build_billing(settings, database, clock, provider)
@@ -246,14 +249,14 @@ def build_service(
     bulk_sources: list[BulkSource] = [data_lake, register]
     by_name = {source.load_name: source for source in bulk_sources}
     bulk_loader = BulkLoader(database, copy, clock, unread_fields)
-    fresh_for = settings.cache_hours * 3600
     certificate_queries = CertificateQueries(database)
     certificates = CertificateService(certificate_queries)
     devices = DeviceService(documents, refresher, clock, fresh_for)
     codes = CodeService(documents)
     nomenclature = NomenclatureStore(database)
+    lists = ListedReads(database, copy, listing, register_checks, clock)
     watches = build_watches(
-        settings, database, clock, copy, refresher, notifications.outbox, codes, budgets[Host.REGISTER]
+        settings, database, clock, copy, refresher, notifications.outbox, codes, budgets[Host.REGISTER], lists
     )
     sweep = SweepAdapters(
         database,

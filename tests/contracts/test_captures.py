@@ -24,6 +24,7 @@ from registerwatch.register.sources.eudamed import certificate_mapping, mapping,
 from registerwatch.register.sources.eudamed.guards import check_page
 from registerwatch.register.sources.requests import JsonReader, decode
 from registerwatch.structs import replace
+from tests.register.sources.reader import reading_of
 from tests.support.captures import OWN, SHARED, capture
 
 ON, RISK = "refdata.device-model-status.", "refdata.risk-class."
@@ -93,7 +94,7 @@ def in_full(row: wire.DeviceRow, detail: Any, basic: Any) -> DeviceReading:
     """A full reading of what was decoded, without a certificate search."""
     read_detail = wire.device_detail.read(detail) if detail else None
     read_basic = wire.basic_udi_record.read(basic) if basic else wire.BasicUdiRecord()
-    return mapping.reading_of_device(row, read_detail, read_basic, [], None)
+    return reading_of(row, read_detail, read_basic, None)
 
 
 def test_rows_of_the_device_search(captures: Captures) -> None:

@@ -5,9 +5,9 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.register.basic_records import together
 from registerwatch.register.certificate_identity import has_same_number, same_certificates
 from registerwatch.register.models import Certificate
-from registerwatch.register.sources.eudamed.certificates import together
 from tests.register.builders import PROPERTY
 
 REVISIONS = st.sampled_from(["", "", "03", "04"])

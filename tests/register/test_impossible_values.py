@@ -19,6 +19,7 @@ from registerwatch.register.sources.data_lake.mapping import reading_of_row as r
 from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.settings import Settings
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
+from tests.register.sources.reader import reading_of
 from tests.support.fakes import SteppedClock
 from tests.support.harness import FAST_RETRIES, PACE, REGISTER
 
@@ -159,7 +160,7 @@ def test_a_basic_udi_di_that_no_index_can_hold_is_none() -> None:
     )
 
     assert [each.device.basic_udi for each in readings] == ["", "", ""]
-    assert mapping.reading_of_device(row, None, basic, None, None).device.basic_udi == "B-1"
+    assert reading_of(row, None, basic, None).device.basic_udi == "B-1"
 
 
 @pytest.mark.parametrize("total", [-1, 2**31, 2**63, 10**30])

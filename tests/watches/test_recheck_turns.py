@@ -17,6 +17,7 @@ from registerwatch.db.engine import Database
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.ingest.refresh import ReadLimits
 from registerwatch.watches import recheck_repository, repository
+from registerwatch.watches.read_order import Family
 from registerwatch.watches.read_subject import SubjectRead
 from registerwatch.watches.recheck import RecheckService
 from registerwatch.watches.recheck_turns import FIRST_READS_OF, Turn, WaitingAccount, places_of_paying, turns_of
@@ -42,8 +43,16 @@ class Reads:
         self._database, self._clock = database, clock
         self.left = math.inf
 
-    def limits(self, start_until: float | None = None, account: Account | None = None) -> ReadLimits:
+    def limits(
+        self, start_until: float | None = None, account: Account | None = None, *, max_shared_age: float = 0.0
+    ) -> ReadLimits:
         return ReadLimits(0, start_until)
+
+    async def propagate_rest(self) -> None:
+        pass
+
+    async def families(self, _subjects: object) -> dict[str, Family]:
+        return {}
 
     async def read(self, subject: str, *_others: object) -> SubjectRead:
         if self.left <= 0:

@@ -235,7 +235,8 @@ async def test_a_read_that_outlives_the_sync_makes_its_event_once_and_a_delivery
 async def test_reads_go_on_side_by_side(start_service: ServiceStarter) -> None:
     async with start_service(sync_time_limit=LIMIT, register_timeout=60.0) as harness:
         owner, uuids = await a_watcher(harness, SIDE_BY_SIDE + 2)
-        harness.to_register.held = set(uuids[: SIDE_BY_SIDE - 1])
+        hanging = [harness.world.by_uuid(uuid) for uuid in uuids[: SIDE_BY_SIDE - 1]]
+        harness.to_register.held = {f"primaryDi={each.primary_di}" for each in hanging if each}
         harness.clock.move(60)
 
         answer = await synced_in_part(harness, owner.api_key, 3)

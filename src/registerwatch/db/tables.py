@@ -51,7 +51,39 @@ devices = Table(
     Column("first_seen_at", BigInteger, doc="read_at of the read that stored it first, null if before 0021"),
     Column("certs_revision", BigInteger, doc="revision of the read that brought the certificates; null before 0027"),
     Column("lost_certs", Text, doc="JSON: certificates it had and has no more, see scoped_certificates; null for none"),
+    Column("basic_key", Text, doc="key in basic_records that its row names (basicUdiDiDataUlid), null where unknown"),
+    Column("basic_read_at", BigInteger, doc="read_at of the Basic UDI-DI record that it shows, null if never read"),
+    Column("own_revision", BigInteger, doc="revision of what was read of the record itself; null: its revision"),
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
+    Index(
+        "ix_devices_under",
+        "basic_key",
+        "primary_di",
+        sqlite_where=text("basic_key IS NOT NULL"),
+        postgresql_where=text("basic_key IS NOT NULL"),
+    ),
+)
+
+basic_records = Table(  # what all devices under one Basic UDI-DI share
+    "basic_records",
+    metadata,
+    Column("key", Text, primary_key=True, doc="the register's ulid of it"),
+    Column("record", Text, nullable=False, doc="BasicRecord in JSON"),
+    Column("document_version", Integer, nullable=False, doc="DOCUMENT_VERSION when it was read"),
+    Column("read_at", BigInteger, nullable=False, doc="before the request that brought it"),
+    Column("revision", BigInteger, nullable=False, doc="copy_state.revision when it was stored last"),
+    Column("changed_revision", BigInteger, nullable=False, doc="the same of the last time when it was another one"),
+    Column("search", Text, doc="JSON: certificates that the certificate search has for it, null if never searched"),
+    Column("searched_at", BigInteger, doc="before the request of that search"),
+    Column("search_revision", BigInteger, nullable=False, server_default="0", doc="as revision, of the search"),
+    Column("search_changed_revision", BigInteger, nullable=False, server_default="0", doc="as changed_revision"),
+    Column("propagated_to", Text, doc="UDI-DI of the last device that was brought up to date, null for all"),
+    Index(
+        "ix_basic_records_propagated",
+        "key",
+        sqlite_where=text("propagated_to IS NOT NULL"),
+        postgresql_where=text("propagated_to IS NOT NULL"),
+    ),
 )
 
 device_codes = Table(  # what each code of a package, a direct marking and the like belongs to; documents say what it is

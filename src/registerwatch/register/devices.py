@@ -73,6 +73,17 @@ class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
             form="date-time",
         ),
     ]
+    basic_read_at: Annotated[
+        str | None,
+        field_doc(
+            "The same of what the Basic UDI-DI record tells: legislation, device name and model, authorised"
+            " representative, the certificates that it lists, and whether it is implantable or reusable. Devices under"
+            " one Basic UDI-DI share that record, so it may have been read for another one, before `read_at`. Null"
+            " when it was never read.",
+            "2026-11-21T03:38:00Z",
+            form="date-time",
+        ),
+    ] = None
     complete: Annotated[
         bool,
         field_doc(
@@ -182,15 +193,17 @@ class DeviceService:
 
 def _knowledge(stored: StoredDocument) -> bytes:
     """The fields that say how much of the record was read, in JSON."""
-    if stored.certs_read_at is None:
-        return b'"certs_read_at":null,"complete":false,"missing":%s' % _MISSING[stored.has_detail, False]
-    is_complete = b"true" if stored.has_detail else b"false"
-    missing = _MISSING[stored.has_detail, True]
-    return b'"certs_read_at":"%s","complete":%s,"missing":%s' % (
-        iso_utc(stored.certs_read_at).encode(),
-        is_complete,
-        missing,
+    has_certificates = stored.certs_read_at is not None
+    return b'"certs_read_at":%s,"basic_read_at":%s,"complete":%s,"missing":%s' % (
+        _instant(stored.certs_read_at),
+        _instant(stored.basic_read_at),
+        b"true" if stored.has_detail and has_certificates else b"false",
+        _MISSING[stored.has_detail, has_certificates],
     )
+
+
+def _instant(unix_seconds: int | None) -> bytes:
+    return b"null" if unix_seconds is None else b'"%s"' % iso_utc(unix_seconds).encode()
 
 
 _OF_DETAIL: list[Part] = ["dates", "names"]

@@ -316,6 +316,19 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether the fields of the detail are those that were stored, since the detail was left out."""
     kept_revision: int = 0
     """The revision of the copy at which those certificates were stored that are kept of an earlier search."""
+    basic_key: str = ""
+    """The key of its Basic UDI-DI record, which devices share, empty where its row names none."""
+    basic_read_at: int | None = None
+    """The instant before the request for its Basic UDI-DI record (unix seconds), None where this read sent it."""
+    basic_revision: int = 0
+    """The revision at which that record was stored, 0 where it was not."""
+    searched_at: int | None = None
+    """The same of the certificate search for its Basic UDI-DI."""
+    search_revision: int = 0
+
+    def certificates_at(self, read_at: int) -> int:
+        """The instant of the certificates, where the read began at `read_at`: the earlier one of their two places."""
+        return min(each for each in (read_at, self.basic_read_at, self.searched_at) if each is not None)
 
     @property
     def brings_detail(self) -> bool:

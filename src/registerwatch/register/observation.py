@@ -29,6 +29,8 @@ class DeviceObservation(msgspec.Struct, frozen=True):
     """Whether the subject itself was read, not only a row with a part of it."""
     scoped: bool = False
     """Whether the scopes of all certificates of the manufacturer were read before."""
+    oldest_at: int | None = None
+    """The instant of the oldest part of it, which another read may have brought; None where nothing says so."""
 
     @property
     def subject(self) -> str:

@@ -144,17 +144,22 @@ async def _store_read(
 ) -> None:
     """Store when the watches were read, and whether their certificates were not.
 
-    A read in part counts as none, and so does one for a stranger that could not read the certificates.
+    A read in part counts as none, and so does one for a stranger that could not read the certificates. A watch was read
+    when the oldest part of the device was.
     """
-    whole, without = [], []
+    whole: dict[int, list[Watched]] = {}
+    without = []
     for watch in watched:
         observation = seen[watch.subject]
         if isinstance(observation, DeviceObservation) and observation.in_full and not observation.certificates_read:
             without.append(watch)
         elif observation.in_full:
-            whole.append(watch)
-    await repository.note_seen(connection, [watch.id for watch in whole], now, read_at)
-    await read_failures.end(connection, [watch.id for watch in whole if watch.failing_since is not None], now)
+            oldest_at = observation.oldest_at if isinstance(observation, DeviceObservation) else None
+            whole.setdefault(read_at if oldest_at is None else min(read_at, oldest_at), []).append(watch)
+    for seen_at, watches in sorted(whole.items()):
+        await repository.note_seen(connection, [watch.id for watch in watches], now, seen_at)
+    recovered = [watch.id for watches in whole.values() for watch in watches if watch.failing_since is not None]
+    await read_failures.end(connection, recovered, now)
     if context.is_for_watches:
         failed = [watch.id for watch in without]
         await repository.note_seen_without(connection, failed, NO_CERTIFICATES, now, read_at)

@@ -13,6 +13,7 @@ from registerwatch.watches import recheck_repository, repository
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_many import SubjectReads
+from registerwatch.watches.read_order import grouped
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.recheck_turns import Turn
 
@@ -52,13 +53,22 @@ class RecheckService:
     """
 
     def __init__(
-        self, database: Database, clock: Clock, reader: SubjectReader, outbox: Outbox, *, watches_per_run: int
+        self,
+        database: Database,
+        clock: Clock,
+        reader: SubjectReader,
+        outbox: Outbox,
+        *,
+        watches_per_run: int,
+        max_shared_age: float = 0.0,
     ) -> None:
         self._database = database
         self._clock = clock
         self._reader = reader
         self._outbox = outbox
         self._watches_per_run = watches_per_run
+        self._max_shared_age = max_shared_age
+        """Seconds: how old a Basic UDI-DI record may be that was read for another device since."""
 
     async def longest_unread(self) -> int | None:
         """When the watch of an active account that was not read for the longest time was (unix seconds).
@@ -80,8 +90,12 @@ class RecheckService:
             turns = await recheck_repository.due(connection, now, self._watches_per_run)
         due = [turn.subject for turn in turns if turn.subject is not None]
         context = ReadContext(held_until=now + HELD_SECONDS, is_recheck=True)
-        limits = self._reader.limits(start_until=self._clock.monotonic() + START_SECONDS)
-        reads = SubjectReads(self._reader, due, RequestPriority.RECHECK, context, limits)
+        await self._reader.propagate_rest()
+        limits = self._reader.limits(
+            start_until=self._clock.monotonic() + START_SECONDS, max_shared_age=self._max_shared_age
+        )
+        groups = grouped(due, await self._reader.families(due))
+        reads = SubjectReads(self._reader, groups, RequestPriority.RECHECK, context, limits)
         try:
             async with release_at_end(context, self._outbox):
                 await reads.read_all(SIDE_BY_SIDE)

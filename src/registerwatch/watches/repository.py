@@ -17,6 +17,7 @@ from registerwatch.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
 from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER, HealthState, Watch
 from registerwatch.watches.options import options_of
+from registerwatch.watches.read_order import DueSubject, Family
 from registerwatch.watches.snapshot import decoded
 
 _CHUNK = 1_000
@@ -164,7 +165,7 @@ async def remove_all(connection: AsyncConnection, account_id: int, watch_ids: Se
         await connection.execute(delete(watches).where(watches.c.id.in_(own_ids)))
 
 
-async def let_be_due(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int]) -> Sequence[str]:
+async def let_be_due(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int]) -> Sequence[DueSubject]:
     """Let watches of the account be read next; their subjects, the longest unread first."""
     by_try: list[tuple[int, int, str]] = []
     for chunk in chunks(sorted(watch_ids)):
@@ -172,7 +173,7 @@ async def let_be_due(connection: AsyncConnection, account_id: int, watch_ids: Se
         rows = select(watches.c.tried_at, watches.c.id, watches.c.subject).where(watches.c.id.in_(own_ids))
         by_try += [(row[0], row[1], row[2]) for row in await connection.execute(rows)]
         await make_due(connection, own_ids)
-    return [name for _, _, name in sorted(by_try)]
+    return [DueSubject(name) for _, _, name in sorted(by_try)]
 
 
 async def own(connection: AsyncConnection, account_id: int, watch_ids: Collection[int]) -> Sequence[int]:
@@ -184,10 +185,24 @@ async def own(connection: AsyncConnection, account_id: int, watch_ids: Collectio
     return found
 
 
-async def due_of_account(connection: AsyncConnection, account_id: int, now: int) -> Sequence[str]:
+async def due_of_account(connection: AsyncConnection, account_id: int, now: int) -> Sequence[DueSubject]:
     """The account's subjects, the longest unread first."""
-    found = select(watches.c.subject).where(watches.c.account_id == account_id)
-    return (await connection.execute(found.order_by(_last_tried(now), watches.c.id))).scalars().all()
+    tried_at = _last_tried(now).label("tried_at")
+    found = select(watches.c.subject, tried_at).where(watches.c.account_id == account_id)
+    return [DueSubject(*row) for row in await connection.execute(found.order_by(tried_at, watches.c.id))]
+
+
+async def families(connection: AsyncConnection, of_subjects: Sequence[str]) -> Mapping[str, Family]:
+    """Manufacturer and Basic UDI-DI of watched devices, by UDI-DI; others are left out."""
+    found: dict[str, Family] = {}
+    for start in range(0, len(of_subjects), _CHUNK):
+        rows = select(watches.c.subject, watches.c.manufacturer_srn, watches.c.basic_udi).where(
+            watches.c.subject.in_(of_subjects[start : start + _CHUNK]),
+            watches.c.kind == "udi",
+            watches.c.manufacturer_srn != "",
+        )
+        found |= {row.subject: Family(row.manufacturer_srn, row.basic_udi) for row in await connection.execute(rows)}
+    return found
 
 
 async def longest_unread(connection: AsyncConnection, now: int) -> int | None:

@@ -10,6 +10,7 @@ from registerwatch.register.store.sweeps import SweptManufacturer
 from registerwatch.watches import sweep_repository
 from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_many import SubjectReads
+from registerwatch.watches.read_order import ReadGroup
 from registerwatch.watches.read_subject import SubjectReader
 
 SIDE_BY_SIDE = 3
@@ -45,7 +46,8 @@ class SweepTargets:
         held_until = int(self._clock.now()) + HELD_SECONDS
         context = ReadContext(held_until=held_until, visible_at=visible_at)
         limits = self._reader.limits(start_until=self._clock.monotonic() + START_SECONDS)
-        reads = SubjectReads(self._reader, list(visible_at), RequestPriority.SWEEP, context, limits)
+        groups = [ReadGroup([subject]) for subject in visible_at]
+        reads = SubjectReads(self._reader, groups, RequestPriority.SWEEP, context, limits)
         async with release_at_end(context, self._outbox):
             await reads.read_all(SIDE_BY_SIDE)
         return reads.tried_subjects

@@ -15,6 +15,7 @@ from registerwatch.watches import event_repository, repository
 from registerwatch.watches.models import Event
 from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_many import SubjectReads
+from registerwatch.watches.read_order import most_first
 from registerwatch.watches.read_subject import SubjectReader
 
 SIDE_BY_SIDE = 8
@@ -41,7 +42,10 @@ class SyncResult(msgspec.Struct, frozen=True):
 
 
 class SyncService:
-    """Reads an account's watches side by side, the longest unread first, until a time limit in seconds.
+    """Reads an account's watches side by side until a time limit in seconds.
+
+    First comes what the last sync did not reach: by turns the devices of the manufacturer of whom most are watched,
+    which one list shows, and the longest unread. Then the others.
 
     So long it waits for its places in the request budget too. What was not asked for by then was not tried.
     """
@@ -71,7 +75,8 @@ class SyncService:
         held_until = int(self._clock.now() + self._time_limit) + GRACE_SECONDS
         context = ReadContext(held_until=held_until, account_id=account_id)
         limits = self._reader.limits(self._clock.monotonic() + self._time_limit, caller.account)
-        reads = SubjectReads(self._reader, due, RequestPriority.WATCH, context, limits)
+        groups = most_first(due, await self._reader.families([each.name for each in due]))
+        reads = SubjectReads(self._reader, groups, RequestPriority.WATCH, context, limits)
         async with release_at_end(context, self._outbox):
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._time_limit):

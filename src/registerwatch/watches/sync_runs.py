@@ -19,6 +19,7 @@ from registerwatch.watches import event_search_repository, repository, sync_run_
 from registerwatch.watches.models import SyncRun
 from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_many import SubjectReads
+from registerwatch.watches.read_order import most_first
 from registerwatch.watches.read_subject import SubjectReader
 from registerwatch.watches.sync import GRACE_SECONDS, ReadsAtATime, shortfall
 
@@ -89,7 +90,8 @@ class SyncRunService:
             after_event = await event_search_repository.newest_id(connection, caller.account.id)
         context = ReadContext(held_until=ends_by, account_id=caller.account.id)
         limits = self._reader.limits(self._clock.monotonic() + RUN_SECONDS, caller.account)
-        reads = SubjectReads(self._reader, due, RequestPriority.WATCH, context, limits)
+        groups = most_first(due, await self._reader.families([each.name for each in due]))
+        reads = SubjectReads(self._reader, groups, RequestPriority.WATCH, context, limits)
         self._begin(_Started(caller, run, reads, context, after_event))
         return True
 

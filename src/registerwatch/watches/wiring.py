@@ -5,6 +5,7 @@ import msgspec
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.code_service import CodeService
+from registerwatch.register.ingest.listed_reads import ListedReads
 from registerwatch.register.ingest.refresh import Refresher
 from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.store.records import RecordStore
@@ -63,18 +64,26 @@ def build_watches(
     outbox: Outbox,
     codes: CodeService,
     budget: RequestBudget,
+    lists: ListedReads,
 ) -> Watches:
     """The use cases over one database. `budget` is that of the register."""
 
     async def at_a_time() -> int:
         return side_by_side((await budget.pace()).per_minute)
 
-    reader = SubjectReader(database, clock, refresher)
+    reader = SubjectReader(database, clock, refresher, lists)
     return Watches(
         service=WatchService(database, clock, reader, codes),
         details=WatchDetailsService(database, clock, reader),
         sync=SyncService(database, clock, reader, outbox, time_limit=settings.sync_time_limit, at_a_time=at_a_time),
-        recheck=RecheckService(database, clock, reader, outbox, watches_per_run=settings.recheck_watches_per_run),
+        recheck=RecheckService(
+            database,
+            clock,
+            reader,
+            outbox,
+            watches_per_run=settings.recheck_watches_per_run,
+            max_shared_age=settings.cache_hours * 3600,
+        ),
         listing=ListingService(database, clock),
         imports=ImportService(
             database, clock, copy, fresh_for=settings.cache_hours * 3600, remembered=refresher.remembered

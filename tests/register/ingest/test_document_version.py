@@ -149,7 +149,7 @@ async def test_whichever_field_a_release_adds_it_is_served_at_once_and_its_first
         for udi, name in lacks.items():
             now = (await harness.get(f"/v1/devices/{udi}")).json()
             assert {key for key in served[udi] if now[key] != served[udi][key]} <= {
-                changed[udi], *CHANGED, "read_at", "certs_read_at", "trade_name",
+                changed[udi], *CHANGED, "read_at", "certs_read_at", "basic_read_at", "trade_name",
             }, name  # fmt: skip
         told = await history_of(harness, lacks)
         for udi, name in lacks.items():

@@ -1,7 +1,7 @@
 """A client over a stand-in register, and the requests that it has sent."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +10,11 @@ from urllib.parse import parse_qs
 import httpx2
 
 from registerwatch.db.engine import Database
-from registerwatch.register.models import DeviceReading
+from registerwatch.register.basic_records import SharedRecord, SharedSearch
+from registerwatch.register.models import Device, DeviceReading
 from registerwatch.register.outcomes import Found
 from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.register.sources.eudamed.client import EudamedClient
 from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
 from registerwatch.register.sources.request_budget import RequestBudget
@@ -67,6 +69,19 @@ class Reader:
 def known_from(readings: list[DeviceReading]) -> dict[str, KnownRecord]:
     """What the copy would know after these readings."""
     return {each.device.uuid: KnownRecord(each.device, each.detail_version) for each in readings}
+
+
+def reading_of(
+    row: wire.DeviceRow,
+    detail: wire.DeviceDetail | None,
+    basic: wire.BasicUdiRecord,
+    stored: Device | None,
+    found: Sequence[wire.CertificateRow] = (),
+) -> DeviceReading:
+    """The reading of a device by the answers to the requests of one read, which shares nothing with others."""
+    search = SharedSearch(tuple(mapping.certificate_rows(found)))
+    shared = SharedRecord(mapping.record_of(basic))
+    return mapping.reading_of_device(mapping.reading_of_row(row), detail, shared, search, stored)
 
 
 @asynccontextmanager

@@ -22,8 +22,8 @@ from registerwatch.register.sources.data_lake import wire as lake
 from registerwatch.register.sources.data_lake.mapping import reading_of_row
 from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.details import web_address
-from registerwatch.register.sources.eudamed.mapping import reading_of_device
 from tests.register.builders import PROPERTY, UDI, a_device
+from tests.register.sources.reader import reading_of
 
 DETAIL: dict[str, Any] = {
     "uuid": "u-1",
@@ -79,7 +79,7 @@ def read(detail: dict[str, Any] | None, basic: dict[str, Any], stored: Device | 
     """The details of a device after a read of it."""
     row = wire.device_row.read({"uuid": "u-1", "primaryDi": UDI, "versionNumber": 1})
     found = None if detail is None else wire.device_detail.read(detail)
-    device = reading_of_device(row, found, wire.basic_udi_record.read(basic), [], stored).device
+    device = reading_of(row, found, wire.basic_udi_record.read(basic), stored).device
     return {name: getattr(device, name) for name in DETAILS}
 
 

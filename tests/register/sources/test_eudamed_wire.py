@@ -22,6 +22,7 @@ from registerwatch_standins.register.wire import basic_records as sent_basic
 from registerwatch_standins.register.wire import datalake as sent_datalake
 from registerwatch_standins.register.wire import devices as sent
 from tests.register.builders import PROPERTY
+from tests.register.sources.reader import reading_of
 
 PERSONAL = (
     "electronicMail",
@@ -91,7 +92,7 @@ def test_a_real_detail_tells_names_terms_and_dates(captures: Path) -> None:
     detail = wire.device_detail.read(raw)
     row = DeviceRow(uuid=raw["uuid"], primary_di=raw["primaryDi"]["code"], version_number=raw["versionNumber"])
 
-    device = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], None).device
+    device = reading_of(row, detail, BasicUdiRecord(), None).device
 
     assert device.udi == raw["primaryDi"]["code"]
     assert set(device.trade_names.values()) == {each["text"].strip() for each in raw["tradeName"]["texts"]}
@@ -189,9 +190,9 @@ basics = st.builds(
 def test_a_read_without_the_detail_tells_the_same_as_the_read_that_had_it(
     row: DeviceRow, detail: DeviceDetail, basic: BasicUdiRecord
 ) -> None:
-    with_detail = mapping.reading_of_device(row, detail, basic, [], None)
+    with_detail = reading_of(row, detail, basic, None)
 
-    without = mapping.reading_of_device(row, None, basic, [], with_detail.device)
+    without = reading_of(row, None, basic, with_detail.device)
 
     assert without == replace(with_detail, keeps_detail=True)
 
@@ -201,10 +202,10 @@ def test_a_detail_older_than_its_row_takes_back_no_name_that_was_told_later() ->
     detail = DeviceDetail(uuid="u-1", version_number=1, reference="REF-1", trade_name={"en": "Cathona"})
     later = Device(uuid="u-1", udi="04099999999992", version=2, trade_name="Cathona II", reference="REF-2")
 
-    device = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], later).device
-    first = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], None).device
+    device = reading_of(row, detail, BasicUdiRecord(), later).device
+    first = reading_of(row, detail, BasicUdiRecord(), None).device
     row = replace(row, version_number=1)
-    of_now = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], later)
+    of_now = reading_of(row, detail, BasicUdiRecord(), later)
 
     assert (device.trade_name, device.reference) == ("Cathona II", "REF-2")
     assert (first.trade_name, first.reference) == ("Cathona", "REF-1"), "nothing else is known"
@@ -215,10 +216,10 @@ def test_a_row_without_a_market_status_does_not_blank_the_one_that_the_detail_to
     row = DeviceRow(uuid="u-1", primary_di="04099999999992", version_number=1)
     on_market = Code("refdata.device-model-status.on-the-market")
     detail = DeviceDetail(uuid="u-1", device_status=wire.DeviceStatus(type=on_market))
-    first = mapping.reading_of_device(row, detail, BasicUdiRecord(), [], None).device
+    first = reading_of(row, detail, BasicUdiRecord(), None).device
     assert first.status == "On the EU market"
 
-    second = mapping.reading_of_device(row, None, BasicUdiRecord(), [], first).device
+    second = reading_of(row, None, BasicUdiRecord(), first).device
 
     assert second.status == "On the EU market"
 
@@ -230,7 +231,7 @@ def test_what_the_stand_in_sends_of_a_registration_is_told_in_full() -> None:
     detail = wire.device_detail.read(sent.detail(record))
     basic = wire.basic_udi_record.read(sent_basic.basic_udi_record(record, None, None))
 
-    device = mapping.reading_of_device(row, detail, basic, [], None).device
+    device = reading_of(row, detail, basic, None).device
 
     assert (device.udi, device.uuid, device.version) == (record.primary_di, record.uuid, record.version_number)
     assert (device.basic_udi, device.device_name or None) == (record.basic_code, record.device_name)
@@ -265,7 +266,7 @@ def test_a_record_with_a_certificate_that_cannot_be_read_is_read_without_certifi
     row = DeviceRow(uuid="u-1", primary_di="04099999999992")
     basic = wire.basic_udi_record.read({"deviceCertificateInfoList": entries, "deviceName": "Clamp"})
 
-    reading = mapping.reading_of_device(row, None, basic, [], None)
+    reading = reading_of(row, None, basic, None)
 
     assert reading.completeness is Completeness.ALL_BUT_CERTIFICATES
     assert reading.device.device_name == "Clamp"

@@ -357,8 +357,9 @@ async def test_a_full_reading_that_says_nothing_new_renews_its_time_and_its_numb
 
     assert await copy.store([a_full_reading()], read_at=NOW + 100) == []
 
-    ages = dict.fromkeys(("read_at", "detail_read_at", "certs_read_at"), NOW + 100)
-    assert await rows_of(database) == [before | ages | {"revision": 2, "certs_revision": 2}]
+    ages = dict.fromkeys(("read_at", "detail_read_at", "certs_read_at", "basic_read_at"), NOW + 100)
+    revisions = dict.fromkeys(("revision", "certs_revision", "own_revision"), 2)
+    assert await rows_of(database) == [before | ages | revisions]
     assert (await copy.state()).last_read_at == NOW + 100
 
 

@@ -16,11 +16,20 @@ import structlog
 from registerwatch.clock import Clock
 from registerwatch.errors import RegisterwatchError
 from registerwatch.register.identifiers import kind
-from registerwatch.register.ingest.subject_reads import Refreshed, RefreshResult, SubjectReads, is_list, list_of
+from registerwatch.register.ingest.basic_reads import SharingRule
+from registerwatch.register.ingest.subject_reads import (
+    Refreshed,
+    RefreshResult,
+    SubjectReads,
+    SubjectRequest,
+    is_list,
+    list_of,
+)
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import OF_READERS, OF_WATCHES, RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait
+from registerwatch.register.sources.source import ListedRecords
 from registerwatch.register.sources.turn_lock import Requester
 
 log = structlog.get_logger(__name__)
@@ -54,15 +63,17 @@ ClientOf = Callable[[], str]
 class ReadLimits(msgspec.Struct, frozen=True):
     """What a read is good enough for who asks, and how long its request budget is waited for.
 
-    A read that is under way is shared if it began after the read number `after` (`Refresher.reads_begun`). One that is
-    begun waits for its first place in the budget until `start_until`, by the clock that only goes forward; None: for
-    as long as a read may take. `requester` is the account, or the network of the client, that waits for it: they wait
-    in turn.
+    A read that is under way is shared if it began after the read number `after` (`Refresher.reads_begun`), where that
+    is given. A Basic UDI-DI record that another read has brought is used if that read did, or where it is not older
+    than `max_shared_age` seconds; `basic_reads.py` has the whole rule. A read that is begun waits for its first place
+    in the budget until `start_until`, by the clock that only goes forward; None: for as long as a read may take.
+    `requester` is the account, or the network of the client, that waits for it: they wait in turn.
     """
 
-    after: int = 0
+    after: int | None = None
     start_until: float | None = None
     requester: Requester | None = None
+    max_shared_age: float = 0.0
 
     def place_wait(self) -> PlaceWait:
         """How long a read waits for its places, and for whom."""
@@ -76,14 +87,17 @@ class _Running(msgspec.Struct, frozen=True):
     priority: RequestPriority
     number: int
     requester: Requester | None
+    max_shared_age: float
 
 
 class Refresher:
     """Reads single subjects from the register into the copy: devices, actors, lists of devices of actors."""
 
-    def __init__(self, reads: SubjectReads, clock: Clock) -> None:
+    def __init__(self, reads: SubjectReads, clock: Clock, *, max_shared_age: float = 0.0) -> None:
         self._reads = reads
         self._clock = clock
+        self._max_shared_age = max_shared_age
+        """Seconds: what readers get may show a Basic UDI-DI record of this age that another read has brought."""
         self._running: dict[str, _Running] = {}
         self._remembered: OrderedDict[str, tuple[float, NotFound | ReadFailed]] = OrderedDict()
         self._found_at: OrderedDict[str, float] = OrderedDict()
@@ -102,8 +116,10 @@ class Refresher:
         priority: RequestPriority = RequestPriority.READER,
         context: ReadContext | None = None,
         limits: ReadLimits | None = None,
+        listed: ListedRecords | None = None,
     ) -> RefreshResult:
-        """Read a UDI-DI or an SRN from the register now, or share the read that is under way.
+        """Read a UDI-DI or an SRN from the register now, or share the read that is under way. The records of a UDI-DI
+        are not searched where they were `listed` a moment ago.
 
         A read that is under way for a later kind is cancelled, and who waits for it shares this one: so nobody can slow
         a read for a watch down by reading its subject. A read that has begun and gets no place for its next request
@@ -117,7 +133,9 @@ class Refresher:
             if running is not None and priority.is_before(running.priority):
                 running.task.cancel()
                 running = None
-            task = self._start(subject, priority, context, place_wait) if running is None else running.task
+            task = (
+                self._start(subject, priority, context, limits, place_wait, listed) if running is None else running.task
+            )
             is_overdue = await _ended_or_overdue(task, place_wait if running is None else None)
             if is_overdue:
                 return ReadFailed(OVERDUE, is_asked=False)
@@ -143,7 +161,7 @@ class Refresher:
             await before_read()
         try:
             async with asyncio.timeout(READ_THROUGH_SECONDS):
-                result = await self.refresh(subject, limits=limits_for(client))
+                result = await self.refresh(subject, limits=limits_for(client, self._max_shared_age))
         except TimeoutError:
             return ReadFailed("The register is taking long to answer; try again in a moment.")
         return None if isinstance(result, Refreshed) else result
@@ -153,15 +171,15 @@ class Refresher:
 
         False where too much is waiting already: then it is dropped.
         """
-        return self._begin_behind(subject, limits_for(client).place_wait())
+        return self._begin_behind(subject, limits_for(client, self._max_shared_age))
 
-    def _begin_behind(self, subject: str, place_wait: PlaceWait) -> bool:
+    def _begin_behind(self, subject: str, limits: ReadLimits) -> bool:
         if subject in self._running or self.remembered(subject) is not None or self._is_found(subject):
             return True
-        if self._is_closed or not self._has_place(subject, place_wait.requester):
+        if self._is_closed or not self._has_place(subject, limits.requester):
             self.dropped += 1
             return False
-        self._start(subject, RequestPriority.REFRESH, place_wait=place_wait)
+        self._start(subject, RequestPriority.REFRESH, None, limits, limits.place_wait())
         return True
 
     def _has_place(self, subject: str, requester: Requester | None) -> bool:
@@ -213,6 +231,10 @@ class Refresher:
         is_told = entry[1].is_asked or self.remembered(subject) is not None
         return entry[1].reason if is_told else None
 
+    async def propagate_rest(self) -> None:
+        """Bring devices up to date with Basic UDI-DI records whose reader was stopped before it came to that."""
+        await self._reads.propagate_rest()
+
     async def settle(self, subject: str, timeout_seconds: float) -> None:
         """Wait until no read of the subject is under way, so long at most."""
         with suppress(TimeoutError):
@@ -240,16 +262,19 @@ class Refresher:
         self,
         subject: str,
         priority: RequestPriority,
-        context: ReadContext | None = None,
-        place_wait: PlaceWait | None = None,
+        context: ReadContext | None,
+        limits: ReadLimits,
+        place_wait: PlaceWait,
+        listed: ListedRecords | None = None,
     ) -> "asyncio.Task[RefreshResult]":
-        context = context or ReadContext(is_for_watches=priority in OF_WATCHES)
-        read = self._read(subject, priority, context, place_wait)
-        task = asyncio.create_task(read, name=f"refresh {subject}")
         self.reads_begun += 1
-        self._running[subject] = _Running(
-            task, priority, self.reads_begun, place_wait.requester if place_wait is not None else None
-        )
+        number = self.reads_begun
+        after = number - 1 if limits.after is None else limits.after
+        rule = SharingRule(number, after, priority, limits.max_shared_age)
+        context = context or ReadContext(is_for_watches=priority in OF_WATCHES)
+        read = self._read(subject, SubjectRequest(rule, context, place_wait, listed))
+        task = asyncio.create_task(read, name=f"refresh {subject}")
+        self._running[subject] = _Running(task, priority, number, limits.requester, limits.max_shared_age)
         task.add_done_callback(lambda ended: self._ended(subject, ended))
         return task
 
@@ -260,21 +285,19 @@ class Refresher:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("refresh failed unexpectedly", subject=subject, exc_info=error)
 
-    async def _read(
-        self, subject: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
-    ) -> RefreshResult:
+    async def _read(self, subject: str, request: SubjectRequest) -> RefreshResult:
         if not (subject.isascii() and subject.isprintable()):
             return NotFound()
         try:
-            result = await self._reads.read(subject, priority, context, place_wait)
+            result = await self._reads.read(subject, request)
         except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
             log.warning("refresh could not be stored", subject=subject, error=str(error))
             result = ReadFailed(NOT_STORED)
         self._remember(subject, result)
         has_more = isinstance(result, Refreshed) and result.goes_on and kind(subject) == "srn"
-        if has_more and priority in OF_READERS and self._reads.is_worth_reading(subject):
-            requester = None if place_wait is None else place_wait.requester
-            self._begin_behind(list_of(subject), PlaceWait.as_long_as_a_read(requester))
+        if has_more and request.priority in OF_READERS and self._reads.is_worth_reading(subject):
+            requester = None if request.place_wait is None else request.place_wait.requester
+            self._begin_behind(list_of(subject), ReadLimits(requester=requester))
         return result
 
     def _remember(self, subject: str, result: RefreshResult) -> None:
@@ -304,9 +327,10 @@ class Refresher:
         return self._found_at.get(subject, -math.inf) > self._clock.monotonic() - MEMORY_SECONDS
 
 
-def limits_for(client: ClientOf | None) -> ReadLimits:
+def limits_for(client: ClientOf | None, max_shared_age: float = 0.0) -> ReadLimits:
     """The limits of a read for a client without an account."""
-    return ReadLimits(requester=None if client is None else Requester(client()))
+    requester = None if client is None else Requester(client())
+    return ReadLimits(requester=requester, max_shared_age=max_shared_age)
 
 
 async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", place_wait: PlaceWait | None) -> bool:
@@ -327,4 +351,6 @@ def _is_shared(running: _Running, result: RefreshResult, limits: ReadLimits) -> 
     have had its place in the budget where they would have waited for it.
     """
     was_asked = not isinstance(result, ReadFailed) or result.is_asked
-    return running.number > limits.after and (was_asked or limits.start_until is None)
+    is_late_enough = limits.after is None or running.number > limits.after
+    is_strict_enough = running.max_shared_age <= limits.max_shared_age
+    return is_late_enough and is_strict_enough and (was_asked or limits.start_until is None)

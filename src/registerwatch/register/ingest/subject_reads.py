@@ -1,17 +1,24 @@
 """Reading one subject from the register and storing what it said: a device, an actor, an actor's list of devices."""
 
+from collections.abc import Collection, Sequence
+
 import msgspec
 
 from registerwatch.clock import Clock
 from registerwatch.register.identifiers import kind
+from registerwatch.register.ingest.basic_reads import BasicRecordReads, SharingRule
 from registerwatch.register.ingest.device_lists import DeviceListReader
+from registerwatch.register.models import DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait
-from registerwatch.register.sources.source import SubjectSource
+from registerwatch.register.sources.source import KnownRecord, ListedRecords, SubjectSource
 from registerwatch.register.store.records import RecordStore
+from registerwatch.structs import replace
 
+MAX_PROPAGATED = 100
+"""Records whose devices `propagate_rest` brings up to date at a time."""
 _LIST = "devices of "
 """No identifier has a space."""
 
@@ -39,6 +46,22 @@ def is_list(subject: str) -> bool:
     return subject.startswith(_LIST)
 
 
+class SubjectRequest(msgspec.Struct, frozen=True):
+    """How a subject is read: what it shares with other reads and for whom it is, how long it waits for the request
+    budget, and the records of a UDI-DI where a list has just shown them.
+    """
+
+    rule: SharingRule
+    context: ReadContext
+    place_wait: PlaceWait | None = None
+    listed: ListedRecords | None = None
+
+    @property
+    def priority(self) -> RequestPriority:
+        """What its requests are for."""
+        return self.rule.priority
+
+
 class SubjectReads:
     """Reads of single subjects into one copy; lists of devices need `lists`."""
 
@@ -49,41 +72,68 @@ class SubjectReads:
         self._copy = copy
         self._clock = clock
         self._lists = lists
+        self.basic_reads = BasicRecordReads(copy.basic_records, clock)
 
-    async def read(
-        self, subject: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
-    ) -> RefreshResult:
+    async def read(self, subject: str, request: SubjectRequest) -> RefreshResult:
         """Read a subject and store it. Raises `RegisterwatchError` where it could not be stored."""
         read = self._list if is_list(subject) else self._actor if kind(subject) == "srn" else self._device
-        return await read(subject, priority, context, place_wait)
+        return await read(subject, request)
 
     def is_worth_reading(self, srn: str) -> bool:
         """Whether reading an actor's list of devices can bring what is missing of it."""
         return self._lists is not None and self._lists.is_worth_reading(srn)
 
-    async def _device(
-        self, udi: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
-    ) -> RefreshResult:
-        since = await self._copy.revision()
-        read_at = int(self._clock.now())
-        known = await self._copy.known(udi, now=read_at)
-        result = await self._source.read_device(udi, known=known, priority=priority, place_wait=place_wait)
-        now = int(self._clock.now())
+    async def propagate_rest(self) -> None:
+        """Bring devices up to date with Basic UDI-DI records whose reader was stopped before it came to that."""
+        for key in await self._copy.basic_records.unpropagated(MAX_PROPAGATED):
+            await self._propagate(key, ReadContext())
+
+    async def _device(self, udi: str, request: SubjectRequest) -> RefreshResult:
+        since, read_at = await self._copy.revision(), int(self._clock.now())
+        if request.listed is not None:
+            since, read_at = request.listed.revision, request.listed.read_at
+        known = await self._copy.known(udi, now=int(self._clock.now()))
+        basic_reads = self.basic_reads.of_read(_rule_for(request.rule, known.values()))
+        result = await self._source.read_device(
+            udi,
+            known=known,
+            shared=basic_reads,
+            listed=request.listed,
+            priority=request.priority,
+            place_wait=request.place_wait,
+        )
         if isinstance(result, NotFound) and known:
             await self._copy.delist(udi, read_at=read_at, since=since, source=self._source.name)
-        if not isinstance(result, Found):
-            return result
+        outcome: RefreshResult = (
+            await self._store(result.value, request.context, since=since, read_at=read_at)
+            if isinstance(result, Found)
+            else result
+        )
+        for key in sorted(basic_reads.brought):  # also where the read failed: other devices show the record
+            await self._propagate(key, request.context)
+        return outcome
+
+    async def _store(
+        self, readings: Sequence[DeviceReading], context: ReadContext, *, since: int, read_at: int
+    ) -> Refreshed:
         changes = await self._copy.store(
-            result.value, read_at=read_at, now=now, lists_all=True, context=context, since=since
+            readings, read_at=read_at, now=int(self._clock.now()), lists_all=True, context=context, since=since
         )
         return Refreshed(any(change.is_current for change in changes))
 
-    async def _actor(
-        self, srn: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
-    ) -> RefreshResult:
+    async def _propagate(self, key: str, context: ReadContext) -> None:
+        """Bring all stored devices under a Basic UDI-DI up to date with its record, a few in each transaction."""
+        stored = await self._copy.basic_records.stored(key)
+        is_more = stored is not None and not stored.is_propagated
+        while is_more:
+            now = int(self._clock.now())
+            is_more = await self._copy.propagate(key, source=self._source.name, now=now, context=context)
+
+    async def _actor(self, srn: str, request: SubjectRequest) -> RefreshResult:
+        context = request.context
         since, reads_before = await self._copy.revision(), await self._copy.actor_reads(srn)
         read_at = int(self._clock.now())
-        result = await self._source.read_actor(srn, priority=priority, place_wait=place_wait)
+        result = await self._source.read_actor(srn, priority=request.priority, place_wait=request.place_wait)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
@@ -104,20 +154,27 @@ class SubjectReads:
         )
         return Refreshed(changed or bool(changes), has_more)
 
-    async def _list(
-        self, subject: str, priority: RequestPriority, context: ReadContext, place_wait: PlaceWait | None
-    ) -> RefreshResult:
+    async def _list(self, subject: str, request: SubjectRequest) -> RefreshResult:
         """The next page of a list of devices; behind readers' backs all that are left of it."""
         assert self._lists is not None, "lists are read where there is a reader of lists"
         srn, changed, goes_on = subject.removeprefix(_LIST), False, True
         while goes_on:
             try:
-                page = await self._lists.read_page(srn, priority, place_wait, context)
+                page = await self._lists.read_page(srn, request.priority, request.place_wait, request.context)
             except RegisterFailure as failure:
                 return ReadFailed(failure.reason, is_asked=failure.is_asked)
             if page.problem is not None:
                 return ReadFailed(page.problem)
             changed, goes_on = changed or page.changed, page.goes_on
-            if priority is not RequestPriority.REFRESH:
+            if request.priority is not RequestPriority.REFRESH:
                 break
         return Refreshed(changed, goes_on)
+
+
+def _rule_for(rule: SharingRule, known: Collection[KnownRecord]) -> SharingRule:
+    """The rule of a read with what the stored records of its device show."""
+    return replace(
+        rule,
+        shown_at=max((each.basic_read_at or 0 for each in known), default=0),
+        searched_revision=max((each.searched_revision for each in known), default=0),
+    )

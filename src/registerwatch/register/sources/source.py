@@ -4,13 +4,14 @@ A source is a module or package beside this one that `bootstrap.py` builds. It r
 (`SubjectSource`), lists all its records (`BulkSource`) or those of one manufacturer (`DeviceListing`), or does several.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
+from registerwatch.register.basic_records import BasicRecord, SharedRecord, SharedSearch
 from registerwatch.register.certificates import NotifiedBody, ReadCertificate, Refusal, RegisteredCertificate
-from registerwatch.register.models import Actor, Device, DeviceReading
+from registerwatch.register.models import Actor, Certificate, Device, DeviceReading
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait
@@ -29,11 +30,24 @@ class KnownRecord(msgspec.Struct, frozen=True):
 
     `detail_version` is the version whose detail is stored, None when a read has to bring the detail.
     `searched_revision` is the revision of the copy at which a search for its certificates was stored, 0 where none was.
+    `basic_read_at` is the instant of the Basic UDI-DI record that it shows, None where none was read.
     """
 
     device: Device
     detail_version: int | None
     searched_revision: int = 0
+    basic_read_at: int | None = None
+
+
+class ListedRecords(msgspec.Struct, frozen=True):
+    """Every record of a UDI-DI as a list has just shown them, in place of a search for it.
+
+    `read_at` is the instant before the first request of the list (unix seconds), `revision` that of the copy then.
+    """
+
+    rows: Sequence[DeviceReading]
+    read_at: int
+    revision: int
 
 
 class ActorReading(msgspec.Struct, frozen=True):
@@ -71,6 +85,36 @@ class ListPage(msgspec.Struct, Generic[Row], frozen=True):
     named: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
+class SharedReads(Protocol):
+    """What one read has of Basic UDI-DI records: other reads may have brought them, and others may use what it brings.
+
+    Keys are those of `DeviceReading.basic_key`.
+    """
+
+    async def record(self, key: str, ask: Callable[[], Awaitable[BasicRecord]]) -> SharedRecord:
+        """The record with this key; `ask` requests it where no other read has brought one that is good enough."""
+
+    async def search(
+        self, key: str, ask: Callable[[], Awaitable[tuple[Certificate, ...] | None]]
+    ) -> SharedSearch | None:
+        """The same of the certificates that the search for its Basic UDI-DI finds; None where `ask` gives None."""
+
+
+class UnsharedReads:
+    """A read that shares nothing with others."""
+
+    async def record(self, key: str, ask: Callable[[], Awaitable[BasicRecord]]) -> SharedRecord:
+        """What is asked for."""
+        return SharedRecord(await ask())
+
+    async def search(
+        self, key: str, ask: Callable[[], Awaitable[tuple[Certificate, ...] | None]]
+    ) -> SharedSearch | None:
+        """What is asked for."""
+        found = await ask()
+        return None if found is None else SharedSearch(found)
+
+
 class RegisterSource(Protocol):
     """Where records are read from."""
 
@@ -87,13 +131,16 @@ class SubjectSource(RegisterSource, Protocol):
         udi: str,
         *,
         known: Mapping[str, KnownRecord] | None = None,
+        shared: SharedReads | None = None,
+        listed: ListedRecords | None = None,
         priority: RequestPriority = RequestPriority.WATCH,
         place_wait: PlaceWait | None = None,
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI, the current one first and read in full.
 
-        `known` are the stored records of the same UDI-DI, by uuid. `place_wait` is how long to wait for the request
-        budget, where that is longer than a read may take.
+        `known` are the stored records of the same UDI-DI, by uuid, `shared` what other reads have of what devices
+        share, `listed` its records where a list has shown them, so that they are not searched. `place_wait` is how long
+        to wait for the request budget, where that is longer than a read may take.
         """
 
     async def read_actor(

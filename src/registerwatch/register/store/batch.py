@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from registerwatch.register.basic_records import contradicts, together, with_record
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.models import (
     DOCUMENT_VERSION,
@@ -21,6 +22,7 @@ from registerwatch.register.models import (
     merge,
 )
 from registerwatch.register.observation import DeviceObservation
+from registerwatch.register.store.basic_records import StoredBasicRecord
 from registerwatch.register.store.changed_fields import device_changes
 from registerwatch.register.store.history import RecordChange
 from registerwatch.register.store.scoped_certificates import (
@@ -68,6 +70,13 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
     """The revision at which that was stored."""
     lost: tuple[LostCertificate, ...] = ()
 
+    basic_key: str = ""
+    """The key of its Basic UDI-DI record, empty where it is not known."""
+    basic_read_at: int | None = None
+    """The instant before the request for that record, None where it was never read."""
+    own_revision: int = READ_NOW
+    """The revision at which the record itself was read or seen in a list."""
+
     listed_as: "StoredRow | None" = None
     """The row while the register listed the record, where it was delisted just now."""
 
@@ -95,7 +104,7 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
         if self.delisted_at is not None:
             return self
         precedence = replace(self.precedence, latest_version=False)
-        return replace(self, precedence=precedence, delisted_at=read_at, listed_as=self)
+        return replace(self, precedence=precedence, delisted_at=read_at, own_revision=READ_NOW, listed_as=self)
 
 
 class _Merged(msgspec.Struct, frozen=True, gc=False):
@@ -155,12 +164,33 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
             document_version=kept.document_version if kept else DOCUMENT_VERSION,
             delisted_at=self.delisted_at,
             detail_read_at=read_at if reading.brings_detail else before.detail_read_at if before else None,
-            certs_read_at=read_at if reading.brings_certificates else before.certs_read_at if before else None,
+            certs_read_at=reading.certificates_at(read_at)
+            if reading.brings_certificates
+            else before.certs_read_at
+            if before
+            else None,
             lost=self.joined.lost if self.joined else before.lost if before else (),
-            certs_revision=READ_NOW
+            certs_revision=reading.search_revision or READ_NOW
             if reading.brings_certificates
             else max(before.certs_revision if before else 0, reading.kept_revision),
+            basic_key=reading.basic_key or (before.basic_key if before else ""),
+            basic_read_at=(read_at if reading.basic_read_at is None else reading.basic_read_at)
+            if not self.is_part
+            else before.basic_read_at
+            if before
+            else None,
         )
+
+
+class _Renewed(msgspec.Struct, frozen=True, gc=False):
+    """A stored record after the Basic UDI-DI record that it shares was read for another device."""
+
+    old: Device
+    device: Device
+    row: StoredRow
+    is_doubtful: bool
+    searched: bool = False
+    """Whether its certificates are those of a later certificate search, too."""
 
 
 class Batch:
@@ -215,11 +245,52 @@ class Batch:
         device = replace(old, certs=joined.certificates)
         if device == old:
             return
+        text = document(device).decode()
         changed = device_changes(old, device, version=row.document_version)
-        self._add_row(device, replace(row, device_json=document(device).decode(), lost=joined.lost), row, changed)
+        self._add_row(device, replace(row, device_json=text, lost=joined.lost, own_revision=READ_NOW), row, changed)
         self.changes.append(DeviceChange(old, device, row.is_current))
         told = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
         self.observations.append(DeviceObservation(told, certificates_read=True, in_full=False))
+
+    def renew_under(self, stored: Mapping[Key, StoredRow], basic: StoredBasicRecord) -> None:
+        """Bring stored records up to date with the Basic UDI-DI record that they share. No request was sent for them.
+
+        `stored` are all records of their UDI-DIs. Watches are told of certificates where the record answers and was
+        read in full before; else the device is due for a read, and so is one whose own fields the record contradicts.
+        """
+        renewed = {
+            key: each
+            for key, row in stored.items()
+            if row.basic_key == basic.key and (each := _renewed(row, basic, self._scopes)) is not None
+        }
+        present = {**stored, **{key: each.row for key, each in renewed.items()}}
+        current = _current_keys(present)
+        for key, each in sorted(renewed.items(), key=lambda pair: pair[0]):
+            is_current = key in current
+            if each.is_doubtful or (is_current and not each.row.is_current):
+                self.unconfirmed.append(key[0])
+            if each.device == each.old and is_current == each.row.is_current:
+                continue
+            row = replace(each.row, is_current=is_current)
+            changed = device_changes(each.old, each.device, version=row.document_version)
+            self._add_row(each.device, row, stored[key], changed)
+            self.changes.append(DeviceChange(each.old, each.device, is_current))
+            if is_current:
+                self._add_renewed(each)
+        for key, row in stored.items():
+            if key not in renewed and row.is_current != (key in current):
+                self._add_unread(row, key in current)
+
+    def _add_renewed(self, renewed: "_Renewed") -> None:
+        """What became of the certificates of a record that answers."""
+        row, device = renewed.row, renewed.device
+        if row.detail_version is None or row.delisted_at is not None:
+            self.unconfirmed.append(device.udi)
+        elif device.certs != renewed.old.certs:
+            told = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
+            self.observations.append(
+                DeviceObservation(told, certificates_read=True, searched=renewed.searched, in_full=False)
+            )
 
     def _add_read(self, result: _Merged, is_current: bool) -> None:
         """A record that was read. A part of it that brings nothing new is not written."""
@@ -254,6 +325,7 @@ class Batch:
                     and result.joined is not None
                     and result.joined.has_all_scoped
                     and self._scopes.are_known(result.device),
+                    oldest_at=result.reading.certificates_at(self.read_at),
                 )
             )
         elif not (is_alone and result.proves_its_part):
@@ -267,7 +339,8 @@ class Batch:
         device = from_document(row.device_json)
         if is_current:
             self.unconfirmed.append(device.udi)
-        self._add_row(device, replace(row, is_current=is_current), row.listed_as or row, {})
+        unread = replace(row, is_current=is_current, own_revision=READ_NOW)
+        self._add_row(device, unread, row.listed_as or row, {})
 
     def _add_row(self, device: Device, row: StoredRow, before: StoredRow | None, changed: Mapping[str, Any]) -> None:
         """A row to write; `changed` are the fields of the stored device that differ, as they were."""
@@ -293,8 +366,11 @@ class Batch:
                 row.delisted_at,
                 row.detail_read_at,
                 row.certs_read_at,
-                self.revision if row.certs_revision == READ_NOW else row.certs_revision,
+                min(row.certs_revision, self.revision),
                 encoded_lost(row.lost, self.revision),
+                row.basic_key or None,
+                row.basic_read_at,
+                min(row.own_revision, self.revision),
                 self.read_at,
             )
         )
@@ -311,8 +387,8 @@ class Batch:
 
 
 def is_overtaken(row: StoredRow | None, since: int | None) -> bool:
-    """Whether the record was stored after a read of it began, where that is known."""
-    return row is not None and since is not None and row.revision > since
+    """Whether what was read of a record itself was stored after another read of it began, where that is known."""
+    return row is not None and since is not None and row.own_revision > since
 
 
 def without_outdated(
@@ -347,7 +423,10 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
     if reading.completeness is not Completeness.SOME:
         stored = row.certificates_of(before) if row and before else StoredCertificates()
         stored = replace(stored, searched_at=max(stored.searched_at, reading.kept_revision))
-        joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=reading.brings_certificates)
+        if reading.brings_certificates and reading.search_revision:
+            stored = replace(stored, searched_at=reading.search_revision)
+        is_searched = reading.brings_certificates and not reading.search_revision
+        joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=is_searched)
         device = replace(device, certs=joined.certificates)
     latest = is_latest(_precedence(row), reading)
     precedence = RecordPrecedence(device.uuid, latest, device.legislation_code, device.version or 0)
@@ -355,6 +434,45 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
     is_stored = row is not None and (row.device_json == text or (row.is_of_older_version and before == device))
     changed = device_changes(before, device, version=row.document_version) if row and before and not is_stored else {}
     return _Merged(reading, device, text, precedence, delisted_at, row, before, is_stored, changed, joined)
+
+
+def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> _Renewed | None:
+    """A stored record with the Basic UDI-DI record that it shares, None where it shows that record already.
+
+    Of a document that an older release wrote certificates alone are renewed: it is read in full when it is next due. So
+    are none of a record whose own fields contradict.
+    """
+    old, shared = from_document(row.device_json), basic.record
+    if contradicts(old, shared.record):
+        return _Renewed(old, old, row, is_doubtful=True)
+    device = with_record(old, shared.record) if row.document_version == DOCUMENT_VERSION else old
+    search = basic.search if basic.search and basic.search.revision > row.certs_revision else None
+    if not shared.record.has_all_certificates:
+        search, certificates = None, old.certs
+    else:
+        own = [each for each in old.certs if each.listed_in != "record" and not each.scoped] if search is None else ()
+        certificates = together(own, shared.record.certs, search.certificates if search else ())
+    searched_at = search.revision if search else row.certs_revision
+    before = StoredCertificates(old.certs, searched_at, row.lost)
+    joined = with_scoped(certificates, scopes.of(device), before, is_searched=False)
+    device = replace(device, certs=joined.certificates)
+    precedence = replace(row.precedence, legislation_code=device.legislation_code)
+    if device == old and precedence == row.precedence:
+        return None
+    renewed = replace(
+        row,
+        device_json=document(device).decode(),
+        precedence=precedence,
+        lost=joined.lost,
+        basic_read_at=shared.read_at,
+        certs_read_at=_earlier(shared.read_at, search.read_at) if search else row.certs_read_at,
+        certs_revision=searched_at,
+    )
+    return _Renewed(old, device, renewed, joined.is_doubtful, search is not None)
+
+
+def _earlier(one: int | None, other: int | None) -> int | None:
+    return min((each for each in (one, other) if each is not None), default=None)
 
 
 BESIDE_DEVICE = ("is_current", "latest_version", "delisted_at", "has_detail", "has_certificates")

@@ -24,6 +24,8 @@ class StoredDocument(msgspec.Struct, frozen=True, gc=False):
     """When its certificates were last read, all of them; None when they never were."""
     delisted_at: int | None = None
     """The first read in which the register listed it no more, None while it does."""
+    basic_read_at: int | None = None
+    """When its Basic UDI-DI record was last read, for it or for another device; None when it never was."""
 
     @property
     def in_full(self) -> bool:
@@ -125,7 +127,7 @@ class DocumentReader(Protocol):
 
 DEVICES = (
     "SELECT primary_di, document, document_version, revision, read_at, detail_version IS NOT NULL, certs_read_at,"
-    " delisted_at"
+    " delisted_at, basic_read_at"
     " FROM devices WHERE primary_di {} AND is_current"
 )
 DEVICE = DEVICES.replace("primary_di, ", "", 1).replace("{}", "= {}")

@@ -36,10 +36,10 @@ class SqliteDocumentReader:
         rows = self._reads.all_now(_DEVICE, udi)
         if not rows:
             return None
-        document, version, revision, read_at, has_detail, certs_read_at, delisted_at = rows[0]
+        document, version, revision, read_at, has_detail, *ages = rows[0]
         if version < DOCUMENT_VERSION:  # asked here: a call would cost the most frequent read 3 % more
             document = completed(document, version)
-        return StoredDocument(document, revision, read_at, bool(has_detail), certs_read_at, delisted_at)
+        return StoredDocument(document, revision, read_at, bool(has_detail), *ages)
 
     async def devices(self, udis: Sequence[str]) -> dict[str, StoredDocument]:
         rows = await self._reads.all(_among(DEVICES, len(udis)), *udis)

@@ -35,6 +35,7 @@ from registerwatch.register.observation import (
 )
 from registerwatch.register.sources.source import KnownRecord
 from registerwatch.register.store import statements
+from registerwatch.register.store.basic_records import BasicRecordStore, changed_at, note_propagated, stored_record
 from registerwatch.register.store.batch import Batch, DeviceChange, Key, StoredRow, is_overtaken, without_outdated
 from registerwatch.register.store.changed_fields import actor_changes
 from registerwatch.register.store.history import HistoryKind, RecordChange, note_changes
@@ -50,6 +51,8 @@ from registerwatch.structs import replace
 
 CHUNK = 5_000
 """Values of one statement."""
+PROPAGATED_AT_ONCE = 200
+"""UDI-DIs that one transaction brings up to date with a Basic UDI-DI record."""
 DETAIL_SECONDS = 7 * 24 * 3600
 """A stored detail is read again after so long: dates in it can change without a new version."""
 
@@ -76,6 +79,7 @@ class RecordStore:
     def __init__(self, database: Database, observer: Observer | None = None) -> None:
         self._database = database
         self._observer = observer or NullObserver()
+        self.basic_records = BasicRecordStore(database)
 
     async def state(self) -> CopyState:
         """Size, age and identity of the copy."""
@@ -95,7 +99,9 @@ class RecordStore:
         async with self._database.reading() as connection:
             rows = (await connection.execute(statements.KNOWN, {"udi": udi})).all()
         return {
-            row.uuid: KnownRecord(from_document(row.document), _known_detail(row, now), _searched_at(row))
+            row.uuid: KnownRecord(
+                from_document(row.document), _known_detail(row, now), _searched_at(row), row.basic_read_at
+            )
             for row in rows
         }
 
@@ -140,7 +146,8 @@ class RecordStore:
         source = next(iter(by_key.values())).source
         revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, {udi for udi, _ in by_key})
-        if lists_all and any(is_overtaken(row, since) for row in stored.values()):
+        is_late = lists_all and any(is_overtaken(row, since) for row in stored.values())
+        if is_late or await _have_newer_basic_records(connection, by_key.values()):
             overtaken = list({udi for udi, _ in by_key})
             await self._observer.observe(
                 connection, [], context or ReadContext(), unconfirmed=overtaken, now=now or read_at, read_at=read_at
@@ -151,17 +158,52 @@ class RecordStore:
         by_key = without_outdated(by_key, stored, since, read_at)
         scopes = await device_scopes(connection, _read_in_full(by_key.values()))
         batch = Batch(by_key, stored, revision, read_at, scopes)
+        await self._apply(connection, batch, source, context or ReadContext(), now=now or read_at)
+        return batch.changes
+
+    async def _apply(
+        self,
+        connection: AsyncConnection,
+        batch: Batch,
+        source: str,
+        context: ReadContext,
+        *,
+        now: int,
+        due: Sequence[str] = (),
+    ) -> None:
+        """Write a batch, and have observed what it proves. Watches on UDI-DIs that are `due` become due, too."""
         await self._write(connection, batch, source)
-        await _name_actors(connection, [change.new for change in batch.changes], read_at, source)
+        await _name_actors(connection, [change.new for change in batch.changes], batch.read_at, source)
         await self._observer.observe(
             connection,
             batch.observations,
-            context or ReadContext(),
-            unconfirmed=batch.unconfirmed,
-            now=now or read_at,
-            read_at=read_at,
+            context,
+            unconfirmed=[*due, *batch.unconfirmed],
+            now=now,
+            read_at=batch.read_at,
         )
-        return batch.changes
+
+    async def propagate(
+        self, key: str, *, source: str, now: int, context: ReadContext, most: int = PROPAGATED_AT_ONCE
+    ) -> bool:
+        """Bring the next devices under a Basic UDI-DI up to date with its stored record, and tell who watches them.
+
+        So many at most, in one transaction. False where none are left.
+        """
+        async with context.storing(), self._database.transaction() as connection:
+            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
+            basic = await stored_record(connection, key)
+            if basic is None or basic.propagated_to is None:
+                return False
+            asked = {"key": key, "after": basic.propagated_to, "most": most}
+            udis = list((await connection.execute(statements.UNDER, asked)).scalars())
+            await note_propagated(connection, key, udis[-1] if len(udis) == most else None)
+            stored = await _stored(connection, udis)
+            devices = [from_document(row.device_json) for row in stored.values() if row.basic_key == key]
+            batch = Batch({}, {}, revision, basic.record.read_at or now, await device_scopes(connection, devices))
+            batch.renew_under(stored, basic)
+            await self._apply(connection, batch, source, context, now=now)
+        return len(udis) == most
 
     async def renew_scoped(
         self,
@@ -185,11 +227,7 @@ class RecordStore:
         batch = Batch({}, {}, revision, read_at, await device_scopes(connection, devices))
         for _, row in sorted(answering.items(), key=lambda each: each[0]):
             batch.renew_scoped(row)
-        await self._write(connection, batch, source)
-        unconfirmed = [*due, *batch.unconfirmed]
-        await self._observer.observe(
-            connection, batch.observations, ReadContext(), unconfirmed=unconfirmed, now=now, read_at=read_at
-        )
+        await self._apply(connection, batch, source, ReadContext(), now=now, due=due)
 
     async def delist(self, udi: str, *, read_at: int, since: int, source: str | None = None) -> None:
         """Take down that the register lists no record of a UDI-DI, unless one was stored after the read began.
@@ -322,6 +360,18 @@ def _read_in_full(readings: Iterable[DeviceReading]) -> list[Device]:
     return [each.device for each in readings if each.completeness is not Completeness.SOME]
 
 
+async def _have_newer_basic_records(connection: AsyncConnection, readings: Iterable[DeviceReading]) -> bool:
+    """Whether another Basic UDI-DI record, or another search for it, was stored than one that a reading has."""
+    used = [each for each in readings if each.basic_key and each.completeness is not Completeness.SOME]
+    changed = await changed_at(connection, {each.basic_key for each in used})
+    return any(
+        each.basic_revision < changed[each.basic_key][0]
+        or (each.search_revision and each.search_revision < changed[each.basic_key][1])
+        for each in used
+        if each.basic_key in changed and each.basic_revision
+    )
+
+
 async def _stored(connection: AsyncConnection, udis: Collection[str]) -> dict[Key, StoredRow]:
     """Every stored record of some UDI-DIs."""
     by_udi = statements.BY_UDI[connection.dialect.name]
@@ -345,6 +395,9 @@ def _row(row: Row[Any]) -> StoredRow:
         row.certs_read_at,
         _searched_at(row),
         decoded_lost(row.lost_certs),
+        row.basic_key or "",
+        row.basic_read_at,
+        row.revision if row.own_revision is None else row.own_revision,
     )
 
 

@@ -43,6 +43,9 @@ WRITTEN = (
     "certs_read_at",
     "certs_revision",
     "lost_certs",
+    "basic_key",
+    "basic_read_at",
+    "own_revision",
 )
 """Columns of `devices` that every change writes."""
 INSERTED = (*WRITTEN, "first_seen_at")
@@ -56,15 +59,19 @@ NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bin
 )
 KNOWN = text(
     "SELECT uuid, document, detail_version, detail_read_at, document_version, revision, certs_read_at,"
-    " certs_revision FROM devices"
+    " certs_revision, basic_read_at FROM devices"
     " WHERE primary_di = :udi"
+)
+UNDER = text(
+    "SELECT DISTINCT primary_di FROM devices WHERE basic_key = :key AND primary_di > :after ORDER BY primary_di"
+    " LIMIT :most"
 )
 OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads"
 FRESH_DEVICES = text(
     "SELECT document, revision, read_at, certs_read_at, certs_revision, lost_certs FROM devices"
     " WHERE primary_di IN :subjects AND is_current"
     " AND delisted_at IS NULL AND detail_version = version_number AND document_version >= :document_version"
-    " AND read_at > :since"
+    " AND read_at > :since AND (basic_read_at IS NULL OR basic_read_at > :since)"
 ).bindparams(bindparam("subjects", expanding=True))
 LISTED = text("SELECT DISTINCT primary_di FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)

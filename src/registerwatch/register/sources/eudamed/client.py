@@ -5,14 +5,15 @@ Basic UDI-DI record; the detail is left out when its version is already stored.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 import structlog
 
 from registerwatch.clock import Clock
-from registerwatch.register.codes import label
+from registerwatch.register.basic_records import BasicRecord, SharedRecord, SharedSearch
 from registerwatch.register.identifiers import is_actor_of_devices
-from registerwatch.register.models import DeviceReading, precedence_of
+from registerwatch.register.models import Certificate, Device, DeviceReading, precedence_of
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.eudamed import mapping, wire
@@ -30,11 +31,18 @@ from registerwatch.register.sources.eudamed.register_read import (
     RegisterRead,
     sized,
 )
-from registerwatch.register.sources.fields import key
 from registerwatch.register.sources.request_budget import PlaceWait
 from registerwatch.register.sources.requests import RegisterHttpClient, ignore
 from registerwatch.register.sources.rows import check_all_read, check_needed, check_some_read
-from registerwatch.register.sources.source import ActorReading, CertificateSearch, KnownRecord, RecordBatch
+from registerwatch.register.sources.source import (
+    ActorReading,
+    CertificateSearch,
+    KnownRecord,
+    ListedRecords,
+    RecordBatch,
+    SharedReads,
+    UnsharedReads,
+)
 from registerwatch.structs import replace
 
 log = structlog.get_logger(__name__)
@@ -79,16 +87,19 @@ class EudamedClient:
         udi: str,
         *,
         known: Mapping[str, KnownRecord] | None = None,
+        shared: SharedReads | None = None,
+        listed: ListedRecords | None = None,
         priority: RequestPriority = RequestPriority.WATCH,
         place_wait: PlaceWait | None = None,
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI that the register lists, the current one first and read in full.
 
-        `known` are the stored records of the same UDI-DI, by uuid.
+        `known` are the stored records of the same UDI-DI, by uuid. Where `shared` is left out the read shares nothing
+        with others.
         """
-        read = _Read(self, priority, known or {}, place_wait)
+        read = _Read(self, priority, known or {}, place_wait, shared)
         try:
-            readings = await read.device(udi)
+            readings = await read.device(udi, listed)
         except RegisterFailure as failure:
             return ReadFailed(failure.reason, is_asked=read.has_begun)
         return Found(readings) if readings else NotFound()
@@ -141,9 +152,9 @@ class EudamedClient:
 
 
 class _Searched(msgspec.Struct, frozen=True):
-    """Rows of the certificate search, None when it could not be read; unproven while its filter does not filter."""
+    """What the certificate search found, None when it could not be read; unproven while its filter does not filter."""
 
-    rows: list[wire.CertificateRow] | None
+    found: SharedSearch | None
     is_proven: bool = True
 
 
@@ -156,24 +167,27 @@ class _Read(RegisterRead):
         priority: RequestPriority,
         known: Mapping[str, KnownRecord],
         place_wait: PlaceWait | None = None,
+        shared: SharedReads | None = None,
     ) -> None:
         super().__init__(client.interface, priority, place_wait)
         self._known = known
         self._page_size = client.page_size
+        self._shared = shared or UnsharedReads()
 
-    async def device(self, udi: str) -> list[DeviceReading]:
-        rows = await self._rows_by_di(udi)
-        listed = [mapping.reading_of_row(row) for row in rows]
+    async def device(self, udi: str, shown: ListedRecords | None = None) -> list[DeviceReading]:
+        if shown is not None:
+            listed = list(shown.rows)
+        else:
+            listed = [mapping.reading_of_row(row) for row in await self._rows_by_di(udi)]
         if not listed:
             return []
-        basics: dict[str, wire.BasicUdiRecord] = {}
+        if not all(wire.RECORD_KEY.fullmatch(row.device.uuid) for row in listed):
+            raise RegisterFailure("The register's answer has an unexpected form (a record's key that is none).")
+        basics: dict[str, SharedRecord] = {}
         if len(listed) > 1:
-            listed = [
-                await self._with_legislation(row, reading, basics) for row, reading in zip(rows, listed, strict=True)
-            ]
+            listed = [await self._with_legislation(row, basics) for row in listed]
         current = min(listed, key=lambda reading: precedence_of(reading).rank)
-        row = next(row for row in rows if row.uuid == current.device.uuid)
-        full = await self._in_full(row, basics.get(row.uuid))
+        full = await self._in_full(current, basics.get(current.device.uuid))
         return [full, *(reading for reading in listed if reading is not current)]
 
     async def actor(self, srn: str) -> ActorReading | None:
@@ -241,8 +255,6 @@ class _Read(RegisterRead):
         check_all_read(page.unread)
         if page.total_elements > page.sent:
             raise RegisterFailure("The register broke off the list of this device's records.", transient=True)
-        if not all(wire.RECORD_KEY.fullmatch(row.uuid) for row in page.content):
-            raise RegisterFailure("The register's answer has an unexpected form (a record's key that is none).")
         return list({row.uuid: row for row in page.content}.values())
 
     async def _rows_by_srn(self, srn: str) -> list[wire.ActorRow]:
@@ -258,70 +270,96 @@ class _Read(RegisterRead):
         check_all_read(page.unread)
         return page.content
 
-    async def _with_legislation(
-        self, row: wire.DeviceRow, reading: DeviceReading, basics: dict[str, wire.BasicUdiRecord]
-    ) -> DeviceReading:
+    async def _with_legislation(self, row: DeviceReading, basics: dict[str, SharedRecord]) -> DeviceReading:
         """A twin's row with its legislation, which decides among twins and which rows do not carry."""
-        known = self._known.get(row.uuid)
-        if known and known.device.legislation_code and known.device.version == row.version_number:
+        uuid = row.device.uuid
+        known = self._known.get(uuid)
+        if known and known.device.legislation_code and known.device.version == row.device.version:
             legislation, legislation_code = known.device.legislation, known.device.legislation_code
         else:
             if len(basics) >= MAX_TWINS:
                 raise RegisterFailure(
                     "The register lists too many records under this one UDI-DI to tell which one counts."
                 )
-            basics[row.uuid] = await self._basic_record(row)
-            code = mapping.code(basics[row.uuid].legislation)
-            legislation, legislation_code = label(code), code
-        device = replace(reading.device, legislation=legislation, legislation_code=legislation_code)
-        return replace(reading, device=device)
+            basics[uuid] = await self._basic_record(row)
+            record = basics[uuid].record
+            legislation, legislation_code = record.legislation, record.legislation_code
+        device = replace(row.device, legislation=legislation, legislation_code=legislation_code)
+        return replace(row, device=device)
 
-    async def _in_full(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord | None) -> DeviceReading:
-        known = self._known.get(row.uuid)
-        has_detail = known is not None and row.version_number is not None and known.detail_version == row.version_number
-        detail = None if has_detail else await self._detail(row)
+    async def _in_full(self, row: DeviceReading, basic: SharedRecord | None) -> DeviceReading:
+        known, version = self._known.get(row.device.uuid), row.device.version
+        has_detail = known is not None and version is not None and known.detail_version == version
+        detail = None if has_detail else await self._detail(row.device)
         basic = basic or await self._basic_record(row)
-        searched = await self._certificates(row, basic)
-        last = None if searched.is_proven else self._last_searched(row, mapping.basic_udi_of(row, basic))
+        searched = await self._certificates(row, basic.record.basic_udi or row.device.basic_udi)
+        last = None if searched.is_proven else self._last_searched(row, basic.record.basic_udi or row.device.basic_udi)
         return mapping.reading_of_device(
             row,
             detail,
             basic,
-            searched.rows,
+            searched.found,
             known.device if known else None,
             kept=unconfirmed(last.device.certs, self._clock.now()) if last else (),
             kept_revision=last.searched_revision if last else 0,
             searched=searched.is_proven,
         )
 
-    def _last_searched(self, row: wire.DeviceRow, basic_udi: str) -> KnownRecord | None:
+    def _last_searched(self, row: DeviceReading, basic_udi: str) -> KnownRecord | None:
         """The record of this UDI-DI and Basic UDI-DI for whose certificates was searched last, rather this one."""
         alike = [each for each in self._known.values() if each.device.basic_udi == basic_udi]
-        return max(alike, key=lambda each: (each.searched_revision, each.device.uuid == row.uuid), default=None)
+        return max(alike, key=lambda each: (each.searched_revision, each.device.uuid == row.device.uuid), default=None)
 
-    async def _detail(self, row: wire.DeviceRow) -> wire.DeviceDetail:
+    async def _detail(self, row: Device) -> wire.DeviceDetail:
         def is_of_row(detail: wire.DeviceDetail) -> None:
             di = detail.primary_di.code if detail.primary_di else None
-            if detail.uuid != row.uuid or (di is not None and di != row.primary_di):
+            if detail.uuid != row.uuid or (di is not None and di != row.udi):
                 raise RegisterFailure("The register answered with another device's detail; nothing of it was used.")
 
         return await self.record(f"/devices/udiDiData/{row.uuid}", wire.device_detail, is_of_row)
 
-    async def _basic_record(self, row: wire.DeviceRow) -> wire.BasicUdiRecord:
-        def is_of_row(basic: wire.BasicUdiRecord) -> None:
-            check_basic_record(row, basic)
+    async def _basic_record(self, row: DeviceReading) -> SharedRecord:
+        """The Basic UDI-DI record of a device: as another read has brought it, where the row names its key."""
 
-        return await self.record(f"/devices/basicUdiData/udiDiData/{row.uuid}", wire.basic_udi_record, is_of_row)
+        async def ask() -> BasicRecord:
+            self._end_wait(began_at)
+            path = f"/devices/basicUdiData/udiDiData/{row.device.uuid}"
+            check = partial(check_basic_record, row)
+            return mapping.record_of(await self.record(path, wire.basic_udi_record, check))
 
-    async def _certificates(self, row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> "_Searched":
-        """What the certificate search has for the Basic UDI-DI. Its rows name the manufacturer, so they are checked."""
-        basic_udi = key(basic.basic_udi.code if basic.basic_udi else row.basic_udi)
-        if basic_udi in ("", EUDAMED_DI + key(row.primary_di)):  # the record alone has certificates under a directive
-            return _Searched([])
+        began_at = self._clock.monotonic()
+        return await self._shared.record(row.basic_key, ask) if row.basic_key else SharedRecord(await ask())
+
+    async def _certificates(self, row: DeviceReading, basic_udi: str) -> _Searched:
+        """What the certificate search has for a Basic UDI-DI, as another read has found it."""
+        is_proven = True
+
+        async def ask() -> tuple[Certificate, ...] | None:
+            nonlocal is_proven
+            self._end_wait(began_at)
+            rows, is_proven = await self._searched(basic_udi, row.device.manufacturer_srn)
+            return None if rows is None else tuple(mapping.certificate_rows(rows))
+
+        if basic_udi in ("", EUDAMED_DI + row.device.udi):  # certificates under a directive are in the record alone
+            return _Searched(SharedSearch(()))
+        began_at = self._clock.monotonic()
+        shared = self._shared if row.basic_key else UnsharedReads()
+        found = await shared.search(row.basic_key, ask)
+        return _Searched(found if is_proven else SharedSearch(()), is_proven)
+
+    def _end_wait(self, began_at: float) -> None:
+        """Waiting for another read of the same record is no time of this read."""
+        self._place_wait.waited += self._clock.monotonic() - began_at
+
+    async def _searched(self, basic_udi: str, srn: str) -> tuple[list[wire.CertificateRow] | None, bool]:
+        """Rows of the certificate search, None where it could not be read, and whether its filter filters.
+
+        Rows name the manufacturer, so they are checked.
+        """
         path, params = "/certificates/search/", {"page": "0", **sized(CERTIFICATE_PAGE_SIZE)}
 
         def check(page: wire.Page[wire.CertificateRow]) -> None:
-            check_page(page, matches=lambda each: each.actor_srn in (None, row.manufacturer_srn))
+            check_page(page, matches=lambda each: each.actor_srn is None or each.actor_srn == srn)
             check_all_read(page.unread)
             if any(mapping.has_lost_certificate(each.unread, at="") for each in page.content):
                 raise RegisterFailure(
@@ -332,11 +370,11 @@ class _Read(RegisterRead):
 
         try:
             if not await self.is_proven(BASIC_UDI, path, params):
-                return _Searched([], is_proven=False)
+                return None, False
             page = await self.ask(path, {BASIC_UDI: basic_udi, **params}, wire.certificate_rows, check=check)
         except RegisterFailure as failure:
             log.info("certificate search could not be read", basic_udi=basic_udi, reason=failure.reason)
             if failure.is_asked and not failure.transient:  # the filter may have ceased to filter
                 self._proofs.doubt(BASIC_UDI)
-            return _Searched(None)
-        return _Searched(page.content)
+            return None, True
+        return page.content, True

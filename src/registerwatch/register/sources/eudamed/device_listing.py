@@ -66,10 +66,9 @@ class EudamedDeviceListing:
             if page.sent and page.total_elements < first + page.sent:
                 raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
 
+        params = {"page": str(number), **sized(size)}
         read = RegisterRead(self._interface, priority, place_wait)
-        answer = await self._search(
-            read, "srn", srn, {"page": str(number), **sized(size)}, wire.devices_of_manufacturer, check
-        )
+        answer = await self._search(read, "srn", srn, params, wire.devices_of_manufacturer, check)
         if not number:  # the last rows of a list may be odd ones
             check_some_read(answer.content, answer.unread)
         check_needed(answer.content, wire.NEEDED_OF_ROW)

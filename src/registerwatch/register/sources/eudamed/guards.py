@@ -9,8 +9,9 @@ made-up value must find nothing.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.eudamed.wire import BasicUdiRecord, DeviceRow, Page, Row
+from registerwatch.register.sources.eudamed.wire import BasicUdiRecord, Page, Row
 from registerwatch.register.sources.fields import text
 
 MAX_ROWS = 100_000
@@ -41,26 +42,27 @@ def check_page(page: "Page[Row]", *, matches: Callable[[Row], bool] | None) -> N
         check_rows(page.content, matches)
 
 
-def check_basic_record(row: DeviceRow, basic: BasicUdiRecord) -> None:
+def check_basic_record(row: DeviceReading, basic: BasicUdiRecord) -> None:
     """A Basic UDI-DI record must be that of the device in a row: have the key and the manufacturer that the row names.
 
     Another Basic UDI-DI is one of another device, unless the key shows that the record is the right one, or it is the
     EUDAMED DI of this legacy device. Another risk class proves nothing. Raises `RegisterFailure`.
     """
+    device = row.device
     code = text(basic.basic_udi.code) if basic.basic_udi else ""
     srn = text(basic.manufacturer.srn) if basic.manufacturer else ""
-    if _differs(basic.ulid, row.basic_udi_di_data_ulid) or _differs(srn, row.manufacturer_srn):
+    if _differs(text(basic.ulid), row.basic_key) or _differs(srn, device.manufacturer_srn):
         raise RegisterFailure(OTHER_BASIC_RECORD)
-    is_proven = bool(basic.ulid and row.basic_udi_di_data_ulid)
-    if not is_proven and _differs(code, row.basic_udi) and code != EUDAMED_DI + text(row.primary_di):
+    is_proven = bool(basic.ulid and row.basic_key)
+    if not is_proven and _differs(code, device.basic_udi) and code != EUDAMED_DI + device.udi:
         raise RegisterFailure(OTHER_BASIC_RECORD)
     if not (code or srn or basic.legislation):
         raise RegisterFailure(EMPTY_BASIC_RECORD, transient=True)
 
 
-def _differs(one: str | None, other: str | None) -> bool:
+def _differs(one: str, other: str) -> bool:
     """Whether both are known and not the same."""
-    return bool(text(one) and text(other)) and text(one) != text(other)
+    return bool(one and other) and one != other
 
 
 def check_rows(rows: Sequence[Row], matches: Callable[[Row], bool]) -> None:

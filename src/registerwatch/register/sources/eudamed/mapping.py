@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from registerwatch.register.basic_records import BasicRecord, SharedRecord, SharedSearch, together, with_record
 from registerwatch.register.codes import label
-from registerwatch.register.device_details import with_told
 from registerwatch.register.models import (
     Actor,
     ActorReference,
@@ -17,7 +17,6 @@ from registerwatch.register.models import (
     DeviceReading,
 )
 from registerwatch.register.sources.eudamed import wire
-from registerwatch.register.sources.eudamed.certificates import together
 from registerwatch.register.sources.eudamed.details import (
     characteristics_of,
     details_of_detail,
@@ -50,117 +49,118 @@ def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
         completeness=Completeness.SOME,
         source=NAME,
         latest_version=row.latest_version is not False,
+        basic_key=key(row.basic_udi_di_data_ulid),
     )
 
 
-def basic_udi_of(row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> str:
-    """The Basic UDI-DI of a device, empty where it has none."""
-    return key(basic.basic_udi.code if basic.basic_udi else None) or key(row.basic_udi)
+def record_of(basic: wire.BasicUdiRecord) -> BasicRecord:
+    """What a Basic UDI-DI record says of all devices under it. A new field of it is a line here."""
+    manufacturer = basic.manufacturer or wire.ActorName()
+    return BasicRecord(
+        basic_udi=key(basic.basic_udi.code if basic.basic_udi else None),
+        manufacturer_srn=key(manufacturer.srn),
+        manufacturer_name=text(manufacturer.name),
+        device_name=text(basic.device_name),
+        device_model=text(basic.device_model),
+        implantable=basic.implantable,
+        reusable=basic.reusable,
+        authorised_representative=actor_reference(basic.authorised_representative),
+        certs=tuple(certificates_of(basic)),
+        has_all_certificates=not _lost_certificates(basic),
+        special_type=special_type_of(basic),
+        safety_summary=safety_summary_of(basic),
+        characteristics=characteristics_of(basic),
+        updated=_latest(basic.last_updated, basic.version_date),
+        **_coded(legislation=basic.legislation, risk_class=basic.risk_class),
+    )
 
 
 def reading_of_device(
-    row: wire.DeviceRow,
+    row: DeviceReading,
     detail: wire.DeviceDetail | None,
-    basic: wire.BasicUdiRecord,
-    certificates: Iterable[wire.CertificateRow] | None,
+    basic: SharedRecord,
+    search: SharedSearch | None,
     stored: Device | None,
     *,
     kept: Iterable[Certificate] = (),
     kept_revision: int = 0,
     searched: bool = True,
 ) -> DeviceReading:
-    """The reading of all the requests of one read.
+    """The reading of all the requests of one read, `row` being that of its row.
 
-    `detail` is None when `stored`, the stored device, already has it at this version. `certificates` is None when the
+    `detail` is None when `stored`, the stored device, already has it at this version. `search` is None when the
     certificate search could not be read; a certificate of the record that cannot be read counts alike. `kept` are
     stored certificates that stay beside what this read brings, of a search that was stored at `kept_revision`, and
     `searched` is False where there was no search to ask.
     """
-    has_certificates = certificates is not None and not _lost_certificates(basic)
+    told, record = row.device, basic.record
+    has_certificates = search is not None and record.has_all_certificates
     known = stored if detail is None else None
-    later = stored if detail is not None and _is_behind(detail, row, stored) else None
+    later = stored if detail is not None and _is_behind(detail, told, stored) else None
     of_detail = detail_fields(detail) if detail else kept_detail_fields(known)
-    status = (detail.device_status if detail else None) or wire.DeviceStatus()
-    manufacturer = basic.manufacturer or wire.ActorName()
     device = Device(
-        uuid=key(row.uuid),
-        udi=key(row.primary_di),
-        basic_udi=basic_udi_of(row, basic),
-        trade_name=text(row.trade_name)
-        or (later.trade_name if later else "")
-        or preferred_name(of_detail["trade_names"]),
-        manufacturer_name=text(row.manufacturer_name) or text(manufacturer.name),
-        manufacturer_srn=key(row.manufacturer_srn) or key(manufacturer.srn),
+        uuid=told.uuid,
+        udi=told.udi,
+        basic_udi=record.basic_udi or told.basic_udi,
+        trade_name=told.trade_name or (later.trade_name if later else "") or preferred_name(of_detail["trade_names"]),
+        manufacturer_name=told.manufacturer_name or record.manufacturer_name,
+        manufacturer_srn=told.manufacturer_srn or record.manufacturer_srn,
+        manufacturer_status=told.manufacturer_status,
+        manufacturer_status_code=told.manufacturer_status_code,
         reference=_first(
-            row.reference,
+            told.reference,
             later.reference if later else None,
             detail.reference if detail else None,
             known.reference if known else None,
         ),
-        version=row.version_number,
-        updated=_latest(
-            detail.version_date if detail else None,
-            basic.last_updated,
-            basic.version_date,
-            known.updated if known else None,
-        ),
-        device_name=text(basic.device_name),
-        device_model=text(basic.device_model),
-        implantable=basic.implantable,
-        reusable=basic.reusable,
-        authorised_representative=actor_reference(basic.authorised_representative),
-        certs=together(kept, certificates_of(basic), certificate_rows(certificates or ())),
-        special_type=special_type_of(basic),
-        safety_summary=safety_summary_of(basic),
-        characteristics=with_told(of_detail.pop("characteristics"), characteristics_of(basic)),
-        contradictions=_contradictions(row, basic) or msgspec.UNSET,
+        version=told.version,
+        updated=_latest(detail.version_date if detail else None, known.updated if known else None),
+        certs=together(kept, record.certs, search.certificates if search else ()),
+        contradictions=_contradictions(told, record) or msgspec.UNSET,
         **of_detail,
-        **_coded(
-            status=row.device_status_type or status.type or (wire.Code(known.status_code) if known else None),
-            risk_class=row.risk_class or basic.risk_class,
-            manufacturer_status=row.manufacturer_status,
-            legislation=basic.legislation,
-        ),
+        **_labelled("status", told.status_code or _status_code(detail) or (known.status_code if known else "")),
+        **_labelled("risk_class", told.risk_class_code or record.risk_class_code),
     )
     return DeviceReading(
-        device=device,
+        device=with_record(device, record),
         completeness=Completeness.EVERYTHING if has_certificates else Completeness.ALL_BUT_CERTIFICATES,
         source=NAME,
-        latest_version=row.latest_version is not False,
-        detail_version=_detail_version(row, detail),
+        latest_version=row.latest_version,
+        detail_version=_detail_version(told, detail),
         searched=searched and has_certificates,
         kept_revision=kept_revision,
         keeps_detail=detail is None,
+        basic_key=row.basic_key,
+        basic_read_at=basic.read_at,
+        basic_revision=basic.revision,
+        searched_at=search.read_at if search else None,
+        search_revision=search.revision if search else 0,
     )
 
 
-def _contradictions(row: wire.DeviceRow, basic: wire.BasicUdiRecord) -> tuple[Contradiction, ...]:
+def _contradictions(row: Device, record: BasicRecord) -> tuple[Contradiction, ...]:
     """Fields of which a row and the Basic UDI-DI record say different things."""
-    told: dict[Literal["basic_udi", "risk_class"], tuple[str, str]] = {
-        "basic_udi": (key(row.basic_udi), basic_udi_of(row, basic)),
-        "risk_class": (code(row.risk_class), code(basic.risk_class)),
-    }
-    return tuple(
-        Contradiction(
-            name,
-            label(of_row) if name == "risk_class" else of_row,
-            label(of_record) if name == "risk_class" else of_record,
-        )
-        for name, (of_row, of_record) in told.items()
-        if of_row and of_record and of_row != of_record
+    pairs: tuple[tuple[Literal["basic_udi", "risk_class"], str, str], ...] = (
+        ("basic_udi", row.basic_udi, record.basic_udi),
+        ("risk_class", row.risk_class, record.risk_class),
     )
+    return tuple(Contradiction(*each) for each in pairs if each[1] and each[2] and each[1] != each[2])
 
 
-def _detail_version(row: wire.DeviceRow, detail: wire.DeviceDetail | None) -> int:
+def _status_code(detail: wire.DeviceDetail | None) -> str:
+    return code(detail.device_status.type) if detail and detail.device_status else ""
+
+
+def _detail_version(row: Device, detail: wire.DeviceDetail | None) -> int:
     """The version whose detail this is: a detail can be behind its row. 0 where neither has one."""
     own = detail.version_number if detail else None
-    return (row.version_number if own is None else own) or 0
+    return (row.version if own is None else own) or 0
 
 
-def _is_behind(detail: wire.DeviceDetail, row: wire.DeviceRow, stored: Device | None) -> bool:
+def _is_behind(detail: wire.DeviceDetail, row: Device, stored: Device | None) -> bool:
     """Whether a detail is of an older version than its row and than what is stored, which was told later then."""
     version = detail.version_number
-    return version is not None and stored is not None and version < min(row.version_number or 0, stored.version or 0)
+    return version is not None and stored is not None and version < min(row.version or 0, stored.version or 0)
 
 
 def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:
@@ -262,8 +262,12 @@ def _coded(**codes: wire.Code | None) -> dict[str, Any]:
     """Label and code of each coded field: `status` and `status_code`, `risk_class` and `risk_class_code`, …"""
     fields: dict[str, Any] = {}
     for name, value in codes.items():
-        fields[name], fields[f"{name}_code"] = label(code(value)), code(value)
+        fields |= _labelled(name, code(value))
     return fields
+
+
+def _labelled(name: str, value: str) -> dict[str, Any]:
+    return {name: label(value), f"{name}_code": value}
 
 
 def _emdn(terms: list[wire.Nomenclature] | None) -> tuple[str, ...]:

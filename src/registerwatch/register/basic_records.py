@@ -1,0 +1,144 @@
+"""What the Basic UDI-DI record of a device says, which is the same for every device under one Basic UDI-DI.
+
+It is read for one device and holds for all of them, so each device knows when the record that it shows was read. Pure.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from registerwatch.register.certificate_identity import same_certificates
+from registerwatch.register.device_details import Characteristics, SafetySummary, SpecialType, with_told
+from registerwatch.register.models import ActorReference, Certificate, Device
+from registerwatch.structs import replace
+
+
+class BasicRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A Basic UDI-DI record. Names are those of `Device`. A field that is added needs a new `DOCUMENT_VERSION`."""
+
+    basic_udi: str = ""
+    manufacturer_srn: str = ""
+    manufacturer_name: str = ""
+    risk_class: str = ""
+    risk_class_code: str = ""
+    legislation: str = ""
+    legislation_code: str = ""
+    device_name: str = ""
+    device_model: str = ""
+    implantable: bool | None = None
+    reusable: bool | None = None
+    authorised_representative: ActorReference | None = None
+    certs: tuple[Certificate, ...] = ()
+    has_all_certificates: bool = True
+    """False where it lists a certificate that could not be read: then those of devices stay as they are."""
+    special_type: SpecialType | msgspec.UnsetType = msgspec.UNSET
+    safety_summary: SafetySummary | msgspec.UnsetType = msgspec.UNSET
+    characteristics: Characteristics | msgspec.UnsetType = msgspec.UNSET
+    updated: str | None = None
+
+
+class SharedRecord(msgspec.Struct, frozen=True):
+    """A Basic UDI-DI record with the instant before the request that brought it, and the revision of the copy at which
+    it was stored: None and 0 where it was read by the very read that uses it, and is stored nowhere else.
+    """
+
+    record: BasicRecord
+    read_at: int | None = None
+    revision: int = 0
+
+
+class SharedSearch(msgspec.Struct, frozen=True):
+    """The certificates that a search for a Basic UDI-DI found, with the same instant and revision."""
+
+    certificates: tuple[Certificate, ...]
+    read_at: int | None = None
+    revision: int = 0
+
+
+REPLACED = (
+    "legislation",
+    "legislation_code",
+    "device_name",
+    "device_model",
+    "authorised_representative",
+    "special_type",
+    "safety_summary",
+)
+"""Fields of a device that are those of its Basic UDI-DI record, also where the record has nothing."""
+FLAGS = ("implantable", "reusable")
+"""The same, but for flags that the record leaves null: the Data Lake may know them."""
+
+
+def with_record(device: Device, record: BasicRecord) -> Device:
+    """A device with what its Basic UDI-DI record says, but for certificates."""
+    told = {name: getattr(record, name) for name in REPLACED}
+    told |= {name: value for name in FLAGS if (value := getattr(record, name)) is not None}
+    told["characteristics"] = with_told(device.characteristics, record.characteristics)
+    updated = max((each for each in (device.updated, record.updated) if each), default=None)
+    return replace(device, **told, updated=updated)
+
+
+def contradicts(device: Device, record: BasicRecord) -> bool:
+    """Whether a stored device has another manufacturer, Basic UDI-DI or risk class than the record, beyond what is
+    known to differ. Its row may have changed too, so it has to be read to know which one counts.
+    """
+    known = {each.field: each.record for each in device.contradictions or ()}
+    pairs = (
+        (record.manufacturer_srn, device.manufacturer_srn),
+        (record.basic_udi, device.basic_udi),
+        (record.risk_class, known.get("risk_class", device.risk_class)),
+    )
+    return any(told and stored and told != stored for told, stored in pairs)
+
+
+def together(*places: Iterable[Certificate]) -> tuple[Certificate, ...]:
+    """Certificates of several places, in order; of one that several list, what the last of them says.
+
+    Certificates that one place lists under the same notified body, number and revision are several, unless they are the
+    same in everything. What tells it from others stays where an earlier place alone has it.
+    """
+    found: list[Certificate] = []
+    for place in places:
+        listed = list(dict.fromkeys(place))
+        same = same_certificates(listed, found)
+        told_again = {id(each) for of in same for each in of}
+        found = [each for each in found if id(each) not in told_again]
+        found += [_identified(each, of) for each, of in zip(listed, same, strict=True)]
+    return tuple(sorted(found, key=lambda each: each.order))
+
+
+def _identified(certificate: Certificate, same: Sequence[Certificate]) -> Certificate:
+    """A certificate with the revision and the notified body of what an earlier place says of it, where it has none."""
+    if not same or (certificate.revision and certificate.notified_body):
+        return certificate
+    body = certificate if certificate.notified_body else same[0]
+    return replace(
+        certificate,
+        revision=certificate.revision or same[0].revision,
+        notified_body=body.notified_body,
+        notified_body_name=certificate.notified_body_name or body.notified_body_name,
+    )
+
+
+def encoded(record: BasicRecord) -> str:
+    """A record as it is stored. Equal records have equal texts."""
+    return msgspec.json.encode(record).decode()
+
+
+def decoded(text: str) -> BasicRecord:
+    """A stored record."""
+    return _decoder.decode(text)
+
+
+def encoded_search(certificates: tuple[Certificate, ...]) -> str:
+    """Certificates of a search as they are stored, in an order of their own: pages of a search have none."""
+    return msgspec.json.encode(sorted(certificates, key=lambda each: each.order)).decode()
+
+
+def decoded_search(text: str) -> tuple[Certificate, ...]:
+    """Stored certificates of a search."""
+    return _search_decoder.decode(text)
+
+
+_decoder = msgspec.json.Decoder(BasicRecord)
+_search_decoder = msgspec.json.Decoder(tuple[Certificate, ...])

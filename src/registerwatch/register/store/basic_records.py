@@ -1,0 +1,169 @@
+"""Basic UDI-DI records in the copy, by the key that the rows of their devices name (`basicUdiDiDataUlid`).
+
+A record that was read is stored before anything is made of it, so all who need it at that time use the same one. Where
+it differs from what was stored, `RecordStore.propagate` brings the devices under it up to date afterwards.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, bindparam, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.db.engine import Database
+from registerwatch.register import basic_records
+from registerwatch.register.basic_records import BasicRecord, SharedRecord, SharedSearch
+from registerwatch.register.models import DOCUMENT_VERSION, Certificate
+from registerwatch.register.store import statements
+
+
+class StoredBasicRecord(msgspec.Struct, frozen=True):
+    """A stored record, and the certificates that the search for its Basic UDI-DI found, None where there was none.
+
+    `changed_revision` and `search_changed_revision` are the revisions at which another record, other certificates were
+    stored; `propagated_to` is the last UDI-DI that has been brought up to date since, None where all have been.
+    """
+
+    key: str
+    record: SharedRecord
+    search: SharedSearch | None
+    changed_revision: int
+    search_changed_revision: int
+    propagated_to: str | None
+    is_of_this_version: bool = True
+    """Whether it has every field that records have today."""
+
+    @property
+    def is_propagated(self) -> bool:
+        """Whether all devices under it are up to date with it."""
+        return self.propagated_to is None
+
+
+class BasicRecordStore:
+    """The Basic UDI-DI records of the copy in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def stored(self, key: str) -> StoredBasicRecord | None:
+        """The record with this key."""
+        async with self._database.reading() as connection:
+            return await stored_record(connection, key)
+
+    async def revision(self) -> int:
+        """The revision of the copy: what is asked for from now on is younger than every stored record."""
+        return int((await self._database.rows(statements.STATE))[0][1])
+
+    async def unpropagated(self, most: int) -> list[str]:
+        """The keys of records that some devices under them do not show yet."""
+        async with self._database.reading() as connection:
+            return list((await connection.execute(_UNPROPAGATED, {"most": most})).scalars())
+
+    async def store_record(self, key: str, record: BasicRecord, *, read_at: int, since: int) -> SharedRecord | None:
+        """Store a record that was asked for at `read_at`, when the copy was at revision `since`.
+
+        None where another one was stored meanwhile, which may be younger.
+        """
+        async with self._database.transaction() as connection:
+            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one() + 1
+            before, told = await _row(connection, key), basic_records.encoded(record)
+            is_same = before is not None and (before.record, before.document_version) == (told, DOCUMENT_VERSION)
+            if before is not None and before.revision > since and not is_same:
+                return None
+            values = {
+                "key": key,
+                "record": told,
+                "document_version": DOCUMENT_VERSION,
+                "read_at": max(read_at, before.read_at) if before is not None and before.revision > since else read_at,
+                "revision": revision,
+                "changed_revision": before.changed_revision if before is not None and is_same else revision,
+                "propagated_to": before.propagated_to if before is not None and is_same else "",
+            }
+            await connection.execute(_UPSERT, values)
+            await connection.execute(statements.ADVANCE, {"revision": revision, "added": 0, "read_at": read_at})
+        return SharedRecord(record, values["read_at"], revision)
+
+    async def store_search(
+        self, key: str, certificates: tuple[Certificate, ...], *, read_at: int, since: int
+    ) -> SharedSearch | None:
+        """Store what a search for the Basic UDI-DI of a stored record found. The same otherwise."""
+        async with self._database.transaction() as connection:
+            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one() + 1
+            before, told = await _row(connection, key), basic_records.encoded_search(certificates)
+            if before is None:
+                return SharedSearch(certificates)
+            is_overtaken, is_same = before.search_revision > since, before.search == told
+            if is_overtaken and not is_same:
+                return None
+            values = {
+                "key": key,
+                "search": told,
+                "searched_at": max(read_at, before.searched_at) if is_overtaken else read_at,
+                "search_revision": revision,
+                "search_changed_revision": before.search_changed_revision if is_same else revision,
+                "propagated_to": before.propagated_to if is_same else "",
+            }
+            await connection.execute(_SEARCHED, values)
+            await connection.execute(statements.ADVANCE, {"revision": revision, "added": 0, "read_at": read_at})
+        return SharedSearch(certificates, values["searched_at"], revision)
+
+
+async def stored_record(connection: AsyncConnection, key: str) -> StoredBasicRecord | None:
+    """The record with this key."""
+    row = await _row(connection, key)
+    return _record(row) if row is not None else None
+
+
+async def changed_at(connection: AsyncConnection, keys: Collection[str]) -> Mapping[str, tuple[int, int]]:
+    """The revisions at which records and their searches last changed, by key."""
+    rows = (await connection.execute(_CHANGED, {"keys": sorted(keys)})).all() if keys else []
+    return {row.key: (row.changed_revision, row.search_changed_revision) for row in rows}
+
+
+async def note_propagated(connection: AsyncConnection, key: str, after: str | None) -> None:
+    """Note the last UDI-DI that was brought up to date with a record, None for the end."""
+    await connection.execute(_NOTE_PROPAGATED, {"key": key, "after": after})
+
+
+async def _row(connection: AsyncConnection, key: str) -> Row[Any] | None:
+    return (await connection.execute(_STORED, {"key": key})).one_or_none()
+
+
+def _record(row: Row[Any]) -> StoredBasicRecord:
+    search = (
+        None
+        if row.search is None
+        else SharedSearch(basic_records.decoded_search(row.search), row.searched_at, row.search_revision)
+    )
+    return StoredBasicRecord(
+        row.key,
+        SharedRecord(basic_records.decoded(row.record), row.read_at, row.revision),
+        search,
+        row.changed_revision,
+        row.search_changed_revision,
+        row.propagated_to,
+        row.document_version == DOCUMENT_VERSION,
+    )
+
+
+_STORED = text(
+    "SELECT key, record, document_version, read_at, revision, changed_revision, search, searched_at, search_revision,"
+    " search_changed_revision, propagated_to FROM basic_records WHERE key = :key"
+)
+_UPSERT = text(
+    "INSERT INTO basic_records (key, record, document_version, read_at, revision, changed_revision, propagated_to)"
+    " VALUES (:key, :record, :document_version, :read_at, :revision, :changed_revision, :propagated_to)"
+    " ON CONFLICT (key) DO UPDATE SET record = excluded.record, document_version = excluded.document_version,"
+    " read_at = excluded.read_at, revision = excluded.revision, changed_revision = excluded.changed_revision,"
+    " propagated_to = excluded.propagated_to"
+).bindparams(bindparam("propagated_to", type_=None))
+_SEARCHED = text(
+    "UPDATE basic_records SET search = :search, searched_at = :searched_at, search_revision = :search_revision,"
+    " search_changed_revision = :search_changed_revision, propagated_to = :propagated_to WHERE key = :key"
+)
+_CHANGED = text(
+    "SELECT key, changed_revision, search_changed_revision FROM basic_records WHERE key IN :keys"
+).bindparams(bindparam("keys", expanding=True))
+_UNPROPAGATED = text("SELECT key FROM basic_records WHERE propagated_to IS NOT NULL ORDER BY key LIMIT :most")
+_NOTE_PROPAGATED = text("UPDATE basic_records SET propagated_to = :after WHERE key = :key")
