@@ -1,6 +1,6 @@
 """What else the register says of a device: where it is available, how it is used, what it is made of. Pure.
 
-All of it is optional: what is missing was not said, or nobody has read it. Watches compare none of it.
+All of it is optional: what is missing was not said, or not read. Watches compare none of it.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,10 @@ class SpecialType(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     label: Annotated[str, _doc("In English.", "MDR software")]
     code: Annotated[
         str,
-        _doc("The register's code, missing where only the Data Lake told it.", "refdata.special-device-type.software"),
+        _doc(
+            "The register's code, missing where only the Data Lake has the type.",
+            "refdata.special-device-type.software",
+        ),
     ] = ""
 
 
@@ -86,7 +89,7 @@ class LinkedDevice(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Characteristics(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
-    """What a device is or has. A flag that is missing is not false: nobody has told it."""
+    """What a device is or has. A flag that is missing is not false: it is not known."""
 
     active: Annotated[bool | UnsetType, _flag("Whether it is an active device.")] = UNSET
     measuring_function: Annotated[bool | UnsetType, _flag("Whether it has a measuring function.")] = UNSET
@@ -135,7 +138,7 @@ class Characteristics(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=T
 
     @classmethod
     def of(cls, told: Mapping[str, bool | None]) -> "Characteristics | UnsetType":
-        """The flags that a source tells, by their names here; unset where it tells none."""
+        """The flags that a source has, by their names here; unset where it has none."""
         known = {name: value for name, value in told.items() if value is not None}
         return cls(**known) if known else UNSET
 
@@ -146,7 +149,7 @@ class Characteristics(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=T
 
 
 def with_told(stored: Characteristics | UnsetType, told: Characteristics | UnsetType) -> Characteristics | UnsetType:
-    """The flags that are stored with those that a source tells now: one that it does not tell stays."""
+    """The stored flags, with those that a source has now in their place: one that it leaves open stays."""
     if stored is UNSET or told is UNSET:
         return stored if told is UNSET else told
     return replace(stored, **told.known)
