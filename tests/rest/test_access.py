@@ -17,6 +17,9 @@ from fastapi.routing import iter_route_contexts
 from registerwatch.accounts.credentials import digest_of, new_key, new_session
 from registerwatch.accounts.open_sessions import public_id
 from registerwatch.accounts.sign_in import SESSION_SECONDS
+from registerwatch.register.certificates import CertificateDocument, CertificateFacts, encoded_facts
+from registerwatch_standins.register.filters import CertificateFilter
+from registerwatch_standins.register.wire.documents import document_uuid
 from tests.billing.plain_provider import event, signed
 from tests.register.certificate_rows import a_certificate, certificate_id, store_certificates
 from tests.support.harness import (
@@ -605,8 +608,10 @@ async def test_what_is_public_needs_no_credential_and_minds_no_wrong_one(
         await harness.prove_address(owner)
         record = harness.world.newest(0, 1)[0]
         body = PUBLIC[label]
-        await store_certificates(harness.database, a_certificate(1))
-        ids = {"udi": record.primary_di, "srn": record.manufacturer.srn, "id": certificate_id(1)}
+        document = document_uuid(harness.world.search_certificates(CertificateFilter(), 0, 1)[1][0])
+        facts = encoded_facts(CertificateFacts(documents=(CertificateDocument(document),)))
+        await store_certificates(harness.database, a_certificate(1, facts=facts))
+        ids = {"udi": record.primary_di, "srn": record.manufacturer.srn, "id": certificate_id(1), "uuid": document}
         path = label.partition(" ")[2].format(**ids)
         queries = {
             "GET /v1/search": {"q": "set"},

@@ -463,7 +463,7 @@ DETAILS = (
     "information_url",
 )
 """Fields that are missing where they are not known, so that their first value is never a change."""
-ADDED_IN = {**dict.fromkeys((*FLAGS, "other_codes"), 3), **dict.fromkeys(DETAILS, 4)}
+ADDED_IN = {**dict.fromkeys((*FLAGS, "other_codes"), 3), **dict.fromkeys((*DETAILS, "contradictions"), 4)}
 """The version of documents in which a field of `Device` came, of those that `FIRST_VERSION` did not have."""
 FIRST_VERSION = 1
 _FIELDS = Device.__struct_fields__

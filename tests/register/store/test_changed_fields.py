@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from registerwatch.register.device_details import Characteristics, SpecialType
-from registerwatch.register.models import ADDED_IN, DETAILS, DOCUMENT_VERSION, Device
+from registerwatch.register.models import ADDED_IN, DETAILS, DOCUMENT_VERSION, Contradiction, Device
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.store.changed_fields import device_changes
 from registerwatch.register.store.row_comparison import StoredRecord, differs
@@ -21,9 +21,15 @@ def test_a_flag_that_is_told_for_the_first_time_is_no_change_and_any_later_one_i
     assert device_changes(no, yes) == {"latex": False}
 
 
-@pytest.mark.parametrize("name", ["reference", "other_codes"])
-def test_the_first_value_of_a_field_that_the_document_was_too_old_to_have_is_no_change(name: str) -> None:
-    value: Any = "R-1" if name == "reference" else (OtherCode("14099999999999", "container_package"),)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("reference", "R-1"),
+        ("other_codes", (OtherCode("14099999999999", "container_package"),)),
+        ("contradictions", (Contradiction("risk_class", "Class I", "Class IIa"),)),
+    ],
+)
+def test_the_first_value_of_a_field_that_the_document_was_too_old_to_have_is_no_change(name: str, value: Any) -> None:
     old, new = a_device(trade_name="A"), a_device(trade_name="B", **{name: value})
     before, since = ADDED_IN.get(name, 1) - 1, ADDED_IN.get(name, 1)
 
