@@ -80,6 +80,7 @@ async def test_an_actor_whose_status_cannot_be_read_for_a_moment_was_not_read(
 ) -> None:
     srn, owner = representative(world), await harness.sign_up()
     await harness.post_watches(owner.api_key, srn)
+    harness.faults.fail("actor-search", "json-of-renamed-fields", names=("actorStatus",))
     harness.faults.fail("actor", "http-503")
     harness.clock.move(60)
 
@@ -93,6 +94,7 @@ async def test_an_actor_whose_status_cannot_be_read_for_a_moment_was_not_read(
 async def test_an_actor_of_which_the_register_has_no_record_is_read_without_a_status(
     harness: ServiceHarness, world: ForgetfulWorld
 ) -> None:
+    harness.faults.fail("actor-search", "json-of-renamed-fields", names=("actorStatus",))
     harness.faults.fail("actor", "redirect-302")
 
     actor = (await harness.get(f"/v1/actors/{representative(world)}")).json()
