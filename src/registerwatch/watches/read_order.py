@@ -45,12 +45,12 @@ LAST_RUN_SECONDS = 150
 
 
 def grouped(subjects: Sequence[str], families: Mapping[str, Family], later: Collection[str] = ()) -> list[ReadGroup]:
-    """Subjects as groups, each where the first of its subjects is."""
-    members: dict[str, list[str]] = {}
+    """Subjects as groups, each where the first of its subjects is. A manufacturer is in no group of its devices."""
+    members: dict[tuple[str, str], list[str]] = {}
     for subject in subjects:
         srn = families.get(subject, Family()).manufacturer_srn
-        members.setdefault(srn or subject, []).append(subject)
-    return [_group(key, group, families, later) for key, group in members.items()]
+        members.setdefault((srn, "" if srn else subject), []).append(subject)
+    return [_group(srn, group, families, later) for (srn, _), group in members.items()]
 
 
 def most_first(due: Sequence[DueSubject], families: Mapping[str, Family]) -> list[ReadGroup]:
@@ -68,12 +68,12 @@ def most_first(due: Sequence[DueSubject], families: Mapping[str, Family]) -> lis
     return list({id(each): each for each in [*by_turns, *groups]}.values())
 
 
-def _group(key: str, members: Sequence[str], families: Mapping[str, Family], later: Collection[str]) -> ReadGroup:
+def _group(srn: str, members: Sequence[str], families: Mapping[str, Family], later: Collection[str]) -> ReadGroup:
     first = [each for each in members if each not in later]
     others = [each for each in members if each in later]
     if len(members) == 1:
         return ReadGroup(first, later=others)
-    return ReadGroup(_by_family(first, families), key, _by_family(others, families))
+    return ReadGroup(_by_family(first, families), srn, _by_family(others, families))
 
 
 def _by_family(subjects: Sequence[str], families: Mapping[str, Family]) -> Sequence[str]:
