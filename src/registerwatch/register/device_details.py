@@ -159,12 +159,12 @@ def has_changed(old: Any, new: Any) -> bool:
     """Whether the register says something else of a detail than before. Its first value is no change.
 
     Of characteristics only flags that were known count. The Data Lake numbers special types otherwise than the register
-    itself, so a type without a code is the same as any.
+    itself, so a type without a code is the same as any and as none.
     """
     if old is UNSET or old == new:
         return False
     if isinstance(old, Characteristics) and isinstance(new, Characteristics):
         return any(new.known.get(name, value) is not value for name, value in old.known.items())
-    if isinstance(old, SpecialType) and isinstance(new, SpecialType):
-        return bool(old.code and new.code) and old.code != new.code
+    if isinstance(old, SpecialType):
+        return bool(old.code) and (new is UNSET or bool(new.code and new.code != old.code))
     return True

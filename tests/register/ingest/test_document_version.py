@@ -123,6 +123,7 @@ async def test_whichever_field_a_release_adds_it_is_served_at_once_and_its_first
         owner = await harness.sign_up()
         await harness.post_watches(owner.session, *lacks)
         await harness.post_sync(owner.session)
+        served = {udi: (await harness.get(f"/v1/devices/{udi}")).json() for udi in lacks}
         steps = ListSteps(harness, owner)
         list_id = await steps.kept("code\n" + "\n".join(lacks))
         lines = await steps.lines(list_id, limit=100)

@@ -76,4 +76,6 @@ def test_the_same_special_type_by_another_name_of_another_source_is_no_change() 
     other = SpecialType("Lenses", "refdata.special-device-type.lenses")
 
     assert device_changes(a_device(special_type=lake), a_device(special_type=register)) == {}
+    assert device_changes(a_device(special_type=lake), a_device()) == {}
+    assert device_changes(a_device(special_type=register), a_device()).keys() == {"special_type"}
     assert device_changes(a_device(special_type=register), a_device(special_type=other)).keys() == {"special_type"}
