@@ -278,8 +278,9 @@ def test_constant_demand_of_all_kinds_has_its_parts_while_requests_are_spread(pe
     demand.goes_on(440)
 
     for kind, part in guaranteed(per_minute).items():
-        sent = sum(other is kind and at >= 130 for at, other, _ in demand.taken)
-        assert sent >= 4.5 * part, "in five times 62 seconds"
+        sent = [at for at, other, _ in demand.taken if other is kind]
+        for begin in (130.0, *(at + 0.01 for at in sent if 130 <= at <= 370)):
+            assert sum(begin <= at < begin + 70 for at in sent) >= part
     assert len(demand.taken) >= 0.85 * per_minute * 440 / 60
 
 
@@ -309,10 +310,22 @@ def test_a_third_of_a_minute_but_at_most_ten_leave_at_once(per_minute: int, at_o
     assert Senders(per_minute, spread=True).takes_all(RequestPriority.WATCH) == at_once
 
 
-def test_of_what_may_leave_at_once_something_is_left_for_accounts() -> None:
+def test_a_kind_that_borrows_leaves_some_of_what_may_leave_at_once() -> None:
     senders = Senders(30, spread=True)
 
-    taken = [senders.takes_all(kind) for kind in (RequestPriority.BULK_LOAD, RequestPriority.SWEEP)]
+    assert [senders.takes_all(kind) for kind in (RequestPriority.BULK_LOAD, RequestPriority.WATCH)] == [6, 4]
 
-    assert taken == [6, 1]
-    assert senders.takes_all(RequestPriority.WATCH) == 3
+
+def test_a_sync_that_borrows_leaves_other_kinds_their_parts_of_what_leaves_each_second() -> None:
+    senders = Senders(60, spread=True)
+    sent = dict.fromkeys(RequestPriority, 0)
+    for second in range(180):
+        senders.now += 1
+        kinds = [RequestPriority.WATCH, RequestPriority.BULK_LOAD, RequestPriority.READER]
+        for kind in kinds if second >= 120 else kinds[1:]:
+            taken = senders.takes_all(kind)
+            sent[kind] += taken if second >= 120 else 0
+
+    assert sent[RequestPriority.WATCH] >= 30
+    assert sent[RequestPriority.BULK_LOAD] >= guaranteed(60)[RequestPriority.BULK_LOAD]
+    assert sent[RequestPriority.READER] >= guaranteed(60)[RequestPriority.READER]

@@ -137,15 +137,14 @@ async def test_all_places_are_given_where_nobody_waits_longer_than_needed(
     assert clock.now() - begin <= 3 * 61.1
 
 
-async def test_the_mirror_and_the_recheck_leave_places_for_whoever_waits(
+async def test_a_bulk_load_leaves_places_for_accounts(
     nodes: tuple[RequestBudget, RequestBudget], clock: SteppedClock
 ) -> None:
     given = [
-        await _places_left(nodes[0], priority, clock)
-        for priority in (RequestPriority.BULK_LOAD, RequestPriority.RECHECK, RequestPriority.WATCH)
+        await _places_left(nodes[0], priority, clock) for priority in (RequestPriority.BULK_LOAD, RequestPriority.WATCH)
     ]
 
-    assert given == [2, 1, 1], "of what may leave at once"
+    assert given == [2, 2], "of what may leave at once"
 
 
 async def test_a_request_that_counts_double_takes_two_places(

@@ -19,7 +19,7 @@ are taken then were taken while its part was kept free. `tests/register/sources/
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -184,25 +184,50 @@ class BudgetWindow:
         """Seconds until a request of this kind may be sent, 0 for now: until it has its places, and requests are spread
         over the minute. For longer than it counts as asking it does not wait: it asks again.
         """
-        wait = max(self.seconds_until_places(priority, cost, now), self._seconds_until_spread(priority, cost, now))
-        return min(max(0.01, wait), ASKING_SECONDS) if wait > 0 else 0.0
+        saved = self.saved(now)
+
+        def may_leave(at: float) -> bool:
+            return self.permits(priority, cost, at, saved) and self._spread_wait(priority, cost, at, saved) <= 0
+
+        if may_leave(now):
+            return 0.0
+        waits = self._spread_wait(priority, cost, now, saved), self._wait_of_burst(burst_of(self.per_minute), cost, now)
+        return min(max(0.01, self._first(may_leave, now, waits)), ASKING_SECONDS)
 
     def seconds_until_places(self, priority: RequestPriority, cost: int, now: float) -> float:
-        """Seconds until a request of this kind has its places. The less time is left, the fewer are in its way, so the
-        first instant that permits it is found by halves.
-        """
+        """Seconds until a request of this kind has its places."""
         saved = self.saved(now)
-        if self.permits(priority, cost, now, saved):
-            return 0.0
-        instants = sorted(at for at in set(self._instants()) if at > now)
-        found = bisect_left(instants, True, key=lambda at: self.permits(priority, cost, at, saved))
+
+        def has_places(at: float) -> bool:
+            return self.permits(priority, cost, at, saved)
+
+        return 0.0 if has_places(now) else self._first(has_places, now)
+
+    def _first(self, permits: Callable[[float], bool], now: float, waits: Iterable[float] = ()) -> float:
+        """Seconds until the first instant that permits a request. With time, fewer requests are in its way, so it
+        is found by halves.
+        """
+        instants = sorted(at for at in {*self._instants(), *(now + wait for wait in waits)} if at > now)
+        found = bisect_left(instants, True, key=permits)
         return instants[found] - now if found < len(instants) else float(WINDOW_SECONDS)
 
-    def _seconds_until_spread(self, priority: RequestPriority, cost: int, now: float) -> float:
-        """Of what may leave at once a kind leaves as much free for others as of the whole where it borrows."""
-        burst = burst_of(self.per_minute) * self.shares[priority].borrows_up_to // 100
+    def _spread_wait(self, priority: RequestPriority, cost: int, at: float, saved: Saved) -> float:
+        """Seconds until the spread over the minute lets a request leave.
+
+        Of what may leave at once a request within its kind's part may be the last. One that borrows leaves as much free
+        as of the whole, and one for each other kind that asks.
+        """
+        second, burst = math.floor(at), burst_of(self.per_minute)
+        spent = self._spent(second)
+        parts = self._with_rest(guaranteed(self.per_minute, self.shares), spent, saved)
+        if spent[priority] + cost > parts[priority]:
+            others = len(self._asking_others(priority, second))
+            burst = max(1, min(burst * self.shares[priority].borrows_up_to // 100, burst - others))
+        return self._wait_of_burst(burst, cost, at)
+
+    def _wait_of_burst(self, burst: int, cost: int, at: float) -> float:
         sent = {second: counts.total() for second, counts in self.sent.items()}
-        return seconds_until_spread(sent, self.per_minute, burst, cost, now)
+        return seconds_until_spread(sent, self.per_minute, burst, cost, at)
 
     def _with_rest(
         self, parts: Mapping[RequestPriority, int], spent: Mapping[RequestPriority, int], saved: Saved
@@ -245,12 +270,20 @@ class BudgetWindow:
 
     def _others(self, priority: RequestPriority, second: int) -> Collection[RequestPriority]:
         """The kinds from which this one borrows nothing."""
-        kept = {other for other, asking in self.asking.items() if _is_within(asking, second, ASKING_SECONDS)}
+        kept = self._asking_others(priority, second)
         if priority in OF_READERS and any(
             _is_within(asking, second, KEPT_SECONDS) for other, asking in self.asking.items() if other in _ASKED_SELDOM
         ):
             kept |= _ASKED_SELDOM
         return kept - {priority}
+
+    def _asking_others(self, priority: RequestPriority, second: int) -> set[RequestPriority]:
+        """The other kinds that ask."""
+        return {
+            other
+            for other, asking in self.asking.items()
+            if other is not priority and _is_within(asking, second, ASKING_SECONDS)
+        }
 
 
 def _is_within(asking: Demand, second: int, seconds: int) -> bool:
