@@ -32,7 +32,9 @@ async def test_a_legacy_row_in_a_list_makes_no_event_while_an_unknown_regulation
         await harness.post_watches(owner.api_key, record.primary_di)
         harness.clock.move(60)
         harness.world.change(record.uuid, reference="LEGACY-2", new_version=False)
-        harness.world.register(replace(record, uuid=TWIN, legislation="mdr", reference="TWIN-1", version_number=1))
+        harness.world.register(
+            replace(record, uuid=TWIN, basic_udi="++TWIN", legislation="mdr", reference="TWIN-1", version_number=1)
+        )
 
         await harness.get("/v1/refresh", q=record.manufacturer.srn)
 

@@ -36,6 +36,8 @@ class ListedReads:
     ) -> None:
         self._database, self._copy, self._listing = database, copy, listing
         self._checks, self._clock = checks, clock
+        self._totals: dict[str, int] = {}
+        """How many devices lists have counted, by manufacturer: those of a large one are not begun in vain again."""
 
     async def records(
         self, srn: str, udis: Sequence[str], *, priority: RequestPriority, place_wait: PlaceWait
@@ -67,7 +69,7 @@ class ListedReads:
         async with self._database.reading() as connection:
             stored = await row_comparison.stored_records(connection, udis)
             actor = await row_comparison.stored_actor(connection, srn)
-        total = actor.actor.device_total if actor is not None else None
+        total = self._totals.get(srn, actor.actor.device_total if actor is not None else None)
         return {udi: records for udi, records in stored.items() if _listed(records)}, total
 
     async def _rows(
@@ -77,6 +79,7 @@ class ListedReads:
         rows: dict[str, DeviceReading] = {}
         for number in range(most):
             page = await self._listing.page(srn, number, priority=priority, place_wait=place_wait)
+            self._totals[srn] = page.total
             rows |= {each.device.uuid: each for each in page.rows}
             if page.unreadable or self._pages(page.total) > most:
                 return ()
