@@ -198,7 +198,7 @@ async def test_a_legacy_device_is_called_legacy_and_its_dates_are_explained(site
         assert page.one("h1").text == "TITANIUM CAGE"
         assert page.facts["Risk class"] == "Class IIb MDD, legacy directive"
         assert page.facts["Legislation"] == "Directive 93/42/EEC (MDD), a legacy directive"
-        assert page.facts["Basic UDI-DI"] == "None: a legacy device"
+        assert page.facts["Basic UDI-DI"] == f"B-{UDI} EUDAMED's own code of a legacy device"
         assert page.rows[0][0] == "1826/MDD MDD Annex II without section 4"
         assert "2023/607" in page.main
 

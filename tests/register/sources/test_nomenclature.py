@@ -88,6 +88,7 @@ async def test_an_entry_that_cannot_be_read_is_named_and_the_others_are_read(sen
     [
         (httpx2.Response(500), "status 500"),
         (httpx2.Response(302, headers={"location": "/page-not-found"}), "no list of the nomenclature"),
+        (httpx2.Response(404, json={"status": 404, "error": "Not Found"}), "no list of the nomenclature"),
         (ok([]), "empty or cut"),
         (ok([a_term(number) for number in range(300)]), "empty or cut"),
         (ok({"terms": []}), "unexpected form"),

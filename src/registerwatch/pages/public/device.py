@@ -123,6 +123,11 @@ class DeviceView(msgspec.Struct, frozen=True):
         return shown_certificates(self.device.certs, self.today)
 
     @property
+    def has_eudamed_di(self) -> bool:
+        """Whether EUDAMED made its Basic UDI-DI of the UDI-DI, as it does of a legacy device."""
+        return self.device.basic_udi == f"B-{self.device.udi}"
+
+    @property
     def other_codes(self) -> tuple[OtherCode, ...]:
         """Codes by which the register knows it beside its UDI-DI."""
         return self.device.other_codes or ()

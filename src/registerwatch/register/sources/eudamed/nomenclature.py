@@ -5,6 +5,7 @@ other lists are both taken, of entries such as those of a device's detail: `{"co
 """
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 
 import msgspec
 
@@ -100,6 +101,10 @@ class EudamedNomenclature:
             return await self._requests.get(request, priority=priority, deadline=deadline, place_wait=wait)
         except NoSuchRecord as redirect:
             raise RegisterFailure(NO_PAGE) from redirect
+        except RegisterFailure as failure:
+            if failure.status == HTTPStatus.NOT_FOUND:
+                raise RegisterFailure(NO_PAGE, status=failure.status) from failure
+            raise
 
 
 def _term(entry: _Entry) -> tuple[str, str]:
