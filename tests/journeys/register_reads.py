@@ -31,6 +31,7 @@ from tests.journeys.expected_events import (
 )
 
 READ = "refresh "
+LIST = READ + "devices of "
 SWEEP = "sweep "
 PROBE = "RW-CONTROL-00000000"
 BELIEVED = 21_000_000
@@ -210,17 +211,17 @@ class RegisterReads(Faults):
         if mode is not None:
             self.faults[kind, mode] += 1
         if read is not None:
-            read.questions[kind, key] = Question(self._truth(kind, key), mode)
+            read.questions[kind, key] = Question(self._truth(kind, key, target), mode)
             read.asked_at = self._now()
         elif kind == "search" and mode is None and key not in ("", PROBE) and self._is_sweep():
             self._note_listed(key, target)
         return None if mode is None else Rule(kind, mode, size=BELIEVED)
 
     def _read(self) -> Read | None:
-        """The read that asks; none for fills, which ask page by page."""
+        """The read that asks; none for fills and lists, which ask page by page."""
         task = asyncio.current_task()
         assert task is not None, "requests are sent by tasks"
-        if not task.get_name().startswith(READ):
+        if not task.get_name().startswith(READ) or task.get_name().startswith(LIST):
             return None
         if task not in self._under_way:
             self.steps += 1
@@ -284,8 +285,9 @@ class RegisterReads(Faults):
         return len(found) == 1 and found[0].legislation in _IN_FORCE
 
     def _is_sweep(self) -> bool:
+        """Whether a sweep asks, or a read of an actor's list of devices, which is stored as a page of a sweep is."""
         task = asyncio.current_task()
-        return task is not None and task.get_name().startswith(SWEEP)
+        return task is not None and task.get_name().startswith((SWEEP, LIST))
 
     def _note_listed(self, key: str, target: str) -> None:
         """Note the rows of a page, or of a UDI-DI, that a sweep is about to be shown."""
@@ -321,12 +323,14 @@ class RegisterReads(Faults):
         """Whether there is anything that a search without a filter can answer with."""
         return self._world.search_certificates(CertificateFilter(), 0, 1)[0] > 0
 
-    def _truth(self, kind: Kind, key: str) -> Any:
+    def _truth(self, kind: Kind, key: str, target: str) -> Any:
         """What the world says now to a question."""
         if key == PROBE:
             return None
         if kind == "search":
-            return self._world.search(DeviceFilter(srn=key), 0, 20) if is_srn(key) else self._world.by_primary_di(key)
+            if not is_srn(key):
+                return self._world.by_primary_di(key)
+            return self._world.search(DeviceFilter(srn=key), 0, int(_asked(target)["size"]))
         if kind == "actor-search":
             return self._world.actor(key)
         if kind == "actor":

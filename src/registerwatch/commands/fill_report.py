@@ -74,7 +74,8 @@ def unread_lines(unread: UnreadCounts) -> list[str]:
         return []
     lines = ["Fields that could not be read are unknown for these records:"]
     for field, count in list(unread.items())[:MAX_FIELDS]:
-        lines.append(f"  {field.field} of {field.record}: {count.records:,} records, such as {count.example}")
+        records = "1 record" if count.records == 1 else f"{count.records:,} records"
+        lines.append(f"  {field.field} of {field.record}: {records}, such as {count.example}")
     if len(unread) > MAX_FIELDS:
         lines.append(f"  and {len(unread) - MAX_FIELDS} more fields; `/health` lists all.")
     return lines
