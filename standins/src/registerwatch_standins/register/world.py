@@ -139,7 +139,8 @@ class World(CertificateWorld):
         if fixed := _FIXED & fields.keys():
             raise ValueError(f"a registration keeps its {', '.join(sorted(fixed))}")
         after = self._dated(replace(before, **fields), before, fields, new_version)
-        siblings = self._siblings(before) if after.last_updated != before.last_updated else []
+        is_shared = _basic_udi_part(after) != _basic_udi_part(before) or after.last_updated != before.last_updated
+        siblings = self._siblings(before) if is_shared else []
         self._store(before, after)
         for sibling in siblings:
             self._store(sibling, following(sibling, after))
