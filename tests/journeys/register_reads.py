@@ -5,6 +5,7 @@ but the name of the task that reads: `refresh SUBJECT`. The year runs its sweeps
 """
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -32,6 +33,7 @@ from tests.journeys.expected_events import (
 
 READ = "refresh "
 LIST = READ + "devices of "
+"""An actor's list of devices, of which every page is stored as those of a sweep are."""
 SWEEP = "sweep "
 PROBE = "RW-CONTROL-00000000"
 BELIEVED = 21_000_000
@@ -174,6 +176,8 @@ class RegisterReads(Faults):
         self.sweep_hold: SweepHold | None = None
         self.listed: list[ListedRow] = []
         """Rows that sweeps were shown since somebody looked."""
+        self._shown: dict[str, Question] = {}
+        """What lists showed last, by UDI-DI."""
         self._answering = 0
 
     def transport(self, inner: httpx2.AsyncBaseTransport, *, is_short: bool = False) -> httpx2.AsyncBaseTransport:
@@ -211,14 +215,17 @@ class RegisterReads(Faults):
         if mode is not None:
             self.faults[kind, mode] += 1
         if read is not None:
-            read.questions[kind, key] = Question(self._truth(kind, key, target), mode)
+            read.questions[kind, key] = Question(self._truth(kind, key), mode)
             read.asked_at = self._now()
-        elif kind == "search" and mode is None and key not in ("", PROBE) and self._is_sweep():
-            self._note_listed(key, target)
+        elif kind == "search" and mode is None and key not in ("", PROBE):
+            if self._is_sweep():
+                self._note_listed(key, target)
+            else:
+                self._note_shown(key, target)
         return None if mode is None else Rule(kind, mode, size=BELIEVED)
 
     def _read(self) -> Read | None:
-        """The read that asks; none for fills and lists, which ask page by page."""
+        """The read that asks; none for fills, which ask page by page."""
         task = asyncio.current_task()
         assert task is not None, "requests are sent by tasks"
         if not task.get_name().startswith(READ) or task.get_name().startswith(LIST):
@@ -232,6 +239,8 @@ class RegisterReads(Faults):
     def _end(self, task: "asyncio.Task[Any]") -> None:
         read = self._under_way.pop(task)
         self.steps += 1
+        if not read.of("search") and read.subject in self._shown:
+            read.questions["search", read.subject] = self._shown[read.subject]
         read.ended = self.steps
         self.finished.append(read)
 
@@ -285,7 +294,6 @@ class RegisterReads(Faults):
         return len(found) == 1 and found[0].legislation in _IN_FORCE
 
     def _is_sweep(self) -> bool:
-        """Whether a sweep asks, or a read of an actor's list of devices, which is stored as a page of a sweep is."""
         task = asyncio.current_task()
         return task is not None and task.get_name().startswith((SWEEP, LIST))
 
@@ -295,6 +303,12 @@ class RegisterReads(Faults):
         self.steps += 1
         for record in self._world.search(_wanted(key), page * size, size)[1]:
             self.listed.append(ListedRow(record.primary_di, row_fields(record), self.steps))
+
+    def _note_shown(self, srn: str, target: str) -> None:
+        """Note what a page of a list shows of UDI-DIs that are read after it without a search."""
+        page, size = (int(_asked(target)[name]) for name in ("page", "size"))
+        for record in self._world.search(_wanted(srn), page * size, size)[1]:
+            self._shown[record.primary_di] = Question(self._world.by_primary_di(record.primary_di), None)
 
     def _possible(self, kind: Kind, key: str) -> list[Mode]:
         """Ways to fail that a reader can tell from an answer.
@@ -323,14 +337,12 @@ class RegisterReads(Faults):
         """Whether there is anything that a search without a filter can answer with."""
         return self._world.search_certificates(CertificateFilter(), 0, 1)[0] > 0
 
-    def _truth(self, kind: Kind, key: str, target: str) -> Any:
+    def _truth(self, kind: Kind, key: str) -> Any:
         """What the world says now to a question."""
         if key == PROBE:
             return None
         if kind == "search":
-            if not is_srn(key):
-                return self._world.by_primary_di(key)
-            return self._world.search(DeviceFilter(srn=key), 0, int(_asked(target)["size"]))
+            return self._world.search(DeviceFilter(srn=key), 0, 20) if is_srn(key) else self._world.by_primary_di(key)
         if kind == "actor-search":
             return self._world.actor(key)
         if kind == "actor":
@@ -347,7 +359,19 @@ class _ObservedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         target = f"{request.url.path}?{request.url.query.decode()}"
         async with self._reads.answering(target, is_short=self._is_short):
-            return await self._inner.handle_async_request(request)
+            response = await self._inner.handle_async_request(request)
+        is_search = request.url.path.endswith("/devices/udiDiData") and response.status_code == 200
+        return _without_keys(response, await response.aread()) if is_search else response
+
+
+def _without_keys(response: httpx2.Response, content: bytes) -> httpx2.Response:
+    """A search whose rows name no key of a Basic UDI-DI record: then each read is judged by its own requests alone.
+
+    Reads that share records have a test of their own (`tests/watches/test_sharing_truth.py`).
+    """
+    content = re.sub(rb'"basicUdiDiDataUlid": ?"[^"]*"', b'"basicUdiDiDataUlid":null', content)
+    kept = {name: value for name, value in response.headers.items() if name.lower() != "content-length"}
+    return httpx2.Response(response.status_code, headers=kept, content=content)
 
 
 Searched = tuple[str, str]
@@ -433,11 +457,7 @@ def _actor_seen(read: Read) -> Seen | None:
     named, devices = read.of("actor-search").get(read.subject), read.of("search").get(read.subject)
     if named is None or devices is None or named.fault or devices.fault or named.truth is None:
         return None
-    record = next(iter(read.of("actor").values()), None)
-    is_cut_off = record is None and read.is_short
-    if (is_cut_off or (record is not None and record.fault)) and not read.is_said_to_be_stored:
-        return None  # what may be read a moment later; else it is a record that the register has not
-    status = record.truth.status if record is not None and not record.fault else ""
+    status = named.truth.status
     return Seen({"name": plain(named.truth.name), **_of_rows(read.subject, *devices.truth, of_itself=status)})
 
 
