@@ -398,7 +398,7 @@ def test_devices_of_the_data_lake(captures: Captures) -> None:
     name = "described_datalake_udi_page"
     page = lake.devices.decode(captures.bytes_of(name))
 
-    first, second, third = [lake_mapping.reading_of_row(row, KNOWN) for row in page.rows]
+    first, second, third = [lake_mapping.reading_of_row(row, KNOWN) for row in page.content]
 
     disc = Device(
         udi="04000000001010",
@@ -460,14 +460,14 @@ def test_actors_of_the_data_lake(captures: Captures) -> None:
     active = "refdata.actor-status.active"
     actor = Actor(srn="AT-MF-000000001", name="Example Dental AG", country="AT", status_code=active)
     body = Actor(srn="2460", name="Example Assurance AS", country="NO", status_code=active)
-    assert [lake_mapping.actor_of_row(row) for row in page.rows] == captures.there([actor, actor, body], name)
+    assert [lake_mapping.actor_of_row(row) for row in page.content] == captures.there([actor, actor, body], name)
     assert lake.actors.unread_of(page) == []
 
 
 def test_what_ids_of_the_data_lake_mean(captures: Captures) -> None:
     page = lake.references.decode(captures.bytes_of("datalake_reference_rows"))
 
-    assert [(row.id, row.code, row.language, row.value) for row in page.rows] == [
+    assert [(row.id, row.code, row.language, row.value) for row in page.content] == [
         (-200, "RISK_CLASS_ID", "lt", "B klasė"),
         (-203, "RISK_CLASS_ID", "pl", "Klasa I"),
         (-101, "PLACED_ON_THE_MARKET_ID", "en", "Israel"),

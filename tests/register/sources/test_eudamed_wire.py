@@ -130,8 +130,8 @@ def test_bulk_rows_leave_personal_data_outside() -> None:
     devices = data_lake.devices.decode(msgspec.json.encode({"value": device_rows}))
     actors = data_lake.actors.decode(msgspec.json.encode({"value": actor_rows}))
 
-    assert [row.primary_di for row in devices.rows] == [row["PRIMARY_DI"] for row in device_rows]
-    assert {row.name for row in actors.rows} == {actor.name}
+    assert [row.primary_di for row in devices.content] == [row["PRIMARY_DI"] for row in device_rows]
+    assert {row.name for row in actors.content} == {actor.name}
     assert SECRET not in repr(devices) + repr(actors)
 
 

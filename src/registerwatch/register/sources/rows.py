@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -25,29 +25,46 @@ class UnreadRow(msgspec.Struct, frozen=True):
     reason: str
 
 
-def read_rows(
-    content: Iterable[msgspec.Raw], reader: RecordReader[Row], is_keyed: Callable[[Row], bool]
-) -> tuple[list[Row], list[UnreadRow]]:
-    """The rows that can be read and have a key, and the others."""
-    rows: list[Row] = []
-    unread: list[UnreadRow] = []
-    for each in content:
-        try:
-            row = reader.decode(each)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            unread.append(UnreadRow(each, str(error)))
-            continue
-        if is_keyed(row):
-            rows.append(row)
-        else:
-            unread.append(UnreadRow(each, NO_KEY))
-    return rows, unread
+class RowPage(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
+    """A page of a list: its rows, and those of them that cannot be read."""
+
+    content: list[Row]
+    unread: tuple[UnreadRow, ...] = ()
+
+    @property
+    def sent(self) -> int:
+        """The number of rows that were sent, with those that cannot be read."""
+        return len(self.content) + len(self.unread)
 
 
-def unread_fields(rows: Iterable[WireRecord], unread: Iterable[UnreadRow]) -> list[UnreadField]:
-    """Everything that could not be read of a page."""
-    fields = [each for row in rows for each in row.unread]
-    return fields + [UnreadField(WHOLE_ROW, each.reason) for each in unread]
+class RowReader(Generic[Row]):
+    """Base of readers of pages: reads them row by row. `is_keyed` says whether a row can be told from others."""
+
+    def __init__(self, reader: RecordReader[Row], is_keyed: Callable[[Row], bool] = lambda _row: True) -> None:
+        self.name = reader.name
+        self._reader = reader
+        self._is_keyed = is_keyed
+
+    def rows_of(self, content: Iterable[msgspec.Raw]) -> tuple[list[Row], tuple[UnreadRow, ...]]:
+        """The rows that can be read and have a key, and the others."""
+        rows: list[Row] = []
+        unread: list[UnreadRow] = []
+        for each in content:
+            try:
+                row = self._reader.decode(each)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                unread.append(UnreadRow(each, str(error)))
+                continue
+            if self._is_keyed(row):
+                rows.append(row)
+            else:
+                unread.append(UnreadRow(each, NO_KEY))
+        return rows, tuple(unread)
+
+    def unread_of(self, page: RowPage[Row]) -> Sequence[UnreadField]:
+        """Everything that could not be read of a page."""
+        fields = [each for row in page.content for each in row.unread]
+        return fields + [UnreadField(WHOLE_ROW, each.reason) for each in page.unread]
 
 
 def check_some_read(rows: Sequence[WireRecord], unread: Sequence[UnreadRow]) -> None:

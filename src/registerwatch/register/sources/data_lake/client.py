@@ -55,20 +55,20 @@ class DataLakeClient:
         if not is_of_actors:
             reference: Reference = KNOWN
             async for page in self._pages(wire.devices, cursor or self._base + "/udi", received):
-                check_needed(page.rows, wire.NEEDED)
-                if reference is KNOWN and has_unknown_ids(page.rows, reference):
+                check_needed(page.content, wire.NEEDED)
+                if reference is KNOWN and has_unknown_ids(page.content, reference):
                     reference = await self._reference()
-                readings = [reading_of_row(row, reference) for row in page.rows]
+                readings = [reading_of_row(row, reference) for row in page.content]
                 yield RecordBatch(readings, page.next_link or actors)
         async for named in self._pages(wire.actors, cursor if is_of_actors else actors, received):
-            yield RecordBatch([], named.next_link or "", actors=_actors_of(named.rows))
+            yield RecordBatch([], named.next_link or "", actors=_actors_of(named.content))
 
     async def _reference(self) -> Reference:
         """What ids mean: those that are known, and those that `/reference` has beside them where it can be read."""
         rows: list[wire.ReferenceRow] = []
         try:
             async for page in self._pages(wire.references, self._base + "/reference"):
-                rows += page.rows
+                rows += page.content
         except RegisterFailure as failure:
             log.warning("what ids of the Data Lake mean could not be read", reason=failure.reason)
         return extended(rows)
@@ -121,7 +121,7 @@ class DataLakeClient:
 def _check_page(page: wire.Page[Row]) -> None:
     if not page.sent and page.next_link is not None:
         raise RegisterFailure("The Data Lake answered with an empty page that is not the last.", transient=True)
-    check_some_read(page.rows, page.unread)
+    check_some_read(page.content, page.unread)
 
 
 def _actors_of(rows: Iterable[wire.ActorRow]) -> list[Actor]:

@@ -4,14 +4,13 @@ Every number comes as a whole float, a name in languages as JSON inside a text. 
 decoded, which keeps personal data out.
 """
 
-from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
 from registerwatch.register.sources.fields import MAX_NUMBER, key
-from registerwatch.register.sources.rows import UnreadRow, read_rows, unread_fields
-from registerwatch.register.sources.wire import RecordReader, UnreadField, WireRecord
+from registerwatch.register.sources.rows import RowPage, RowReader
+from registerwatch.register.sources.wire import RecordReader, WireRecord
 
 Row = TypeVar("Row", bound=WireRecord)
 
@@ -92,17 +91,10 @@ class ReferenceRow(WireRecord, frozen=True, rename="upper", gc=False):
     value: str | None = None
 
 
-class Page(msgspec.Struct, Generic[Row], frozen=True):
-    """One page of a list, its rows that cannot be read, and the address of the next one."""
+class Page(RowPage[Row], Generic[Row], frozen=True, kw_only=True):
+    """One page of a list, and the address of the next one."""
 
-    rows: list[Row]
-    next_link: str | None
-    unread: tuple[UnreadRow, ...] = ()
-
-    @property
-    def sent(self) -> int:
-        """The number of rows that were sent, with those that cannot be read."""
-        return len(self.rows) + len(self.unread)
+    next_link: str | None = None
 
 
 class _Envelope(msgspec.Struct, frozen=True):
@@ -110,24 +102,16 @@ class _Envelope(msgspec.Struct, frozen=True):
     next_link: str | None = msgspec.field(name="nextLink", default=None)
 
 
-class PageReader(Generic[Row]):
-    """Reads a page of a list, row by row."""
+class PageReader(RowReader[Row]):
+    """Reads a page of a list."""
 
-    def __init__(self, reader: RecordReader[Row], is_keyed: Callable[[Row], bool]) -> None:
-        self.name = reader.name
-        self._reader = reader
-        self._is_keyed = is_keyed
-        self._envelope = msgspec.json.Decoder(_Envelope)
+    _envelope = msgspec.json.Decoder(_Envelope)
 
     def decode(self, content: bytes) -> Page[Row]:
         """The page in JSON. Raises `msgspec.DecodeError` where it is none."""
         envelope = self._envelope.decode(content)
-        rows, unread = read_rows(envelope.value, self._reader, self._is_keyed)
-        return Page(rows, envelope.next_link, tuple(unread))
-
-    def unread_of(self, page: Page[Row]) -> Sequence[UnreadField]:
-        """The fields of the page's rows that could not be read."""
-        return unread_fields(page.rows, page.unread)
+        rows, unread = self.rows_of(envelope.value)
+        return Page(content=rows, unread=unread, next_link=envelope.next_link)
 
 
 device_row = RecordReader(DeviceRow, "Data Lake device", keys={"UUID", "PRIMARY_DI"})

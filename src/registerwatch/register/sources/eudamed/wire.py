@@ -6,18 +6,16 @@ Every field may be null or missing, and in any form that `sources/wire.py` takes
 """
 
 import re
-from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
 from registerwatch.register.sources.fields import MAX_NUMBER, key
-from registerwatch.register.sources.rows import UnreadRow, read_rows, unread_fields
+from registerwatch.register.sources.rows import RowPage, RowReader
 from registerwatch.register.sources.wire import (
     Date,
     Instant,
     RecordReader,
-    UnreadField,
     WireRecord,
     flag,
     whole_number,
@@ -46,18 +44,11 @@ class Code(Part, frozen=True):
     code: str | None = None
 
 
-class Page(msgspec.Struct, Generic[Row], frozen=True):
-    """A Spring page: its rows, those of them that cannot be read, and how many records there are in all."""
+class Page(RowPage[Row], Generic[Row], frozen=True, kw_only=True):
+    """A Spring page, with how many records there are in all."""
 
-    content: list[Row]
     total_elements: int
     last: bool | None = None
-    unread: tuple[UnreadRow, ...] = ()
-
-    @property
-    def sent(self) -> int:
-        """The number of rows that were sent, with those that cannot be read."""
-        return len(self.content) + len(self.unread)
 
 
 class DeviceRow(Record, frozen=True):
@@ -355,35 +346,29 @@ class _Envelope(msgspec.Struct, frozen=True, rename="camel"):
     last: Any = None
 
 
-class PageReader(Generic[Row]):
-    """Reads a page of a search, row by row."""
+class PageReader(RowReader[Row]):
+    """Reads a page of a search."""
 
-    def __init__(self, reader: RecordReader[Row], is_keyed: Callable[[Row], bool] = lambda _row: True) -> None:
-        self.name = reader.name
-        self._reader = reader
-        self._is_keyed = is_keyed
-        self._envelope = msgspec.json.Decoder(_Envelope)
+    _envelope = msgspec.json.Decoder(_Envelope)
 
     def decode(self, content: bytes) -> Page[Row]:
         """The page in JSON. Raises `msgspec.DecodeError` where it is none, or has no total."""
         envelope = self._envelope.decode(content)
-        rows, unread = read_rows(envelope.content, self._reader, self._is_keyed)
-        return Page(rows, _total(envelope.total_elements), _last(envelope.last), tuple(unread))
-
-    def unread_of(self, page: Page[Row]) -> Sequence[UnreadField]:
-        """The fields of the page's rows that could not be read."""
-        return unread_fields(page.content, page.unread)
+        rows, unread = self.rows_of(envelope.content)
+        return Page(
+            content=rows, unread=unread, total_elements=_total(envelope.total_elements), last=_last(envelope.last)
+        )
 
 
-class ListReader(PageReader[Row]):
+class ListReader(RowReader[Row]):
     """Reads a bare list of records, which is whole."""
 
     _list = msgspec.json.Decoder(list[msgspec.Raw])
 
     def decode(self, content: bytes) -> Page[Row]:
         """The list in JSON as one page. Raises `msgspec.DecodeError` where it is none."""
-        rows, unread = read_rows(self._list.decode(content), self._reader, self._is_keyed)
-        return Page(rows, len(rows) + len(unread), True, tuple(unread))
+        rows, unread = self.rows_of(self._list.decode(content))
+        return Page(content=rows, unread=unread, total_elements=len(rows) + len(unread), last=True)
 
 
 def _total(value: object) -> int:
