@@ -26,9 +26,10 @@ FINISHING_SECONDS = 90.0
 
 
 class BudgetSpent(Exception):
-    """No place became free before the deadline; `wait` is the seconds until the next one."""
+    """No place became free before the deadline; `seconds` are those until the next one, `wait` are whole ones."""
 
     def __init__(self, wait: float, throttled: bool) -> None:
+        self.seconds = wait
         self.wait = max(1, math.ceil(wait))
         cause = (
             "the register asked us to slow down" if throttled else "this service's requests for the minute are used up"
