@@ -77,12 +77,10 @@ async def test_a_recheck_goes_on_in_turn_after_the_clock_was_put(start_service: 
             harness.clock.move(600)
 
         harness.clock.put(jump)
-        before = harness.register_log.kinds["basic"]
         for _ in range(2):
             assert await harness.service.watches.recheck.run() == RecheckResult(3, 3)
             harness.clock.move(600)
 
-        assert harness.register_log.kinds["basic"] - before == 6
         times = {watch["last_sync"] for watch in await harness.get_list(owner.api_key, "watches")}
         assert len(times) == 2, "each was read once since"
 

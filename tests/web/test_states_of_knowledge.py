@@ -16,8 +16,10 @@ Table = dict[str, list[str]]
 
 
 def table_under(heading: str) -> Table:
-    """The rows of the table under a heading, by the state in their first cell."""
-    lines = re.findall(r"^\| (.*) \|$", PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0], re.MULTILINE)
+    """The rows of the first table under a heading, by the state in their first cell."""
+    table = re.search(r"(^\|.*\|\n)+", PAGE.partition(f"\n## {heading}\n")[2], re.MULTILINE)
+    assert table is not None, f"{heading} has a table"
+    lines = re.findall(r"^\| (.*) \|$", table[0], re.MULTILINE)
     rows = [line.split(" | ") for line in lines[1:]]
     return {row[0]: row[1:] for row in rows}
 
