@@ -477,8 +477,7 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
     records = [*read.of("detail").values(), *read.of("basic").values()]
     if any(each.truth is None for each in records):
         return None  # it was deleted while it was read
-    shown = {each.uuid: each.risk_class for each in search.truth}
-    if basic is None or any(each.truth.risk_class != shown[uuid] for uuid, each in read.of("basic").items()):
+    if basic is None:
         return None
     told = detail.truth if detail else None
     fields = row_fields(row)
