@@ -53,6 +53,11 @@ CHANGES = (*VALUES, "actor", "record", "listing", "own_certificates", "new_certi
 LOOKS = ("read_first", "read_second", "read_actor", "sweep", "list_certificates", "read_scopes", "load", "prune")
 
 
+def own_basic_udi(uuid: str) -> str:
+    """A Basic UDI-DI of one record alone, so that no read of another record brings anything of it."""
+    return f"JOURNAL{UUID(uuid).int}"
+
+
 @dataclass
 class JournalSteps:
     """A service, the register that it reads, and the register's journal."""
@@ -79,7 +84,10 @@ class JournalSteps:
         self.journal = RegisterJournal(self.world, manufacturer=self.manufacturer)
         self.ulids = set()
         for place, udi in enumerate(UDIS):
-            self.world.register(replace(like, uuid=str(UUID(int=place)), primary_di=udi, latest_version=True))
+            uuid = str(UUID(int=place))
+            self.world.register(
+                replace(like, uuid=uuid, primary_di=udi, basic_udi=own_basic_udi(uuid), latest_version=True)
+            )
         async with self.harness.database.transaction() as connection:
             new = repository.NewWatch(self.manufacturer)
             await repository.add(connection, self.caller.account.id, [new], self.harness.now)
@@ -107,7 +115,8 @@ class JournalSteps:
         old = records[place % len(records)] if records else None
         if old is not None and len(self.world.by_primary_di(old.primary_di)) < MAX_RECORDS:
             uuid = str(UUID(int=100 + self.world.changes))
-            self.world.register(replace(old, uuid=uuid, reference=f"N-{place}", version_number=1))
+            new = replace(old, uuid=uuid, basic_udi=own_basic_udi(uuid), reference=f"N-{place}", version_number=1)
+            self.world.register(new)
             self.world.change(old.uuid, latest_version=False, new_version=False)
 
     def _listing(self, place: int, records: Sequence[Registration]) -> None:
