@@ -3,7 +3,7 @@
 Fields are those of the contract, texts those of the register's English labels.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 FieldChange = tuple[str, str, str, str]
@@ -89,9 +89,14 @@ def keyed(
 
 
 def together(first: Certificates, last: Certificates) -> dict[CertificateKey, WatchedCertificate]:
-    """Certificates of two places; of those that both list, what the last one says."""
+    """Certificates of two places; of those in both, what the last one says, with the revision that either has."""
     names = {key[:2] for key in last}
-    return {**{key: each for key, each in first.items() if key[:2] not in names}, **last}
+    left = {key: each for key, each in first.items() if key[:2] not in names}
+    others = [key for key in last if key[:2] not in {each[:2] for each in first}]
+    same = dict(_of_unknown_revision(list(left), others))
+    known = {new: old for old, new in same.items() if not new[1]}
+    kept_first = {key: each for key, each in left.items() if key not in same}
+    return kept_first | {known.get(key, key): each for key, each in last.items()}
 
 
 def plain(text: object) -> Value:
@@ -214,6 +219,11 @@ def _matched(
     missing, come = [key for key in before if key not in now], [key for key in now if key not in before]
     gone = [key for key in missing if key in told.present]
     were_gone = [key for key in missing if key not in told.present]
+    for before_now in (gone, were_gone):
+        for old_key, new_key in _of_unknown_revision(before_now, come):
+            pairs.append((old_key, new_key))
+            before_now.remove(old_key)
+            come.remove(new_key)
     for number in sorted({key[0] for key in gone}):
         old, new = ([key for key in keys if key[0] == number] for keys in (gone, come))
         if len(old) == len(new) == 1:
@@ -226,6 +236,22 @@ def _matched(
         gone.remove(went[0])
         pairs.append((went[0], come.pop()))
     return pairs, [*gone, *were_gone], come
+
+
+def _of_unknown_revision(
+    before: Sequence[CertificateKey], come: Sequence[CertificateKey]
+) -> list[tuple[CertificateKey, CertificateKey]]:
+    """A certificate whose revision becomes known or vanishes is the same, where each can only be the other."""
+
+    def may_be(one: CertificateKey, other: CertificateKey) -> bool:
+        return one[0] == other[0] and (one[1] == "") != (other[1] == "")
+
+    candidates = {key: [other for other in come if may_be(key, other)] for key in before}
+    return [
+        (key, others[0])
+        for key, others in candidates.items()
+        if len(others) == 1 and sum(others[0] in each for each in candidates.values()) == 1
+    ]
 
 
 def _within(old: WatchedCertificate, now: WatchedCertificate) -> Iterable[FieldChange]:

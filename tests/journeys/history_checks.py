@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from registerwatch.db.engine import Database
-from registerwatch.register.models import FLAGS
+from registerwatch.register.models import DETAILS, FLAGS
 from registerwatch.register.store.history_reader import HistoryReader
 from registerwatch.register.store.record_history import RecordHistory
 from tests.journeys.event_checks import WrongYear
@@ -42,7 +42,7 @@ class HistoryChecks:
             history = await self._history(subject)
             for instant, states in noted.items():
                 said = history.as_of(instant)
-                if not said.is_dropped and _but_new_flags(said.states, states) != states:
+                if not said.is_dropped and _but_first_values(said.states, states) != states:
                     raise WrongYear(f"{subject} is said to have been {said.states} at {instant}, but it was {states}")
                 self.compared += not said.is_dropped
 
@@ -50,11 +50,18 @@ class HistoryChecks:
         return await (self._reader.actor(subject) if is_srn(subject) else self._reader.device(subject))
 
 
-def _but_new_flags(said: States, was: States) -> States:
-    """What is said of records, without flags that nobody had told at that time: telling one first is no change."""
-    return {
-        uuid: state | {name: None for name in FLAGS if (was.get(uuid) or {}).get(name, ...) is None}
-        if isinstance(state, dict)
-        else state
-        for uuid, state in said.items()
-    }
+def _but_first_values(said: States, was: States) -> States:
+    """What is said of records, without flags and optional fields that were unknown at that time: a first value is no
+    change (decision 66).
+    """
+    return {uuid: _known_then(state, was.get(uuid) or {}) for uuid, state in said.items()}
+
+
+def _known_then(said: Any, was: Mapping[str, Any]) -> Any:
+    if not isinstance(said, dict):
+        return said
+    kept = {name: value for name, value in said.items() if name not in DETAILS or name in was}
+    if "characteristics" in kept:  # each of its flags is such a field
+        known = was["characteristics"]
+        kept["characteristics"] = {name: value for name, value in kept["characteristics"].items() if name in known}
+    return kept | {name: None for name in FLAGS if was.get(name, ...) is None}
