@@ -182,27 +182,23 @@ class BulkLoader:
             while (step := await reading) is not None:
                 batch, since, read_at = step
                 now = self._now()
-                with self._unread.taken() as unread:
-                    async with self._database.transaction() as connection:
-                        changes = await self._copy.store_in(
-                            connection, batch.readings, read_at=read_at, now=now, since=since
-                        )
-                        await self._copy.store_bulk_actors(
-                            connection, batch.actors, read_at=read_at, source=source.name
-                        )
-                        known = known + 1 if await self._is_known(connection, batch.readings, start.known_at) else 0
-                        ended = not batch.cursor or known == KNOWN_BATCHES_TO_STOP
-                        run = replace(
-                            run,
-                            cursor=_noted_cursor(batch.cursor, start.known_at),
-                            records=run.records + len(batch.readings),
-                            changed=run.changed + len(changes),
-                            updated_at=now,
-                            finished_at=now if ended else None,
-                        )
-                        await _note(connection, run, source)
-                        await self._unread.add(connection, unread)
-                        reading = asyncio.ensure_future(anext(upcoming, None))  # runs while the commit is written
+                async with self._unread.transaction() as connection:
+                    changes = await self._copy.store_in(
+                        connection, batch.readings, read_at=read_at, now=now, since=since
+                    )
+                    await self._copy.store_bulk_actors(connection, batch.actors, read_at=read_at, source=source.name)
+                    known = known + 1 if await self._is_known(connection, batch.readings, start.known_at) else 0
+                    ended = not batch.cursor or known == KNOWN_BATCHES_TO_STOP
+                    run = replace(
+                        run,
+                        cursor=_noted_cursor(batch.cursor, start.known_at),
+                        records=run.records + len(batch.readings),
+                        changed=run.changed + len(changes),
+                        updated_at=now,
+                        finished_at=now if ended else None,
+                    )
+                    await _note(connection, run, source)
+                    reading = asyncio.ensure_future(anext(upcoming, None))  # runs while the commit is written
                 progress = replace(
                     progress,
                     records=run.records,

@@ -51,6 +51,11 @@ class UnreadFields:
             field: UnreadCount(number, self.examples[field]) for field, number in (self.counts - before).most_common()
         }
 
+    @property
+    def has_news(self) -> bool:
+        """Whether anything was counted since `take` was last called."""
+        return bool(self.counts - self._taken)
+
     def take(self) -> UnreadCounts:
         """What was counted since this was last called, less what was given back."""
         taken = self.since(self._taken)

@@ -1,8 +1,8 @@
 """The stored counts of fields that could not be read, of all processes that share the database."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import msgspec
 from sqlalchemy import text
@@ -37,23 +37,23 @@ class UnreadFieldStore:
 
     async def store(self) -> None:
         """Add what was counted since the last time to what is stored."""
-        with self.taken() as counts:
-            if counts:
-                async with self._database.transaction() as connection:
-                    await self.add(connection, counts)
+        if self._unread.has_news:
+            async with self.transaction():
+                pass
 
-    @contextmanager
-    def taken(self) -> Iterator[UnreadCounts]:
-        """What was counted since the last time, for `add`. It counts as stored unless the block fails."""
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that adds what was counted before it to what is stored. Where it fails, it is counted again."""
         counts = self._unread.take()
         try:
-            yield counts
+            async with self._database.transaction() as connection:
+                yield connection
+                await self._add(connection, counts)
         except BaseException:
             self._unread.give_back(counts)
             raise
 
-    async def add(self, connection: AsyncConnection, counts: UnreadCounts) -> None:
-        """Add counts to what is stored."""
+    async def _add(self, connection: AsyncConnection, counts: UnreadCounts) -> None:
         now = int(self._clock.now())
         rows = [
             {
