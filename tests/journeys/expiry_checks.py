@@ -101,25 +101,26 @@ class ExpiryChecks:
 
 def _shown(entries: list[list[object]]) -> Iterator[Ending]:
     """Certificates of a device that are not gone, or all where all are."""
-    filled = [[*entry, *("", "", "", "", "", False, "")[len(entry) :]] for entry in entries]
+    filled = [[*entry, *("", "", "", "", "", False, "", "", False, False, False)[len(entry) :]] for entry in entries]
     present = [each for each in filled if not each[5]] or filled
     yield from _ending(
         [
-            (str(body), str(number), str(revision), str(expiry), str(code))
-            for number, revision, expiry, _, code, _, body, *_ in present
+            (str(body), str(number), str(revision), "" if is_undated else str(expiry), str(code))
+            for number, revision, expiry, _, code, _, body, _, _, _, is_undated, *_ in present
         ]
     )
 
 
 def _ending(known: list[tuple[str, str, str, str, str]]) -> Iterator[Ending]:
     """Those with an end that counts: not withdrawn, and no other revision of the number goes on after it."""
-    for body, number, revision, expiry, code in known:
+    in_force = [each for each in known if not each[4].endswith(OVER)]
+    for body, number, revision, expiry, _ in in_force:
         others = [
             each
-            for each in known
+            for each in in_force
             if each[1] == number and each[2] != revision and (each[0] == body or not (each[0] and body))
         ]
-        if expiry and not code.endswith(OVER) and all(each[3] and each[3] <= expiry for each in others):
+        if expiry and all(each[3] and each[3] <= expiry for each in others):
             yield body, number, revision, date.fromisoformat(expiry)
 
 

@@ -349,6 +349,11 @@ class Year:
 
     async def _refresh(self, node: Service, subject: str) -> None:
         await node.refresher.refresh(subject)
+        await self._settle(node)
+
+    async def _settle(self, node: Service) -> None:
+        """Judge what a reader's read told, and the list of an actor's devices that was read behind it."""
+        await node.refresher.settled()
         await self.checks.settle()
 
     async def _add(self) -> None:
@@ -357,9 +362,10 @@ class Year:
             return
         subject = self._subject_for(account)
         self.checks.told.setdefault((account, subject), None)
+        node = self._node()
         with self._changing_between():
-            await self._node().watches.service.add(self._caller(account), subject)
-        await self.checks.settle()
+            await node.watches.service.add(self._caller(account), subject)
+        await self._settle(node)
 
     async def _import(self) -> None:
         account = self._active_account()

@@ -177,6 +177,13 @@ class ServiceHarness:
         newest = self.world.newest(0, 120)
         return [each for each in newest if len(self.world.by_primary_di(each.primary_di)) == 1][:number]
 
+    def separate_devices(self, number: int) -> list[Registration]:
+        """The same, of which no two share their Basic UDI-DI record: what fails for one fails for no other."""
+        found: dict[str, Registration] = {}
+        for each in self.unique_devices(120):
+            found.setdefault(each.basic_udi or each.uuid, each)
+        return list(found.values())[:number]
+
     async def fill_copy(self) -> None:
         """Load everything from the stand-in's Data Lake, and index it."""
         await self.service.bulk_loader.load(self.service.bulk_source("datalake"), lambda _progress: None)

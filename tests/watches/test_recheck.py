@@ -91,7 +91,7 @@ async def test_a_run_that_finds_changes_makes_one_delivery_to_each_address(harne
 @pytest.mark.parametrize("mode", ["refused", "defective"])
 async def test_subjects_that_fail_for_good_do_not_starve_others(start_service: ServiceStarter, mode: str) -> None:
     async with start_service(recheck_watches_per_run=2) as harness:
-        devices = harness.unique_devices(4)
+        devices = harness.separate_devices(4)
         owner = await import_service(harness, [device.primary_di for device in devices])
         for device in devices[:2]:
             if mode == "refused":

@@ -58,7 +58,7 @@ async def a_watcher(
     harness: ServiceHarness, number: int, email: str = "owner@acme.example"
 ) -> tuple[NewAccount, list[str]]:
     """An account with an address that watches so many devices, and their keys in the register."""
-    owner, devices = await harness.sign_up(email), harness.unique_devices(number)
+    owner, devices = await harness.sign_up(email), harness.separate_devices(number)
     await harness.post_watches(owner.api_key, *(device.primary_di for device in devices))
     await harness.post("/v1/webhooks", owner.api_key, url="https://receiver.example/hook")
     return owner, [device.uuid for device in devices]

@@ -463,6 +463,8 @@ DETAILS = (
     "information_url",
 )
 """Fields that are missing where they are not known, so that their first value is never a change."""
+LEFT_OUT = ("other_codes", "contradictions")
+"""Lists that a document has no field for where they are empty."""
 ADDED_IN = {**dict.fromkeys((*FLAGS, "other_codes"), 3), **dict.fromkeys((*DETAILS, "contradictions"), 4)}
 """The version of documents in which a field of `Device` came, of those that `FIRST_VERSION` did not have."""
 FIRST_VERSION = 1

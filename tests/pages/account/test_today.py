@@ -65,7 +65,7 @@ async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
 async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
-    devices = harness.unique_devices(3)
+    devices = harness.separate_devices(3)
     await harness.post("/v1/webhook", owner_pages.session, url=WEBHOOK_URL)
     harness.receivers.answers["hooks.acme.example"] = [500] * 99
     for each in devices:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from registerwatch.db.engine import Database
-from registerwatch.register.models import Actor, Device, DeviceReading, from_document
+from registerwatch.register.models import Actor, Contradiction, Device, DeviceReading, from_document
+from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.store.changed_fields import registered
 from registerwatch.register.store.history_prune import HistoryPruner
 from registerwatch.register.store.history_reader import HistoryReader
@@ -97,6 +98,22 @@ async def test_what_a_first_full_read_fills_in_is_no_change_of_the_register(data
     assert [(each.field, each.old, each.new) for each in change.changes] == [("trade_name", "Old", "New")]
     assert set(change.first_read) == {"status_date", "version"}
     assert (change.observed_at, change.source, change.record) == (NOW + 10, EUDAMED, "u-1")
+
+
+async def test_of_lists_that_a_document_leaves_out_where_they_are_empty_there_is_none_before_the_first(
+    database: Database,
+) -> None:
+    copy, reader = RecordStore(database), HistoryReader(database)
+    told = (Contradiction("risk_class", "Class I", "Class IIa"),)
+    codes = (OtherCode("04099999999985", "unit_of_use"),)
+    await copy.store([a_full_reading()], read_at=NOW)
+    before = await answering(database)
+    await copy.store([a_full_reading(contradictions=told, other_codes=codes)], read_at=NOW + 1)
+
+    history = await reader.device(UDI)
+
+    assert current_of(history, NOW) == before[UDI]
+    assert not {"contradictions", "other_codes"} & {*next(iter(history.as_of(NOW).states.values()))}
 
 
 async def test_what_an_older_read_brings_later_is_observed_no_earlier_than_what_was_stored_before(

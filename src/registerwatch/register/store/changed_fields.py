@@ -7,6 +7,7 @@ from registerwatch.register.models import (
     DETAILS,
     DOCUMENT_VERSION,
     FLAGS,
+    LEFT_OUT,
     Actor,
     Certificate,
     Device,
@@ -35,7 +36,7 @@ def device_changes(old: Device, new: Device, *, version: int = DOCUMENT_VERSION)
         value, later = getattr(old, name), getattr(new, name)
         if name == "certs":
             value, later = registered(value), registered(later)
-        elif name in ("other_codes", "contradictions"):
+        elif name in LEFT_OUT:
             value, later = value or (), later or ()
         elif (name in DETAILS and not has_changed(value, later)) or (value is None and name in FLAGS):
             continue

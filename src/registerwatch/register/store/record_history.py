@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from registerwatch.register.models import Device
+from registerwatch.register.models import LEFT_OUT, Device
 from registerwatch.register.store.changed_fields import LABELS, registered
 from registerwatch.structs import replace
 
@@ -97,7 +97,7 @@ class RecordHistory:
         dropped_at = max((each.dropped_at or 0 for each in self.stored), default=0)
         if instant < dropped_at and any(begin <= instant for begin in since.values()):
             return StatesAsOf({}, {}, is_dropped=True)
-        known = {uuid: state for uuid, state in states.items() if since[uuid] <= instant}
+        known = {uuid: _as_document(state) for uuid, state in states.items() if since[uuid] <= instant}
         observed_at = {uuid: max(since[uuid], dropped_at) for uuid in known}
         for change in reversed(self.stored[undone:]):
             if change.record in known:
@@ -134,6 +134,11 @@ def device_state(device: Device, **beside: Any) -> dict[str, Any]:
     bare = replace(device, certs=registered(device.certs))
     state: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(bare))
     return {**state, **beside}
+
+
+def _as_document(state: State) -> State:
+    """A state without the empty lists that a document has no field for."""
+    return {name: value for name, value in state.items() if value or name not in LEFT_OUT}
 
 
 def _shown(records: Mapping[str, StoredState], stored: Iterable[StoredChange]) -> list[ObservedChange]:

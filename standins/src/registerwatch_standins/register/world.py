@@ -138,12 +138,13 @@ class World(CertificateWorld):
             raise KeyError(uuid)
         if fixed := _FIXED & fields.keys():
             raise ValueError(f"a registration keeps its {', '.join(sorted(fixed))}")
-        after = self._dated(replace(before, **fields), before, fields, new_version)
+        now = self.now()
+        after = self._dated(replace(before, **fields), before, fields, new_version, now)
         is_shared = _basic_udi_part(after) != _basic_udi_part(before) or after.last_updated != before.last_updated
         siblings = self._siblings(before) if is_shared else []
-        self._store(before, after)
+        self._store(before, after, now)
         for sibling in siblings:
-            self._store(sibling, following(sibling, after))
+            self._store(sibling, following(sibling, after), now)
         return after
 
     def change_actor(self, srn: str, /, **fields: object) -> Actor:
@@ -237,9 +238,8 @@ class World(CertificateWorld):
         return rows if wanted.is_plain else [row for row in rows if wanted.passes(self._row(row))]
 
     def _dated(
-        self, after: Registration, before: Registration, fields: dict[str, object], new_version: bool | None
+        self, after: Registration, before: Registration, fields: dict[str, object], new_version: bool | None, now: str
     ) -> Registration:
-        now = self.now()
         bump = set(fields) != {"certificates"} if new_version is None else new_version
         if bump:
             version = after.version_number if "version_number" in fields else before.version_number + 1
@@ -254,8 +254,7 @@ class World(CertificateWorld):
         found = self.by_basic_udi(basic_udi) if basic_udi else self.by_primary_di(record.primary_di)
         return [each for each in found if each.uuid != record.uuid and each.basic_udi == basic_udi]
 
-    def _store(self, before: Registration, after: Registration) -> None:
-        now = self.now()
+    def _store(self, before: Registration, after: Registration, now: str) -> None:
         for change in changes_between(before, after, now):
             self.change_log.write(change)
         for old, new in certificate_pairs(before.certificates, after.certificates):
