@@ -46,8 +46,10 @@ class DeviceCertificates:
         self._known: dict[Watcher, _Known] = {}
         self._since: dict[tuple[Watcher, str, str], int] = {}
         """From when on what was told last of a field of a number has been true."""
-        self._numbers: dict[str, list[tuple[int, Counter[str]]]] = {}
-        """How many certificates of each number the answering records had."""
+        self._listed: dict[str, list[tuple[int, Counter[tuple[str, str]]]]] = {}
+        """How many certificates of each number and revision the answering records had. One whose revision becomes known
+        may be told as new, where it could be either of two.
+        """
         self._baselines: dict[Watcher, int] = {}
         """When watches had no baseline for the last time, and no read of one had begun."""
         self._lists: dict[Watcher, int] = {}
@@ -63,8 +65,8 @@ class DeviceCertificates:
         past = self._past.setdefault(udi, [])
         if not past or past[-1][1] != entries:
             past.append((step, frozenset(entries)))
-        listed = certificates_of(self._world, answering(records)).values() if records else ()
-        self._numbers.setdefault(udi, []).append((step, Counter(each.number for each in listed)))
+        listed = certificates_of(self._world, answering(records)) if records else {}
+        self._listed.setdefault(udi, []).append((step, Counter(key[:2] for key in listed)))
 
     def judge(
         self,
@@ -118,9 +120,9 @@ class DeviceCertificates:
 
     def _came(self, udi: str, number: str, since: int) -> bool:
         """Whether a certificate of a number came to those of the answering record after a moment."""
-        past = self._numbers.get(udi, [])
-        states = pairwise([(0, Counter[str]()), *past])
-        return any(after[number] > before[number] for (_, before), (step, after) in states if step > since)
+        states = pairwise([(0, Counter[tuple[str, str]]()), *self._listed.get(udi, [])])
+        come = (name for (_, before), (step, after) in states if step > since for name in after - before)
+        return any(name[0] == number for name in come)
 
     def _judge_known(self, watcher: Watcher, now: _Known | None, changes: Sequence[FieldChange]) -> None:
         before = self._known.get(watcher)
