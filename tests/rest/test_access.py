@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import AsyncMock
+from unittest.mock import Mock
 
 import httpx2
 import pytest
@@ -450,7 +450,7 @@ def named(statuses: Mapping[Kind, int]) -> dict[str, int]:
 async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(
     harness: ServiceHarness, box: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(harness.service.accounts.uses, "store", AsyncMock())  # once a minute, in the midst of this
+    monkeypatch.setattr(harness.service.accounts.uses, "note", Mock())  # stored once a minute, in the midst of this
     for number, label in enumerate(PROTECTED):
         company = await a_company(harness, f"acme{number}.example")
         stranger = await a_company(harness, f"other{number}.example")
