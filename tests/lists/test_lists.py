@@ -290,7 +290,8 @@ async def test_a_list_is_exported_with_its_own_columns_and_ours(harness: Service
         "Pümpe",
         "Pump",
     )
-    assert (told["UDI-DI or SRN"], told["Result"], told["Certificates until"]) == (FOUND, "Found", FUTURE)
+    assert (told["UDI-DI or SRN"], told["Result"], told["Covered until"]) == (FOUND, "Found", FUTURE)
+    assert (told["First end"], told["Certificates"]) == (FUTURE, "Valid")
     sheet = load_workbook(io.BytesIO(as_xlsx.content)).active
     assert sheet is not None
     rows = list(sheet.iter_rows(values_only=True))

@@ -8,7 +8,7 @@ import pytest
 from registerwatch.register.certificate_states import (
     NOT_IN_FORCE,
     CertificateState,
-    count_by_state,
+    count_by_words,
     shown_certificates,
     state_of,
 )
@@ -27,15 +27,15 @@ def _certificate(expiry: str | None, status: str = "issued", **more: Any) -> Cer
     ("expiry", "expected"),
     [
         ("2026-11-20", CertificateState.EXPIRED),
-        ("2026-11-21", CertificateState.EXPIRING),
-        ("2027-05-20", CertificateState.EXPIRING),
-        ("2027-05-21", CertificateState.VALID),
+        ("2026-11-21", CertificateState.ENDING),
+        ("2027-02-19", CertificateState.ENDING),
+        ("2027-02-20", CertificateState.VALID),
         ("2031-01-01", CertificateState.VALID),
         (None, CertificateState.UNDATED),
         ("soon", CertificateState.UNKNOWN),
     ],
 )
-def test_a_certificate_is_valid_through_its_last_day_and_expiring_for_180_days(
+def test_a_certificate_is_valid_through_its_last_day_and_ends_soon_for_90_days(
     expiry: str | None, expected: CertificateState
 ) -> None:
     assert state_of(_certificate(expiry), TODAY) is expected
@@ -44,11 +44,11 @@ def test_a_certificate_is_valid_through_its_last_day_and_expiring_for_180_days(
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ("withdrawn", CertificateState.ENDED),
-        ("cancelled", CertificateState.ENDED),
+        ("withdrawn", CertificateState.WITHDRAWN),
+        ("cancelled", CertificateState.CANCELLED),
         ("suspended", CertificateState.SUSPENDED),
-        ("expired", CertificateState.EXPIRED),
-        ("restricted", CertificateState.VALID),
+        ("expired", CertificateState.CONTRADICTED),
+        ("restricted", CertificateState.RESTRICTED),
         ("reissued", CertificateState.VALID),
         ("reinstated", CertificateState.VALID),
         ("some-new-status", CertificateState.UNKNOWN),
@@ -61,7 +61,7 @@ def test_what_the_register_ended_is_never_called_valid(status: str, expected: Ce
 def test_a_withdrawn_certificate_stays_withdrawn_when_its_date_passes() -> None:
     shown = shown_certificates([_certificate("2020-01-01", "withdrawn")], TODAY)[0]
 
-    assert shown.state is CertificateState.ENDED
+    assert shown.state is CertificateState.WITHDRAWN
     assert shown.words == "Withdrawn"
 
 
@@ -70,7 +70,7 @@ def test_without_an_end_date_the_status_alone_decides_and_the_date_never_ends_it
     [shown] = shown_certificates([_certificate(None, status)], TODAY)
 
     assert shown.counts is (status not in NOT_IN_FORCE)
-    assert (shown.words == "No end date") is shown.counts
+    assert (shown.words == "No end date") is (shown.counts and status != "restricted")
     assert shown.when == ""
 
 
@@ -99,12 +99,8 @@ def test_certificates_come_by_expiry_and_those_without_a_date_last() -> None:
 def test_the_tally_counts_each_standing_and_begins_with_what_needs_attention() -> None:
     shown = shown_certificates([_certificate(each) for each in ("2031-01-01", None, "2030-01-01", "2019-05-05")], TODAY)
 
-    assert count_by_state(shown) == [
-        (CertificateState.EXPIRED, 1),
-        (CertificateState.UNDATED, 1),
-        (CertificateState.VALID, 2),
-    ]
-    assert count_by_state([]) == []
+    assert count_by_words(shown) == [("Expired", "bad", 1), ("No end date", "good", 1), ("Valid", "good", 2)]
+    assert count_by_words([]) == []
 
 
 @pytest.mark.parametrize(
@@ -139,4 +135,4 @@ def test_a_status_and_a_date_that_contradict_each_other_are_told(
     shown = shown_certificates([_certificate(expiry, status)], TODAY)[0]
 
     assert bool(shown.contradiction) is contradicts
-    assert shown.when in shown.contradiction or not contradicts
+    assert not contradicts or (shown.words, shown.when, shown.end) == ("Expired by status, not by date", "", "")

@@ -1,13 +1,11 @@
 """The certificates of all watched devices: groups by day, devices that share one, what nobody could read."""
 
-from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.structs import replace
 from registerwatch.watches import repository
 from registerwatch.watches.certificates import (
     CertificateFilter,
@@ -39,9 +37,10 @@ def a_device(
     searched: bool = True,
     error: str = "",
     maker: str = MAKER,
+    read_at: int = 9,
 ) -> CertifiedDevice:
     return CertifiedDevice(
-        number, a_udi(number), f"Device {number}", certs if read else None, searched, "Acme", maker, 9, error
+        number, a_udi(number), f"Device {number}", certs if read else None, searched, "Acme", maker, read_at, error
     )
 
 
@@ -63,19 +62,40 @@ def test_a_certificate_ends_today_on_its_last_day_and_has_ended_the_day_after() 
     ]
 
 
-def test_devices_share_a_certificate_unless_their_snapshots_tell_it_differently() -> None:
+def test_devices_share_a_certificate_also_where_they_were_read_at_different_times() -> None:
     same, renewed = a_certificate("Z-1", expiry=in_days(9)), a_certificate("Z-1", expiry=in_days(900))
     unsure = a_certificate("Z-1", expiry=in_days(9), is_unconfirmed=True)
 
-    found = overview(
-        [a_device(same), a_device(unsure, number=2), a_device(renewed, number=3)], CertificateFilter(), TODAY
-    )
+    def rows(*devices: CertifiedDevice) -> list[tuple[int | None, list[int], int, list[tuple[int | None, int]]]]:
+        return [
+            (
+                each.days,
+                [one.device.watch_id for one in each.devices],
+                each.unconfirmed,
+                [(reading.shown.remaining, reading.devices) for reading in each.readings],
+            )
+            for each in overview(devices, CertificateFilter(), TODAY).matching
+        ]
 
-    assert [
-        (each.days, [one.device.watch_id for one in each.devices], each.unconfirmed) for each in found.matching
-    ] == [
-        (9, [1, 2], 1),
-        (900, [3], 0),
+    early = a_device(same, read_at=5), a_device(unsure, number=2, read_at=6)
+    assert rows(*early) == [(9, [1, 2], 1, [])]
+    late = a_device(renewed, number=3, read_at=7)
+    assert rows(*early, late) == rows(late, *early) == [(900, [1, 2, 3], 1, [(900, 1), (9, 2)])]
+    both = a_device(same, renewed, number=4, read_at=8)
+    assert rows(*early, both) == [(9, [1, 2, 4], 1, []), (900, [4], 0, [])], "one device lists both, so they are two"
+
+
+def test_a_certificate_that_the_register_still_lists_for_a_device_is_not_called_gone() -> None:
+    listed, gone = a_certificate("Z-1", expiry=in_days(900)), a_certificate("Z-1", expiry=in_days(900), is_gone=True)
+
+    [found] = overview(
+        [a_device(listed, read_at=5), a_device(gone, number=2, read_at=6)], CertificateFilter(), TODAY
+    ).matching
+
+    assert found.shown.words == "Valid"
+    assert [(each.shown.words, each.devices, each.read_at) for each in found.readings] == [
+        ("Valid", 1, 5),
+        ("No longer listed", 1, 6),
     ]
 
 
@@ -137,9 +157,9 @@ def test_a_filter_leaves_counts_of_groups_that_can_be_chosen_next() -> None:
     assert found.by_group == {CertificateGroup.WITHIN_30: 1, CertificateGroup.WITHIN_90: 1}
     everything = overview(devices, CertificateFilter(), TODAY)
     rows = by_manufacturer(everything.matching)
-    assert [(row.srn, row.total, row.restricted, row.first_days) for row in rows] == [
-        ("FR-MF-000000001", 1, 1, 5),
-        (MAKER, 2, 0, 5),
+    assert [(row.srn, row.total, row.standing.words, row.first_days) for row in rows] == [
+        ("FR-MF-000000001", 1, "Suspended", 5),
+        (MAKER, 2, "Ends within 90 days", 5),
     ]
     assert [each.seen.number for each in overview(devices, CertificateFilter("suspended"), TODAY).matching] == ["Q-3"]
     assert [each.seen.number for each in overview(devices, CertificateFilter(a_udi(2)), TODAY).matching] == ["Q-3"]
@@ -154,15 +174,10 @@ def test_every_shown_certificate_of_every_device_is_listed_once(
 
     found = overview(devices, CertificateFilter(), TODAY)
 
-    shown = [(one.device.watch_id, each.seen) for each in found.matching for one in each.devices]
+    shown = [(one.device.watch_id, one.seen) for each in found.matching for one in each.devices]
     listed = [(place, seen) for place, each in enumerate(lists) for seen in each or ()]
-    assert _without_revisions(shown) == _without_revisions(listed)
-    assert all((place, seen) in shown for place, seen in listed if seen.revision)
+    assert sorted(shown, key=repr) == sorted(listed, key=repr)
     assert sum(found.by_group.values()) == len(found.matching)
-
-
-def _without_revisions(rows: Iterable[tuple[int, SeenCertificate]]) -> list[tuple[int, SeenCertificate]]:
-    return sorted(((place, replace(seen, revision="")) for place, seen in rows), key=repr)
 
 
 @pytest.mark.anyio

@@ -8,11 +8,12 @@ import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import Standing
-from registerwatch.register.certificate_states import IN_FORCE, CertificateState, state_of
+from registerwatch.register.certificate_states import IN_FORCE, CertificateState, shown_certificates
 from registerwatch.register.code_service import AmbiguousCode
 from registerwatch.register.codes import StatusFilter
 from registerwatch.register.identifiers import why_none
 from registerwatch.register.models import Certificate
+from registerwatch.register.standing import covered_until
 from registerwatch.register.store.standings import StoredStanding
 from registerwatch.tables.cells import PROBLEMS
 from registerwatch.tables.table import TableRow
@@ -98,16 +99,10 @@ def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
 
 
 def certified_until(certificates: Collection[Certificate], today: date) -> str | None:
-    """The last date on which a certificate counts, or will count; empty where all of them have ended by date or status.
-    None without certificates, where one has no end, and where one of unknown status may count for longer.
+    """The last date on which a certificate counts, or will once it begins; empty where all have ended. None without
+    certificates, where one has no end, and where one of unknown status may count for longer.
     """
-    states = [(each, state_of(each, today)) for each in certificates]
-    counting = [each.expiry for each, state in states if state in _COUNTING]
-    unknown = [each.expiry for each, state in states if state is CertificateState.UNKNOWN]
-    if not certificates or not all(counting) or not all(unknown):
-        return None
-    last = max(filter(None, counting), default="")
-    return None if any((each or "") > last for each in unknown) else last
+    return covered_until(shown_certificates(certificates, today), _COUNTING)
 
 
 def _plain(code: str) -> str:

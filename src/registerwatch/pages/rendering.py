@@ -16,8 +16,8 @@ from registerwatch.clock import iso_utc, utc_in_words
 from registerwatch.pages import addresses
 from registerwatch.pages.cookies import has_session
 from registerwatch.pages.site_files import asset_address
-from registerwatch.pages.tones import actor_tone, market_tone
 from registerwatch.register.codes import RiskFilter, StatusFilter, label
+from registerwatch.register.standing import actor_tone, market_tone
 from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED, matches, weak_tag
 

@@ -29,6 +29,8 @@ def _of_its_standing(certificate: StoredCertificate, today: date) -> str:
     status = segment(certificate.status_code)
     if certificate.unlisted_at is not None:
         return "The register no longer lists it."
+    if contradiction := certificate.shown(today).contradiction:
+        return f"It proves nothing today. {contradiction}"
     if status in NOT_IN_FORCE:
         return f"It proves nothing today: the register calls it {label(certificate.status_code).lower()}."
     left = days_left(certificate.expiry, today)

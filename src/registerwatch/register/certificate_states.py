@@ -17,27 +17,34 @@ from registerwatch.register.certificate_kinds import kind_of_certificate
 from registerwatch.register.codes import CERTIFICATE_STATUSES, label, segment
 from registerwatch.register.models import Certificate
 
-EXPIRING_DAYS = 180
-"""Days ahead within which a certificate counts as expiring."""
+ENDING_DAYS = 90
+"""Days ahead within which the end of a certificate needs attention."""
 
 ENDED_STATUSES = frozenset({"withdrawn", "cancelled"})
 NOT_IN_FORCE = ENDED_STATUSES | {"suspended", "expired"}
 """Statuses of the register with which a certificate proves nothing today. With any other known one it is in force."""
+RESTRICTED = "restricted"
+"""The status of a certificate that is in force for less than it was issued for."""
 
 NO_END_DATE = "No end date"
 
 
 class CertificateState(Enum):
-    """The state of a certificate: its words, and its tone (`good`, `warn`, `bad`, `none`). The worst comes first.
+    """The state of a certificate: its words, and its tone (`good`, `warn`, `bad`, `none`). The most serious is first.
 
-    `UNDATED` is in force without an end. `UNKNOWN` has a status or a date that this service does not understand.
+    `CONTRADICTED` is called expired by the register, which gives it an end date that is still to come. `UNDATED` is in
+    force without an end. `UNKNOWN` has a status or a date that this service does not understand.
     """
 
-    EXPIRED = ("Expired", "bad")
-    ENDED = ("Withdrawn or cancelled", "bad")
+    WITHDRAWN = ("Withdrawn", "bad")
     SUSPENDED = ("Suspended", "bad")
-    EXPIRING = (f"Expires within {EXPIRING_DAYS} days", "warn")
+    CANCELLED = ("Cancelled", "bad")
+    EXPIRED = ("Expired", "bad")
+    CONTRADICTED = ("Expired by status, not by date", "bad")
+    UNLISTED = ("No longer listed", "bad")
+    RESTRICTED = ("Restricted", "warn")
     NOT_YET = ("Not valid yet", "warn")
+    ENDING = (f"Ends within {ENDING_DAYS} days", "warn")
     UNDATED = (NO_END_DATE, "good")
     VALID = ("Valid", "good")
     UNKNOWN = ("Unknown status", "none")
@@ -52,9 +59,34 @@ class CertificateState(Enum):
         """For the stylesheet."""
         return self.value[1]
 
+    @property
+    def rank(self) -> int:
+        """How serious it is: 0 is the worst."""
+        return _RANKS[self]
 
-IN_FORCE = frozenset({CertificateState.VALID, CertificateState.EXPIRING, CertificateState.UNDATED})
+
+_RANKS = {state: rank for rank, state in enumerate(CertificateState)}
+_BY_STATUS = {
+    "withdrawn": CertificateState.WITHDRAWN,
+    "suspended": CertificateState.SUSPENDED,
+    "cancelled": CertificateState.CANCELLED,
+}
+
+IN_FORCE = frozenset(
+    {CertificateState.RESTRICTED, CertificateState.ENDING, CertificateState.UNDATED, CertificateState.VALID}
+)
 """States in which a certificate counts as valid."""
+
+
+_ENDED_BEFORE = frozenset(
+    {
+        CertificateState.WITHDRAWN,
+        CertificateState.CANCELLED,
+        CertificateState.CONTRADICTED,
+        CertificateState.UNLISTED,
+    }
+)
+"""States in which a certificate is over, or said to be, whatever its end date."""
 
 
 class ShownCertificate(msgspec.Struct, frozen=True):
@@ -66,10 +98,22 @@ class ShownCertificate(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The state in words; the register's own word where its status ended the certificate, or is not known."""
-        if self.state not in (CertificateState.ENDED, CertificateState.UNKNOWN):
+        """The state in words; the register's own word where its status is not known."""
+        if self.state is not CertificateState.UNKNOWN:
             return self.state.words
-        return self.certificate.status or label(self.certificate.status_code) or self.state.words
+        return self.register_word or self.state.words
+
+    @property
+    def register_word(self) -> str:
+        """The register's status in words, empty where it gives none."""
+        return self.certificate.status or label(self.certificate.status_code)
+
+    @property
+    def differing_word(self) -> str:
+        """The register's status where the words of the state are others; empty where they say the same."""
+        word = self.register_word
+        is_same = word.casefold() == self.words.casefold() or self.state is CertificateState.CONTRADICTED
+        return "" if is_same else word
 
     @property
     def counts(self) -> bool:
@@ -85,16 +129,24 @@ class ShownCertificate(msgspec.Struct, frozen=True):
 
     @property
     def when(self) -> str:
-        """`in 42 days`, `yesterday`, empty without a date."""
-        return "" if self.remaining is None else distance(self.remaining)
+        """`in 42 days`, `yesterday`; empty without a date, and where a date ahead is not when it ends."""
+        if self.remaining is None or (self.remaining >= 0 and self.state in _ENDED_BEFORE):
+            return ""
+        return distance(self.remaining)
+
+    @property
+    def end(self) -> str:
+        """When it ends or has ended: `Ends in 42 days`; empty where `when` is."""
+        return f"{'Ended' if (self.remaining or 0) < 0 else 'Ends'} {self.when}" if self.when else ""
 
     @property
     def contradiction(self) -> str:
         """That the register calls it expired while its date of expiry is still to come; empty where it does not."""
-        if segment(self.certificate.status_code) != "expired" or self.remaining is None or self.remaining < 0:
+        if self.state is not CertificateState.CONTRADICTED or self.remaining is None:
             return ""
         return (
-            f"The register contradicts itself: it calls this certificate expired, and its expiry date is {self.when}."
+            "The register contradicts itself: it calls this certificate expired, and its expiry date is"
+            f" {distance(self.remaining)}."
         )
 
     @property
@@ -103,10 +155,20 @@ class ShownCertificate(msgspec.Struct, frozen=True):
         return kind_of_certificate(self.certificate.type_code)
 
 
+def shown_certificate(certificate: Certificate, today: date, *, is_listed: bool = True) -> ShownCertificate:
+    """A certificate with its state on a day; `is_listed`: whether the register still lists it."""
+    state = state_of(certificate, today) if is_listed else CertificateState.UNLISTED
+    return ShownCertificate(certificate, state, days_left(certificate.expiry, today))
+
+
 def shown_certificates(certificates: Iterable[Certificate], today: date) -> list[ShownCertificate]:
     """Certificates with their state, the first to expire first, those without a date last."""
-    state = [ShownCertificate(each, state_of(each, today), days_left(each.expiry, today)) for each in certificates]
-    return sorted(state, key=lambda each: (each.remaining is None, each.remaining or 0, each.certificate.key))
+    return in_order(shown_certificate(each, today) for each in certificates)
+
+
+def in_order(certificates: Iterable[ShownCertificate]) -> list[ShownCertificate]:
+    """The first to expire first, those without a date last."""
+    return sorted(certificates, key=lambda each: (each.remaining is None, each.remaining or 0, each.certificate.key))
 
 
 def state_of(certificate: Certificate, today: date) -> CertificateState:
@@ -115,31 +177,31 @@ def state_of(certificate: Certificate, today: date) -> CertificateState:
     """
     status = segment(certificate.status_code)
     remaining, lead = days_left(certificate.expiry, today), days_left(certificate.valid_from, today)
-    if status in ENDED_STATUSES:
-        return CertificateState.ENDED
-    if status == "suspended":
-        return CertificateState.SUSPENDED
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status == "expired" and remaining is not None and remaining >= 0:
+        return CertificateState.CONTRADICTED
     if status == "expired" or (remaining is not None and remaining < 0):
         return CertificateState.EXPIRED
     if lead is not None and lead > 0:
         return CertificateState.NOT_YET
     if has_unknown_status(certificate.status_code) or (certificate.expiry and remaining is None):
         return CertificateState.UNKNOWN
+    return _state_in_force(status, remaining)
+
+
+def _state_in_force(status: str, remaining: int | None) -> CertificateState:
+    if status == RESTRICTED:
+        return CertificateState.RESTRICTED
     if remaining is None:
         return CertificateState.UNDATED
-    return CertificateState.EXPIRING if remaining <= EXPIRING_DAYS else CertificateState.VALID
+    return CertificateState.ENDING if remaining <= ENDING_DAYS else CertificateState.VALID
 
 
-def count_by_state(certificates: Iterable[ShownCertificate]) -> list[tuple[CertificateState, int]]:
-    """The number of certificates in each state, those that need attention first."""
-    counted = Counter(each.state for each in certificates)
-    return [(state, counted[state]) for state in CertificateState if counted[state]]
-
-
-def is_in_force_without_end(certificate: Certificate) -> bool:
-    """Whether its status leaves it in force and it has no end date; it may begin later."""
-    is_in_force = segment(certificate.status_code) not in NOT_IN_FORCE
-    return not certificate.expiry and is_in_force and not has_unknown_status(certificate.status_code)
+def count_by_words(certificates: Iterable[ShownCertificate]) -> list[tuple[str, str, int]]:
+    """How many certificates stand alike, the most serious first: words, tone, number."""
+    counted = Counter((each.state.rank, each.words, each.state.tone) for each in certificates)
+    return [(words, tone, number) for (_, words, tone), number in sorted(counted.items())]
 
 
 def has_unknown_status(status_code: str) -> bool:

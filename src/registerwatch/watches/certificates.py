@@ -14,13 +14,11 @@ from functools import cached_property
 import msgspec
 from msgspec import Struct
 
-from registerwatch.register.certificate_states import days_left
-from registerwatch.register.codes import label as label_of_code
-from registerwatch.watches.diff import STATUS, FieldChange
-from registerwatch.watches.event_rules import severity_of
+from registerwatch.register.certificate_states import ShownCertificate, days_left
+from registerwatch.register.standing import CertificateStanding
 from registerwatch.watches.expiring import AHEAD_DAYS, PAST_DAYS
-from registerwatch.watches.models import EventSeverity
 from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
+from registerwatch.watches.standing import shown_of
 
 MAX_TEXT_LENGTH = 200
 MAX_WORDS = 8
@@ -90,15 +88,34 @@ class DeviceOfCertificate(Struct, frozen=True, gc=False):
     """A device that a certificate is listed with."""
 
     device: CertifiedDevice
-    is_unconfirmed: bool
-    """Whether only an earlier certificate search named it, and the last read could not search."""
+    seen: SeenCertificate
+    """As the snapshot of this device has it."""
+
+    @property
+    def is_unconfirmed(self) -> bool:
+        """Whether only an earlier certificate search named it, and the last read could not search."""
+        return self.seen.is_unconfirmed
+
+    def shown(self, today: date) -> ShownCertificate:
+        """The certificate with its state, as this device has it."""
+        return shown_of(self.seen, today)
+
+
+class CertificateReading(Struct, frozen=True, gc=False):
+    """What the last reads of some devices told of a certificate, where those of others told something else."""
+
+    shown: ShownCertificate
+    devices: int
+    read_at: int | None
+    """When the last of them was read."""
 
 
 @dataclass(slots=True)
 class WatchedCertificate:
-    """A certificate as the snapshots of its devices have it."""
+    """A certificate as the snapshots of its devices have it; where they differ, as it was read last."""
 
     seen: SeenCertificate
+    today: date
     days: int | None
     """Until it ends, negative when it has; None without a date."""
     group: CertificateGroup
@@ -108,14 +125,24 @@ class WatchedCertificate:
     devices: list[DeviceOfCertificate] = field(default_factory=list)
 
     @property
-    def status(self) -> str:
-        """Its status in words, empty where the register tells none."""
-        return self.seen.status or label_of_code(self.seen.status_code)
+    def shown(self) -> ShownCertificate:
+        """It with its state."""
+        return shown_of(self.seen, self.today)
 
     @property
-    def is_restricted(self) -> bool:
-        """Whether its status alone is a reason to act: suspended, withdrawn and alike."""
-        return severity_of(FieldChange(STATUS, "-", self.status)) is EventSeverity.HIGH
+    def readings(self) -> Sequence[CertificateReading]:
+        """What was read of it where devices that were read at different times have it differently, the last read first;
+        empty where all have it alike.
+        """
+        found: dict[tuple[object, ...], list[DeviceOfCertificate]] = {}
+        for each in sorted(self.devices, key=_read_last, reverse=True):
+            found.setdefault(_told(each.seen), []).append(each)
+        if len(found) < 2:
+            return ()
+        return [
+            CertificateReading(shown_of(each[0].seen, self.today), len(each), each[0].device.read_at)
+            for each in found.values()
+        ]
 
     @property
     def unconfirmed(self) -> int:
@@ -137,7 +164,8 @@ class WatchedCertificate:
 
     def matches(self, words: Sequence[str]) -> bool:
         """Whether each word, in lower case, is in what is shown of it."""
-        texts = [self.seen.number, self.seen.notified_body, self.manufacturer_name, self.manufacturer_srn, self.status]
+        texts = [self.seen.number, self.seen.notified_body, self.manufacturer_name, self.manufacturer_srn]
+        texts += [self.shown.words, self.shown.register_word]
         texts += [text for each in self.devices for text in (each.device.label, each.device.subject)]
         told = "\n".join(texts).casefold()
         return all(word in told for word in words)
@@ -215,7 +243,7 @@ class ManufacturerCertificates(msgspec.Struct, frozen=True):
     name: str
     srn: str
     counts: Mapping[CertificateGroup, int]
-    restricted: int
+    standing: CertificateStanding
     total: int
     first_days: int | None
     """Until the next one ends; None where none will."""
@@ -254,23 +282,53 @@ def by_manufacturer(certificates: Iterable[WatchedCertificate]) -> Sequence[Manu
 
 
 def _certificates(devices: Sequence[CertifiedDevice], today: date) -> Sequence[WatchedCertificate]:
-    """Every certificate once, with its devices. Two whose dates or status differ are shown as two; a device for which
-    the register gives no revision shares the one row that is like its own but for that.
+    """Every certificate once, with its devices, also where they were read at different times and have it differently.
+    A device for which the register gives no revision shares the one row that is like its own but for that.
     """
     found: dict[tuple[object, ...], WatchedCertificate] = {}
     ends: dict[str, tuple[int | None, CertificateGroup]] = {}
     for device in devices:
         for seen in shown_certificates(device.certs or ()):
-            key = (*seen.identity, seen.ends, seen.status_code, seen.status, seen.is_gone, device.manufacturer_srn)
+            key = (*seen.identity, *_told(seen), device.manufacturer_srn)
             certificate = found.get(key)
             if certificate is None:
                 if seen.ends not in ends:
                     days = days_left(seen.ends, today)
                     ends[seen.ends] = days, group_of(days)
                 maker = device.manufacturer_name, device.manufacturer_srn
-                certificate = found[key] = WatchedCertificate(seen, *ends[seen.ends], *maker)
-            certificate.devices.append(DeviceOfCertificate(device, seen.is_unconfirmed))
-    return _with_known_revisions(found.values())
+                certificate = found[key] = WatchedCertificate(seen, today, *ends[seen.ends], *maker)
+            certificate.devices.append(DeviceOfCertificate(device, seen))
+    return _with_known_revisions(_with_other_readings(found.values()))
+
+
+def _told(seen: SeenCertificate) -> tuple[object, ...]:
+    """What reads can have differently of one certificate."""
+    return seen.ends, seen.status_code, seen.status, seen.is_gone
+
+
+def _read_last(listed: DeviceOfCertificate) -> tuple[bool, int, int]:
+    """Sorts devices by when they were read; those for which the register still lists the certificate are preferred."""
+    return not listed.seen.is_gone, listed.device.read_at or 0, -listed.device.watch_id
+
+
+def _with_other_readings(certificates: Iterable[WatchedCertificate]) -> Sequence[WatchedCertificate]:
+    """Certificates, of which those that differ in what can change alone are one, as it was read last. What one device
+    lists twice is two.
+    """
+    alike: dict[tuple[object, ...], list[WatchedCertificate]] = {}
+    for each in certificates:
+        alike.setdefault((*each.seen.identity, each.manufacturer_srn), []).append(each)
+    return [each for group in alike.values() for each in _one_where_read_apart(group)]
+
+
+def _one_where_read_apart(group: Sequence[WatchedCertificate]) -> Sequence[WatchedCertificate]:
+    watch_ids = [{each.device.watch_id for each in certificate.devices} for certificate in group]
+    if len(group) == 1 or sum(map(len, watch_ids)) > len(set[int]().union(*watch_ids)):
+        return group
+    last = max(group, key=lambda each: (max(map(_read_last, each.devices))[:2], -each.shown.state.rank))
+    devices = (device for each in group for device in each.devices)
+    last.devices = sorted(devices, key=lambda each: each.device.watch_id)
+    return [last]
 
 
 def _with_known_revisions(certificates: Iterable[WatchedCertificate]) -> Sequence[WatchedCertificate]:
@@ -299,7 +357,7 @@ def _manufacturer(certificates: Sequence[WatchedCertificate]) -> ManufacturerCer
         certificates[0].manufacturer_name,
         certificates[0].manufacturer_srn,
         Counter(each.group for each in certificates),
-        sum(each.is_restricted for each in certificates),
+        CertificateStanding([each.shown for each in certificates]),
         len(certificates),
         min(ahead, default=None),
     )

@@ -34,6 +34,8 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     """Whether only its own scope names the device."""
     is_undated: bool = False
     """Whether the register gave it no end date when it was last read; `expiry` is the last that it had."""
+    valid_from: str = ""
+    """Its first day, which is shown and not compared."""
 
     @property
     def ends(self) -> str:
@@ -225,4 +227,5 @@ def _seen(certificate: Certificate) -> SeenCertificate:
         listed_in=certificate.listed_in,
         is_unconfirmed=not certificate.confirmed,
         is_scoped=certificate.scoped,
+        valid_from=certificate.valid_from or "",
     )

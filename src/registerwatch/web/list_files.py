@@ -7,8 +7,9 @@ from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import Coverage, FoundTable, LineFilter
 from registerwatch.lists.service import NOTHING_KEPT, ListService, ShownLine
-from registerwatch.register.certificate_states import NO_END_DATE, is_in_force_without_end
+from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
 from registerwatch.tables.csv_file import Row
+from registerwatch.web.spreadsheet import day_or_none
 
 COVERAGE_WORDS: Mapping[Coverage, str] = {
     "found": "Found",
@@ -29,7 +30,8 @@ OURS = (
     "Market status",
     "Risk class",
     "Certificates",
-    "Certificates until",
+    FIRST_END,
+    COVERED_UNTIL,
     "Watched",
 )
 
@@ -41,11 +43,11 @@ async def list_rows(
     kept = (await lists.one(caller, list_id)).item_list.kept
     if kept is None or kept.found is None:
         raise InvalidInput(NOTHING_KEPT)
-    found = kept.found
+    found, today = kept.found, lists.today()
 
     async def rows() -> AsyncIterator[Row]:
         async for shown in lists.every_line(caller, kept, chosen):
-            yield _row(shown, found)
+            yield _row(shown, found, today)
 
     return _header(found), rows()
 
@@ -55,12 +57,13 @@ def _header(found: FoundTable) -> Sequence[str]:
     return [*found.headings, *(f"{each} (Registerwatch)" if each in found.headings else each for each in OURS)]
 
 
-def _row(shown: ShownLine, found: FoundTable) -> Row:
+def _row(shown: ShownLine, found: FoundTable, today: date) -> Row:
     """One line."""
     line, stored = shown.line, shown.stored
     cells = [*line.cells, *[""] * (len(found.own_headings) - len(line.cells))]
     cells.insert(found.code_column, line.code)
     told: Row = ["", "", "", "", ""]
+    ends: Row = [None, None]
     if stored is not None:
         told = [
             stored.name,
@@ -69,28 +72,26 @@ def _row(shown: ShownLine, found: FoundTable) -> Row:
             stored.status,
             stored.risk_class,
         ]
+        certificates = stored.standing(today).certificates
+        ends = [day_or_none(certificates.first_end), day_or_none(certificates.covered_until)]
     return [
         *cells,
         line.subject,
         COVERAGE_WORDS[line.coverage],
         line.reason,
         *told,
-        certificates_words(shown),
-        date.fromisoformat(line.certified_until) if line.certified_until else None,
+        certificates_words(shown, today),
+        *ends,
         "yes" if line.is_watched else "no",
     ]
 
 
-def certificates_words(shown: ShownLine) -> str:
-    """What is known of the certificates of a line's device; empty for what the copy does not have."""
+def certificates_words(shown: ShownLine, today: date) -> str:
+    """How the certificates of a line's device stand: `Withdrawn (1 of 2)`; empty for what the copy does not have."""
     line, stored = shown.line, shown.stored
     if stored is None or line.subject is None:
         return ""
     if not stored.certs:
         return "" if not stored.manufacturer_srn else "None listed" if line.certs_read else "Not read"
-    if line.certified_until == "":
-        return "All ended"
-    number = f"{len(stored.certs)} listed"
-    if any(is_in_force_without_end(each) for each in stored.certs):
-        number += f", {NO_END_DATE.lower()}"
-    return number if line.certs_read else f"{number}, not all read"
+    words = stored.standing(today).certificates.words
+    return words if line.certs_read else f"{words}, not all read"

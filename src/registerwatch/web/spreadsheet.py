@@ -10,6 +10,7 @@ CSV begins with a byte order mark for Excel. Programs that read the file are tol
 import re
 import tempfile
 from collections.abc import AsyncIterator, Sequence
+from datetime import date
 from typing import IO, TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
@@ -56,6 +57,11 @@ async def xlsx_response(filename: str, header: Sequence[str], rows: Rows, *, tit
         raise
     headers = {**_headers(filename), "Content-Length": str(size)}
     return StreamingResponse(_pieces(file), headers=headers, media_type=XLSX)
+
+
+def day_or_none(iso: str) -> date | None:
+    """A day of which files keep that it is one; None of an empty text."""
+    return date.fromisoformat(iso) if iso else None
 
 
 def _sheet(title: str, header: Sequence[str]) -> "XlsxSheet":

@@ -67,9 +67,9 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
         ["Z-2", page.rows[2][1]],
         ["Z-4", "No end date"],
     ]
-    assert page.rows[0][1].endswith("✕ Ended 1 day ago")
-    assert page.rows[1][1].endswith("! In 12 days")
-    assert [row[2] for row in page.rows] == ["✕ Suspended", "Not told", "Not told", "Not told"]
+    assert page.rows[0][1].endswith("Ended yesterday")
+    assert page.rows[1][1].endswith("Ends in 12 days")
+    assert [row[2] for row in page.rows] == ["✕ Suspended", "! Ends within 90 days", "✓ Valid", "✓ No end date"]
     assert page.rows[2][4] == "2 devices Not confirmed by the last read for 2"
     assert next(each.text for each in page.all("title") if each.is_drawn) == "When certificates end, by month"
     assert len(page.all("circle")) == 3
@@ -90,8 +90,8 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
     views = {view: await owner_pages.page(PATH, view=view) for view in ("manufacturers", "devices", "months", "gaps")}
     assert [problem for each in views.values() for problem in accessibility_problems(each)] == []
     assert views["manufacturers"].rows == [
-        ["Acme", "0", "1", "0", "1", "0", "0", "0"],
-        ["<b>Other", "1", "0", "0", "0", "0", "1", "1"],
+        ["Acme", "0", "1", "0", "1", "0", "0", "! Ends within 90 days (1 of 2)"],
+        ["<b>Other", "1", "0", "0", "0", "0", "1", "! Suspended (1 of 2)"],
     ]
     assert [row[0] for row in views["devices"].rows][:2] == [f"Device 3 {a_udi(3)}", f"Device 1 {a_udi(1)}"]
     assert [row[1:] for row in views["months"].rows] == [["2", "2"], ["1", "2"]]
@@ -146,6 +146,7 @@ async def test_a_file_has_each_device_and_certificate_and_what_was_not_read(
             in_days(harness, 12),
             "Within 30 days",
             "",
+            "Ends within 90 days",
             "listed",
             "read",
         ],
@@ -160,10 +161,11 @@ async def test_a_file_has_each_device_and_certificate_and_what_was_not_read(
             in_days(harness, 12),
             "Within 30 days",
             "",
+            "Ends within 90 days",
             "listed",
             "read",
         ],
-        [a_udi(5), a_udi(5), *[""] * 9, "not looked yet"],
+        [a_udi(5), a_udi(5), *[""] * 10, "not looked yet"],
     ]
     assert len(chosen.text.splitlines()) == 3
 

@@ -240,12 +240,12 @@ async def test_the_standing_of_a_device_is_told_beside_the_state_of_its_watch(
     assert accessibility_problems(page) == []
     assert page.link("Read 3") == "/app/watches?state=ok"
     assert [row[4] for row in page.rows] == [
-        "On the EU market ! Certificate expired (1 of 2)",
-        "✕ Not intended for the EU market ✕ Certificate expired",
+        "On the EU market ! Certificate expired by status, not by date (1 of 2)",
+        "✕ Not intended for the EU market ✕ Certificate expired by status, not by date",
         "! Inactive",
     ]
     one = await owner_pages.page(f"/app/watches/{ids[0]}")
-    assert "✕ Not intended for the EU market ✕ Certificate expired Read" in one.main
+    assert "✕ Not intended for the EU market ✕ Certificate expired by status, not by date Read" in one.main
     assert "✓" not in one.main
     today = await owner_pages.page("/app")
     assert "Watches 3 3 read ! 1 not on the EU market" in today.main
@@ -279,8 +279,12 @@ async def test_downloads_have_what_the_filter_lists_and_no_formula(
     [row] = csv.DictReader(io.StringIO(text, newline=""))
     assert row["UDI-DI or SRN"] == UDI
     assert row["Name"] == row["Manufacturer"] == f"'{EVIL}"
-    assert (row["Certificates"], row["Tags"]) == ("'=Z-1 (valid until 2030-01-01)", "'@sum")
-    assert (row["Next certificate end"], row["Certificate standing"]) == ("2030-01-01", "Valid")
+    assert (row["Certificates"], row["Tags"]) == ("'=Z-1 (valid, end date 2030-01-01)", "'@sum")
+    assert (row["First end"], row["Covered until"], row["Certificate standing"]) == (
+        "2030-01-01",
+        "2030-01-01",
+        "Valid",
+    )
     assert (row["Kind"], row["Read state"], row["Risk class"], row["Last change (UTC)"]) == (
         "device",
         "Read",
@@ -313,13 +317,13 @@ async def test_downloads_have_every_certificate_with_its_standing_and_dates_that
     text = (await owner_pages.get("/app/watches.csv", sort="subject")).content.decode("utf-8-sig")
     book = load_workbook(io.BytesIO((await owner_pages.get("/app/watches.xlsx", sort="subject")).content))
 
-    first = "Z-1 (expired by status, end date 2031-11-21)"
+    first = "Z-1 (expired by status, not by date, end date 2031-11-21)"
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    assert [(row["Certificates"], row["Certificate standing"], row["Next certificate end"]) for row in rows] == [
-        (first, "Expired", ""),
+    assert [(row["Certificates"], row["Certificate standing"], row["First end"]) for row in rows] == [
+        (first, "Expired by status, not by date", ""),
         (
-            f"Z-3 (expired, end date 2020-01-01); Z-2 revision 2 (valid until 2030-01-01); {first}",
-            "Expired (2 of 3)",
+            f"Z-3 (expired, end date 2020-01-01); Z-2 revision 2 (valid, end date 2030-01-01); {first}",
+            "Expired (1 of 3)",
             "2030-01-01",
         ),
         ("Z-4 (no longer listed, end date 2031-01-01)", "No longer listed", ""),
@@ -330,7 +334,7 @@ async def test_downloads_have_every_certificate_with_its_standing_and_dates_that
     assert rows[0]["Last read (Europe/Berlin)"] == "2027-01-15 09:00:00"
     header, *sheet = book["Watches"].iter_rows()
     names = [cell.value for cell in header]
-    end = sheet[1][names.index("Next certificate end")]
+    end = sheet[1][names.index("Covered until")]
     read = sheet[0][names.index("Last read (Europe/Berlin)")]
     assert (str(end.value), end.number_format) == ("2030-01-01 00:00:00", "yyyy-mm-dd")
     assert (str(read.value), read.number_format) == ("2027-01-15 09:00:00", "yyyy-mm-dd hh:mm:ss")

@@ -115,16 +115,16 @@ async def test_certificates_are_readable_at_a_glance(site: SiteMaker) -> None:
     ) as harness:
         page = await _page(harness)
 
-        badges = "✕ Expired ! Expires within 180 days ✓ No end date ✓ Valid: 2"
-        assert page.facts["Certificates"].startswith(f"{badges} Valid until ")
+        badges = "✕ Expired ! Ends within 90 days ✓ No end date ✓ Valid: 2"
+        assert page.facts["Certificates"].startswith(f"{badges} First end ")
         assert page.facts["Certificates"].endswith(
-            " First end of 4 that count as valid, of which 1 has no end date, 1 does not"
+            " No end date 4 count as valid, of which 1 has no end date, 1 does not"
         )
         assert in_days(90) in [each["datetime"] for each in page.all("time")]
         assert [row[0].split()[0] for row in page.rows] == ["GONE", "SOON", "LONG", "LONG", "NONE"]
         assert [row[1] for row in page.rows] == [
             "✕ Expired Not counted as valid",
-            "! Expires within 180 days Counts as valid",
+            "! Ends within 90 days Counts as valid",
             "✓ Valid Counts as valid",
             "✓ Valid Counts as valid",
             "✓ No end date Counts as valid",
@@ -358,7 +358,9 @@ async def test_a_certificate_that_is_called_expired_before_its_date_is_shown_as_
         page = await _page_in_full(harness)
 
         [[_, standing, expiry, *_]] = page.rows
-        assert standing.startswith("✕ Expired The register contradicts itself: it calls this certificate expired")
+        assert standing.startswith(
+            "✕ Expired by status, not by date The register contradicts itself: it calls this certificate expired"
+        )
         assert " days." in standing
         assert "in " not in expiry
         assert page.problems == []

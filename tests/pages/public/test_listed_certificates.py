@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from registerwatch.pages.public.listed_certificates import BY_RECORD, BY_SCOPE, NOT_THIS, SCOPE_UNREAD
-from registerwatch.pages.tones import certificate_tone
-from registerwatch.register.codes import CERTIFICATE_STATUSES
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, certificate, gtin, registration
@@ -72,12 +70,12 @@ async def test_a_manufacturer_shows_its_certificates_those_in_force_first(site: 
         assert list(ends) == ["Z-25-003", "Z-25-001", "Z-25-002", "Z-25-004", "Z-25-005", "Z-25-006"]
         named = [row[0].partition("Notified body ")[2] for row in page.rows if row[0].startswith("Z-")]
         assert set(named) == {f"{BODY_NAME} ({BODY})", "9999"}
-        assert ends["Z-25-003"] == ["✓ Issued", "1 Feb 2027 ! Ends in 17 days"]
-        assert ends["Z-25-001"] == ["✓ Issued", "16 Sep 2030 Ends in 1,340 days"]
-        assert ends["Z-25-002"] == ["✓ Issued", "No end date"]
-        assert ends["Z-25-005"] == ["✓ Issued", "10 Jan 2027 ✕ Ended 5 days ago"]
+        assert ends["Z-25-003"] == ["! Ends within 90 days register: issued", "1 Feb 2027 Ends in 17 days"]
+        assert ends["Z-25-001"] == ["✓ Valid register: issued", "16 Sep 2030 Ends in 1,340 days"]
+        assert ends["Z-25-002"] == ["✓ No end date register: issued", "No end date"]
+        assert ends["Z-25-005"] == ["✕ Expired register: issued", "10 Jan 2027 Ended 5 days ago"]
         assert ends["Z-25-004"][0] == "✕ Suspended"
-        assert ends["Z-25-006"][0] == "✓ Issued No longer listed"
+        assert ends["Z-25-006"][0] == "✕ No longer listed register: issued"
         assert "A certificate of the manufacturer; its scope names no device." in [row[-1] for row in page.rows]
         assert f"6 certificates, those in force first; the register’s list as of {AS_OF}" in texts(page)
         assert page.link("Z-25-001") == f"/c/{certificate_id(1)}"
@@ -175,7 +173,7 @@ async def test_a_certificate_has_a_page_with_its_scopes_and_its_history(site: Si
         answer = (await harness.get(f"/v1/certificates/{certificate_id(1)}")).json()
 
         assert page.one("h1").text == "Z-25-001"
-        assert (page.facts["Status"], page.facts["Expiry"]) == ("✕ Suspended", "16 Sep 2030")
+        assert (page.facts["Standing today"], page.facts["Expiry"]) == ("✕ Suspended", "16 Sep 2030")
         assert page.facts["Notified body"] == f"{BODY_NAME} ({BODY})"
         assert "It proves nothing today: the register calls it suspended." in texts(page)
         assert ["Zirconia blanks", "++B-1", "Class IIa", "None"] in page.rows
@@ -222,11 +220,3 @@ async def test_hostile_texts_stay_texts_on_every_page(site: SiteMaker) -> None:
             assert page.problems == [], path
             assert not [each for each in page.all("script") if "hacked" in each.text and not each.attributes], path
             assert page.all("bdi"), path
-
-
-def test_every_status_has_a_tone_and_an_unknown_one_none() -> None:
-    tones = {each: certificate_tone(STATUS + each) for each in (*CERTIFICATE_STATUSES, "brand-new", "")}
-
-    assert {name for name, tone in tones.items() if tone == "bad"} == {"suspended", "withdrawn", "cancelled", "expired"}
-    assert {name for name, tone in tones.items() if tone == "none"} == {"brand-new", ""}
-    assert tones["restricted"] == "warn"

@@ -28,6 +28,7 @@ from registerwatch.watches.certificates import (
     ReadState,
     WatchedCertificate,
     by_manufacturer,
+    group_of,
 )
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.spreadsheet import csv_response
@@ -56,7 +57,7 @@ STATE_NAMES = {
 }
 CSV_HEADER = (
     *("Device", "UDI-DI", "Manufacturer", "SRN", "Certificate", "Revision", "Notified body", "Ends", "When"),
-    *("Status", "In the register", "Certificates of the device"),
+    *("Status", "Standing today", "In the register", "Certificates of the device"),
 )
 
 
@@ -160,19 +161,20 @@ def _by_device(found: CertificateOverview) -> Iterator[tuple[WatchedCertificate,
 
 
 def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
-    for certificate, listed in _by_device(found):
-        seen = certificate.seen
+    for _, listed in _by_device(found):
+        seen, shown = listed.seen, listed.shown(found.today)
         told = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
-        dated = seen.ends, GROUP_NAMES[certificate.group]
+        dated = seen.ends, GROUP_NAMES[group_of(shown.remaining)]
         number = seen.number, seen.revision, seen.notified_body
-        yield *_csv_device(listed.device), *number, *dated, certificate.status, told, STATE_NAMES[listed.device.state]
+        stands = shown.register_word, shown.words
+        yield *_csv_device(listed.device), *number, *dated, *stands, told, STATE_NAMES[listed.device.state]
     chosen = found.chosen
     if chosen.text or chosen.group is not None or chosen.in_six_months:
         return
     for device in found.gaps:
         if not device.certs and chosen.manufacturer in ("", device.manufacturer_srn or device.manufacturer_name):
             state = "none listed" if device.state is ReadState.COMPLETE else STATE_NAMES[device.state]
-            yield *_csv_device(device), "", "", "", "", "", "", "", state
+            yield *_csv_device(device), *[""] * 8, state
 
 
 def _csv_device(device: CertifiedDevice) -> Row:

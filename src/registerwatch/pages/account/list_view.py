@@ -1,21 +1,21 @@
 """How a list stands, as its pages show it: counts with their tones, and a bar of them."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 
 import msgspec
 
 from registerwatch.lists.models import COVERAGES, Coverage, CoverageCounts
+from registerwatch.lists.service import ShownLine
 from registerwatch.web.list_files import COVERAGE_WORDS
 
-TONES: Mapping[Coverage, str] = {
-    "found": "good",
-    "certificate_ended": "bad",
-    "off_market": "bad",
+_TONES: Mapping[Coverage, str] = {
     "delisted": "warn",
     "unknown": "none",
     "ambiguous": "warn",
     "invalid": "warn",
 }
+"""Of what the register does not list. Of everything else status and certificates decide."""
 BAR_WIDTH = 1_000
 """Units of the bar's view box."""
 
@@ -28,6 +28,13 @@ class Share(msgspec.Struct, frozen=True):
     lines: int
     x: float
     width: float
+
+
+def tone_of(shown: ShownLine, today: date) -> str:
+    """The tone of a line's result: that of its subject's status and certificates, where the copy has it listed."""
+    if shown.stored is None or shown.line.coverage in _TONES:
+        return _TONES.get(shown.line.coverage, "none")
+    return shown.stored.standing(today).tone
 
 
 def shares(counts: CoverageCounts) -> Sequence[Share]:

@@ -1,6 +1,7 @@
 """Saved lists: all of them, one with its lines, and a file that was sent for one."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -12,7 +13,7 @@ from registerwatch.lists.models import MAX_NAME_LENGTH, FoundTable
 from registerwatch.lists.service import NoSuchList
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.list_query import ListQuery, list_path, upload_path
-from registerwatch.pages.account.list_view import TONES, shares
+from registerwatch.pages.account.list_view import shares, tone_of
 from registerwatch.pages.account.questions import ask_once, not_there
 from registerwatch.pages.account.rendering import app_page, fragment_asked, redirect_to
 from registerwatch.pages.account.router import account_pages
@@ -273,7 +274,7 @@ async def _list_page(
         sent_problem=sent_problem,
         name_problem=name_problem,
         watch_problem=watch_problem,
-        **_words(),
+        **_words(service),
     )
 
 
@@ -315,7 +316,7 @@ async def _upload_page(
         letters=column_letters,
         encodings=ENCODINGS,
         delimiters=DELIMITERS,
-        **_words(),
+        **_words(service),
     )
 
 
@@ -330,11 +331,13 @@ async def _download(request: Request, service: Service, visitor: Visitor, list_i
     return await xlsx_response("list.xlsx", header, rows)
 
 
-def _words() -> dict[str, Any]:
+def _words(service: Service) -> dict[str, Any]:
+    today = service.lists.service.today()
     return {
         "coverage_words": COVERAGE_WORDS,
-        "tones": TONES,
-        "certificates_words": certificates_words,
+        "tone_of": partial(tone_of, today=today),
+        "standing_of": lambda shown: shown.stored.standing(today),
+        "certificates_words": partial(certificates_words, today=today),
         "shown_cells": SHOWN_CELLS,
     }
 

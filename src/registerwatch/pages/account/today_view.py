@@ -4,18 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from registerwatch.clock import day_of
 from registerwatch.notifications.channel_models import ListedChannel
 from registerwatch.pages.account.choice_words import place_of
 from registerwatch.pages.account.watch_rows import STATES
-from registerwatch.pages.account.watch_standing import Badge, certificates_of
 from registerwatch.register.store.records import CopyState
-from registerwatch.watches.certificates import WatchedCertificate
 from registerwatch.watches.event_marks import MAX_COUNTED, UnseenEvents
 from registerwatch.watches.expiring import PAST_DAYS
 from registerwatch.watches.models import EventSeverity
 from registerwatch.watches.overview import AHEAD_DAYS, WatchOverview
-from registerwatch.watches.snapshot import Snapshot
 
 NEW_ACCOUNT_SECONDS = 14 * 24 * 3600
 """For so long an account counts as new."""
@@ -73,12 +69,6 @@ class Today(msgspec.Struct, frozen=True):
     def states(self) -> list[tuple[str, str]]:
         """States that watches are in, with words for a sentence."""
         return [(state, words.lower()) for state, words in STATES.items() if self.overview.count(state)]
-
-    def standing_of(self, certificate: WatchedCertificate) -> Badge:
-        """How a certificate stands, and the tone."""
-        today = day_of(self.now)
-        standing = certificates_of(Snapshot(certs=(certificate.seen,)), today)
-        return standing.words, standing.tone
 
     @property
     def past_days(self) -> int:

@@ -14,14 +14,14 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_rows import STATES
-from registerwatch.pages.account.watch_standing import certificates_of
-from registerwatch.register.certificate_standing import NOT_LISTED, VALID_UNTIL, CertificateStanding
-from registerwatch.register.certificate_states import CertificateState, ShownCertificate
+from registerwatch.register.certificate_states import ShownCertificate
+from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
 from registerwatch.tables.csv_file import Row
 from registerwatch.watches.listing import ListedWatch
 from registerwatch.watches.models import Watch
+from registerwatch.watches.standing import certificates_of
 from registerwatch.web.injection import InjectedService
-from registerwatch.web.spreadsheet import csv_response, xlsx_response
+from registerwatch.web.spreadsheet import csv_response, day_or_none, xlsx_response
 from registerwatch.web.watch_answers import WatchObject
 
 HEADER = (
@@ -34,7 +34,8 @@ HEADER = (
     "Manufacturer SRN",
     "Certificates",
     "Certificate standing",
-    "Next certificate end",
+    FIRST_END,
+    COVERED_UNTIL,
     "Tags",
     "Last read ({zone})",
     "Read state",
@@ -90,31 +91,23 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo) -> Row:
     )
 
 
-def _certificates(watch: Watch, now: float) -> tuple[str, str, date | None]:
-    """All certificates of a device, their worst standing, and the first end of those that count as valid."""
+def _certificates(watch: Watch, now: float) -> tuple[str, str, date | None, date | None]:
+    """All certificates of a device, their worst standing, the first end of those that count as valid, and the last."""
     if watch.kind != "udi":
-        return "", "", None
+        return "", "", None, None
     if watch.snapshot is None or watch.snapshot.certs is None:
-        return "", NOT_READ, None
+        return "", NOT_READ, None, None
     standing = certificates_of(watch.snapshot, day_of(now))
-    told = "; ".join(_told(each, standing) for each in standing.certificates)
-    return told, standing.words or NONE_LISTED, date.fromisoformat(standing.next_end) if standing.next_end else None
+    told = "; ".join(map(_told, standing.certificates))
+    return told, standing.words or NONE_LISTED, day_or_none(standing.first_end), day_or_none(standing.covered_until)
 
 
-def _told(shown: ShownCertificate, standing: CertificateStanding) -> str:
-    """`Z-25-052 revision 2 (valid until 2031-11-21)`, `Z-25-053 (no end date)`, `Z-25-054 (expired by status, end date
-    2031-11-21)`.
-    """
+def _told(shown: ShownCertificate) -> str:
+    """`Z-25-052 revision 2 (valid, end date 2031-11-21)`, `Z-25-053 (no end date)`."""
     certificate = shown.certificate
     name = f"{certificate.number or 'No number'}{f' revision {certificate.revision}' if certificate.revision else ''}"
-    if shown.counts and not standing.are_gone:
-        words = f"{VALID_UNTIL} {certificate.expiry}" if certificate.expiry else shown.words
-        words = words[:1].lower() + words[1:]
-    else:
-        words = (NOT_LISTED if standing.are_gone else shown.words).lower()
-        if shown.state is CertificateState.EXPIRED and shown.remaining is not None and shown.remaining >= 0:
-            words += " by status"
-        words += f", end date {certificate.expiry}" if shown.remaining is not None else ""
+    words = shown.words[:1].lower() + shown.words[1:]
+    words += f", end date {certificate.expiry}" if shown.remaining is not None else ""
     return f"{name} ({words}{'' if certificate.confirmed else ', not confirmed by the last read'})"
 
 

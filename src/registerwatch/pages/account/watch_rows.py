@@ -9,12 +9,13 @@ from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
-from registerwatch.pages.account.watch_standing import Badge, warnings
 from registerwatch.pages.page_position import PagePosition
+from registerwatch.register.standing import Badge
 from registerwatch.structs import replace
 from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts
 from registerwatch.watches.models import HealthState, SyncRun
 from registerwatch.watches.snapshot import Snapshot
+from registerwatch.watches.standing import standing_of
 from registerwatch.web.watch_answers import WatchObject
 
 _NOTHING = Snapshot()
@@ -25,7 +26,7 @@ STATES: Mapping[HealthState, str] = {
     "unread": "Not read yet",
     "unknown": "Unknown to the register",
 }
-"""Whether it could be read. How its subject stands is told by `watch_standing`."""
+"""Whether it could be read. How its subject stands is told by `watches.standing`."""
 BADGES: Mapping[HealthState, str] = {"ok": "", "failing": "bad", "overdue": "warn", "unread": "", "unknown": "warn"}
 
 
@@ -52,7 +53,7 @@ class WatchRow(msgspec.Struct, frozen=True):
     def warnings(self) -> Sequence[Badge]:
         """What needs attention of its subject."""
         watch = self.listed.watch
-        return warnings(watch.kind, watch.snapshot or _NOTHING, self.today)
+        return standing_of(watch.kind, watch.snapshot or _NOTHING, self.today).warnings
 
     @property
     def badge(self) -> str:

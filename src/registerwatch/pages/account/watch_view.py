@@ -9,18 +9,20 @@ import msgspec
 from registerwatch.clock import day_of
 from registerwatch.pages.account.changes import ShownChange, shown_changes
 from registerwatch.pages.account.watch_rows import BADGES, STATES
-from registerwatch.pages.account.watch_standing import Badge, certificate_badge, certificates_of, subject_status
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.pages.public.listed_certificates import CertificateSection
 from registerwatch.register.codes import label
+from registerwatch.register.standing import Badge
 from registerwatch.register.store.documents import StoredActor
+from registerwatch.structs import replace
 from registerwatch.watches.event_search_repository import ListedEvent
 from registerwatch.watches.models import NOT_REGISTERED, Event, Watch
 from registerwatch.watches.observe import NO_CERTIFICATES
 from registerwatch.watches.read_failures import ReadFailure
 from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot_of_device
+from registerwatch.watches.standing import standing_of
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 from registerwatch.web.countries import country_name
@@ -94,10 +96,8 @@ class WatchView(msgspec.Struct, frozen=True):
     @property
     def standing(self) -> Sequence[Badge]:
         """How its subject stands: its status, and the worst of its certificates. Empty where nothing was seen."""
-        seen = self.seen
-        certificates = self.device.standing if self.device else certificates_of(seen, self.today)
-        found = subject_status(self.watch.kind, seen), certificate_badge(certificates)
-        return [each for each in found if each[0]]
+        found = standing_of(self.watch.kind, self.seen, self.today)
+        return (replace(found, certificates=self.device.standing) if self.device else found).badges
 
     @property
     def is_partial(self) -> bool:

@@ -45,6 +45,9 @@ TOPICS = (
     Topic(
         "lists", "Lists", "Your own files of articles, matched with the copy: how to send one, what each result means."
     ),
+    Topic(
+        "standing", "How something stands", "Market status and certificates in words, the worst first; the two dates."
+    ),
     Topic("channels", "Channels", "E-mail, chats and programs: what each is told, and when; pauses, and what fails."),
     Topic("webhooks", "Webhooks", "What is posted to your address, how to verify it, what to answer."),
     Topic("notifications", "Mails", "What is mailed to whom and when, what a mail says, how to end them."),

@@ -174,10 +174,9 @@ def _standing(view: DeviceView) -> Cell:
     """How its certificates stand together."""
     if not view.certificates:
         return UNREAD if view.certificates_unread else Cell((Fact("None named"),))
-    counted = [Fact(f"{state.words}: {number}" if number > 1 else state.words) for state, number in view.count_by_state]
-    words, end = view.standing.until
+    counted = [Fact(f"{words}: {number}" if number > 1 else words) for words, _, number in view.count_by_words]
     others = [Fact("Others: not read yet")] if view.certificates_unread else []
-    return Cell((*counted, *([Fact(words, end)] if words else []), *others), is_known=not others)
+    return Cell((*counted, *(Fact(words, end) for words, end in view.standing.ends), *others), is_known=not others)
 
 
 def _manufacturer(view: DeviceView) -> Cell:
@@ -231,8 +230,8 @@ def _facts_of(shown: ShownCertificate) -> Iterable[Fact]:
     if shown.kind:
         yield Fact(shown.kind)
     yield Fact(shown.words)
-    if certificate.status and certificate.status != shown.words:
-        yield Fact(f"Register: {certificate.status.lower()}")
+    if shown.differing_word:
+        yield Fact(f"Register: {shown.differing_word.lower()}")
     if shown.contradiction:
         yield Fact(shown.contradiction, is_compared=False)
     yield Fact(shown.counts_in_words)

@@ -20,11 +20,9 @@ from registerwatch.pages.public.similar_devices import similar_devices
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.public.summaries import device_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
-from registerwatch.register.certificate_standing import CertificateStanding
 from registerwatch.register.certificate_states import (
-    CertificateState,
     ShownCertificate,
-    count_by_state,
+    count_by_words,
     shown_certificates,
 )
 from registerwatch.register.code_service import AmbiguousCode, meanings
@@ -34,6 +32,7 @@ from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.models import Contradiction
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.search.filters import FLAG_FACETS, Facet
+from registerwatch.register.standing import CertificateStanding
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_reads import device_for
@@ -159,9 +158,9 @@ class DeviceView(msgspec.Struct, frozen=True):
         return CertificateStanding(self.certificates)
 
     @property
-    def count_by_state(self) -> list[tuple[CertificateState, int]]:
-        """The number of its certificates in each state."""
-        return count_by_state(self.certificates)
+    def count_by_words(self) -> list[tuple[str, str, int]]:
+        """How many of its certificates stand alike: words, tone, number."""
+        return count_by_words(self.certificates)
 
     @property
     def in_full(self) -> bool:

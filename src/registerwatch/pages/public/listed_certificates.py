@@ -7,13 +7,11 @@ import msgspec
 
 from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of, iso_utc
-from registerwatch.pages.tones import certificate_tone
 from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
 from registerwatch.register.certificate_proof import what_it_proves
 from registerwatch.register.certificate_service import CertificatesOfActor, ListKnowledge, ListState, RefusalsOfActor
-from registerwatch.register.certificate_states import EXPIRING_DAYS, NOT_IN_FORCE, days_left, distance
-from registerwatch.register.codes import label, segment
+from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.models import Device
 from registerwatch.register.store.certificate_queries import StoredCertificate, StoredRefusal
 
@@ -45,34 +43,19 @@ class CertificateRow(msgspec.Struct, frozen=True):
         return what_was_examined(self.certificate.type_code)
 
     @property
+    def shown(self) -> ShownCertificate:
+        """It with its state."""
+        return self.certificate.shown(self.today)
+
+    @property
     def status(self) -> str:
         """The register's status in words."""
-        return label(self.certificate.status_code) or "Not told"
-
-    @property
-    def tone(self) -> str:
-        """Of the status."""
-        return certificate_tone(self.certificate.status_code)
-
-    @property
-    def left(self) -> int | None:
-        """Days until it ends, negative after; None without a date."""
-        return days_left(self.certificate.expiry, self.today)
-
-    @property
-    def end(self) -> tuple[str, str]:
-        """How far its end is, as words and a tone; empty words without a date."""
-        if self.left is None:
-            return "", ""
-        if self.left < 0:
-            return f"Ended {distance(self.left)}", "bad"
-        return f"Ends {distance(self.left)}", "warn" if self.left <= EXPIRING_DAYS else ""
+        return self.shown.register_word or "Not told"
 
     @property
     def is_over(self) -> bool:
         """Whether its status, its date or the register's list has ended it."""
-        is_past = self.left is not None and self.left < 0
-        return is_past or segment(self.certificate.status_code) in NOT_IN_FORCE or self.is_unlisted
+        return self.shown.state.tone == "bad"
 
     @property
     def is_unlisted(self) -> bool:
@@ -90,9 +73,9 @@ class CertificateRow(msgspec.Struct, frozen=True):
         the register lists no more last.
         """
         names = self.of_device in (BY_SCOPE, BY_RECORD)
-        left = self.left or 0
-        end = -left if self.is_over else left
-        return not names, self.is_unlisted, self.is_over, self.left is None, end, self.certificate.id
+        left = self.shown.remaining
+        end = -(left or 0) if self.is_over else left or 0
+        return not names, self.is_unlisted, self.is_over, left is None, end, self.certificate.id
 
 
 class CertificateSection(msgspec.Struct, frozen=True):

@@ -86,7 +86,7 @@ def certificate_summary(view: "CertificateView", origin: Origin) -> PageSummary:
     certificate, row = view.certificate, view.row
     holder = f" of {_name(certificate.actor_name)}" if certificate.actor_name else ""
     end = f" Expiry: {certificate.expiry}." if certificate.expiry else ""
-    text = f"Certificate {_name(view.name)}{holder}. Status: {row.status}.{end} {row.proves}"
+    text = f"Certificate {_name(view.name)}{holder}. Standing: {row.shown.words}.{end} {row.proves}"
     return PageSummary(
         title=f"{_name(view.name)} · Certificate",
         text=f"{text} {_reading(view.as_of, origin)}",

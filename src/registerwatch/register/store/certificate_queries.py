@@ -1,6 +1,7 @@
 """Reading the stored certificates, refused applications and notified bodies of the whole register."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -11,7 +12,9 @@ from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.db.tables import certificate_scopes, certificates, notified_bodies, record_history, refusals, walks
+from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
 from registerwatch.register.certificates import MAX_NAMED
+from registerwatch.register.models import Certificate
 from registerwatch.register.store.history import HistoryKind
 from registerwatch.register.store.history_reader import HistoryReader
 from registerwatch.register.store.record_history import StoredChange
@@ -41,6 +44,18 @@ class StoredCertificate(msgspec.Struct, frozen=True):
     scopes_read_at: int | None
     notified_body_name: str
     named: int
+
+    def shown(self, today: date) -> ShownCertificate:
+        """It with its state on a day."""
+        certificate = Certificate(
+            self.number,
+            revision=self.revision,
+            expiry=self.expiry,
+            valid_from=self.valid_from,
+            status_code=self.status_code,
+            notified_body=self.notified_body,
+        )
+        return shown_certificate(certificate, today, is_listed=self.unlisted_at is None)
 
     @property
     def may_name_more(self) -> bool:

@@ -1,6 +1,7 @@
 """How many stored subjects stand: market status, certificates, what they are called."""
 
 from collections.abc import Collection, Iterator, Sequence
+from datetime import date
 from functools import cache
 from typing import Any
 
@@ -10,13 +11,16 @@ from sqlalchemy import Row, TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.listed_values import LISTED, listed
+from registerwatch.register.certificate_states import shown_certificates
+from registerwatch.register.codes import label
 from registerwatch.register.identifiers import kind
 from registerwatch.register.models import Certificate
+from registerwatch.register.standing import SubjectStanding, actor_standing, device_standing
 
 _DEVICES = (
     "SELECT primary_di, document, delisted_at, certs_read_at FROM devices WHERE primary_di IN ({listed}) AND is_current"
 )
-_ACTORS = "SELECT srn, name FROM actors WHERE srn IN ({listed})"
+_ACTORS = "SELECT srn, name, status_code FROM actors WHERE srn IN ({listed})"
 _CHANGED = text("SELECT primary_di, revision FROM devices WHERE revision > :revision ORDER BY revision LIMIT :limit")
 _REVISION = text("SELECT revision FROM copy_state")
 
@@ -24,7 +28,9 @@ _CHUNK = 2_000
 
 
 class StoredStanding(Struct, frozen=True, gc=False):
-    """A device or an actor that the copy has. Of an actor only the name is told; it has no certificates to be read."""
+    """A device or an actor that the copy has. Of an actor, which has no certificates to be read, name and status are
+    told.
+    """
 
     name: str
     manufacturer_name: str = ""
@@ -37,6 +43,13 @@ class StoredStanding(Struct, frozen=True, gc=False):
     """Whether all places that list certificates were read."""
     is_listed: bool = True
     """Whether the register listed it at the last read."""
+    actor_status_code: str = ""
+
+    def standing(self, today: date) -> SubjectStanding:
+        """How it stands on a day."""
+        if self.actor_status_code:
+            return actor_standing(label(self.actor_status_code), self.actor_status_code)
+        return device_standing(self.status, self.status_code, shown_certificates(self.certs, today))
 
 
 class _Part(Struct, frozen=True, gc=False):
@@ -63,7 +76,9 @@ async def stored_standings(connection: AsyncConnection, subjects: Collection[str
         found.update(_of_devices(rows))
     srns = [each for each in asked if kind(each) == "srn"]
     for rows in [await _rows(connection, _ACTORS, some) for some in _chunks(srns)]:
-        found.update((row.srn, StoredStanding(row.name, certs_read=True)) for row in rows)
+        found.update(
+            (row.srn, StoredStanding(row.name, certs_read=True, actor_status_code=row.status_code)) for row in rows
+        )
     return found
 
 

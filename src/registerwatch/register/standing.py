@@ -1,0 +1,190 @@
+"""How devices, their certificates and actors stand on a day: words, order and tone for every surface. Pure.
+
+`certificate_states` has the state of one certificate, the most serious first. Two dates are told of several
+certificates: the *first end* is the earliest end date of those that count as valid, *covered until* is the latest.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from registerwatch.register.certificate_states import IN_FORCE, NO_END_DATE, CertificateState, ShownCertificate
+from registerwatch.register.codes import StatusFilter, segment
+
+Badge = tuple[str, str]
+"""Words and a tone."""
+EndFact = tuple[str, str]
+"""Words and a date, which is empty where the words are all."""
+
+FIRST_END, COVERED_UNTIL = "First end", "Covered until"
+NEEDS_ATTENTION = frozenset({"warn", "bad"})
+"""Tones of what people have to look at."""
+
+_MARKET: Mapping[str, str] = {
+    StatusFilter.ON.code: "good",
+    StatusFilter.OFF.code: "warn",
+    StatusFilter.NOT_EU.code: "bad",
+}
+_ACTOR = {"active": "good", "inactive": "warn"}
+_TONES = ("bad", "warn", "none", "good")
+"""The worst first."""
+
+
+def market_tone(code: str) -> str:
+    """Of a market status. Who buys for the EU may not get a device that is not intended for it."""
+    return _MARKET.get(code, "none")
+
+
+def actor_tone(code: str) -> str:
+    """Of the status of an actor."""
+    return _ACTOR.get(segment(code), "none")
+
+
+class CertificateStanding(msgspec.Struct, frozen=True):
+    """Several certificates together: those of a device, or of a manufacturer."""
+
+    certificates: Sequence[ShownCertificate] = ()
+
+    @property
+    def counted(self) -> list[ShownCertificate]:
+        """Those that count as valid: not ended by date or status, also without an end date."""
+        return [each for each in self.certificates if each.counts]
+
+    @property
+    def first_end(self) -> str:
+        """The first end date of those that count, empty where none has one."""
+        return min((each.certificate.expiry for each in self.counted if each.certificate.expiry), default="")
+
+    @property
+    def covered_until(self) -> str:
+        """The last end date of those that count; empty where none does, one has no end, or one may count for longer."""
+        return covered_until(self.certificates) or ""
+
+    @property
+    def words(self) -> str:
+        """The worst standing: `Expired`, or `Expired (1 of 2)` where others stand better; empty without any."""
+        if not self.certificates:
+            return ""
+        worst = self._worst
+        number = sum(each.state is worst.state for each in self.certificates)
+        return worst.words + (f" ({number} of {len(self.certificates)})" if number < len(self.certificates) else "")
+
+    @property
+    def tone(self) -> str:
+        """Of the worst; a certificate that has ended is not as bad where another counts."""
+        if not self.certificates:
+            return "none"
+        tone = self._worst.state.tone
+        return "warn" if tone == "bad" and self.counted else tone
+
+    @property
+    def badge(self) -> Badge:
+        """Words and tone beside the status of the device: `("Certificate expired", "bad")`."""
+        words = self.words
+        return (f"Certificate {words[:1].lower()}{words[1:]}" if words else "", self.tone)
+
+    @property
+    def ends(self) -> list[EndFact]:
+        """Until when, each fact with its name: `[("First end", "2031-11-21"), ("Covered until", "2032-01-01")]`. Where
+        both are one date, that is when it is covered until.
+        """
+        if self.counted:
+            first, last = self.first_end, self.covered_until
+            is_undated = any(not each.certificate.expiry for each in self.counted)
+            facts = [(FIRST_END, first)] if first and first != last else []
+            return [*facts, *([(COVERED_UNTIL, last)] if last else [(NO_END_DATE, "")] if is_undated else [])]
+        states = {each.state for each in self.certificates}
+        if not states or states == {CertificateState.UNLISTED}:
+            return []
+        if CertificateState.UNKNOWN in states:
+            return [("Not known whether valid today", "")]
+        if states == {CertificateState.EXPIRED} and all(each.remaining is not None for each in self.certificates):
+            return [("Expired since", max(each.certificate.expiry or "" for each in self.certificates))]
+        return [("None valid today", "")]
+
+    @property
+    def note(self) -> str:
+        """Which ones the dates are of, where that is not plain: `2 count as valid, 1 does not`."""
+        counted = self.counted
+        unknown = sum(each.state is CertificateState.UNKNOWN for each in self.certificates)
+        others = len(self.certificates) - len(counted) - unknown
+        if not counted:
+            return ""
+        return ", ".join(
+            filter(
+                None,
+                (
+                    _of_counted(counted, has_others=others + unknown > 0),
+                    f"{others} {'does' if others == 1 else 'do'} not" if others else "",
+                    f"of {unknown} that is not known" if unknown else "",
+                ),
+            )
+        )
+
+    @property
+    def _worst(self) -> ShownCertificate:
+        return min(self.certificates, key=lambda each: each.state.rank)
+
+
+class SubjectStanding(msgspec.Struct, frozen=True):
+    """A device or an actor: its status as words and tone, and the certificates of a device."""
+
+    status: Badge
+    certificates: CertificateStanding = CertificateStanding()
+
+    @property
+    def badges(self) -> Sequence[Badge]:
+        """Its status, and the worst of its certificates; without what is not known."""
+        return [each for each in (self.status, self.certificates.badge) if each[0]]
+
+    @property
+    def warnings(self) -> Sequence[Badge]:
+        """What of it needs attention."""
+        return [each for each in self.badges if each[1] in NEEDS_ATTENTION]
+
+    @property
+    def tone(self) -> str:
+        """The worst of it."""
+        return worst_tone(tone for _, tone in self.badges)
+
+
+NOTHING_KNOWN = SubjectStanding(("", "none"))
+
+
+def device_standing(status: str, status_code: str, certificates: Sequence[ShownCertificate] = ()) -> SubjectStanding:
+    """A device of this market status (words and code) with these certificates."""
+    return SubjectStanding((status, market_tone(status_code)), CertificateStanding(certificates))
+
+
+def actor_standing(status: str, status_code: str) -> SubjectStanding:
+    """An actor of this status (words and code)."""
+    return SubjectStanding((status, actor_tone(status_code)))
+
+
+def worst_tone(tones: Iterable[str]) -> str:
+    """The worst of some tones, `none` without any."""
+    return min(tones, key=_TONES.index, default="none")
+
+
+def covered_until(
+    certificates: Iterable[ShownCertificate], counting: Collection[CertificateState] = IN_FORCE
+) -> str | None:
+    """The last end date of the certificates in `counting` states; empty where none is in one. None without
+    certificates, where one of them has no end, and where one of unknown status may count for longer.
+    """
+    found = list(certificates)
+    ends = [each.certificate.expiry for each in found if each.state in counting]
+    unknown = [each.certificate.expiry for each in found if each.state is CertificateState.UNKNOWN]
+    if not found or not all(ends) or not all(unknown):
+        return None
+    last = max(filter(None, ends), default="")
+    return None if any((each or "") > last for each in unknown) else last
+
+
+def _of_counted(counted: Sequence[ShownCertificate], *, has_others: bool) -> str:
+    """How many count, and of how many no end date is known."""
+    if len(counted) == 1:
+        return "One counts as valid" if has_others else ""
+    undated = sum(not each.certificate.expiry for each in counted)
+    of_undated = f", of which {undated} {'has' if undated == 1 else 'have'} no end date"
+    return f"{len(counted)} count as valid{of_undated if 0 < undated < len(counted) else ''}"
