@@ -11,6 +11,9 @@ from bench.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographe
 from PIL import Image
 
 from registerwatch.bounded_process import ProcessBounds
+from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter
+from registerwatch.register.codes import label as label_of_code
+from registerwatch.register.models import Certificate
 from registerwatch.scan.codes import MAX_CODES
 from registerwatch.scan.photo_process import PhotoReader, photo_processes
 from tests.pages.account.pages_client import PagesClient
@@ -20,6 +23,8 @@ from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 WHOLE = f"01{UDI}17280131" + "10A1<GS>21X7"
+RESTRICTED, EXPIRED = (f"{CERTIFICATE_STATUS_PREFIX}{each}" for each in ("restricted", "expired"))
+STANDING = "State", "Market status", "Certificates", "First end", "Covered until"
 HOSTILE = "<script>alert(1)</script>'=1+1"
 
 
@@ -52,6 +57,38 @@ async def test_a_code_shows_its_device_and_what_it_says_and_is_collected(
     assert (len(kept(other)), [row[0] for row in other.rows][1]) == (2, f"Stent <b>{UDI}")
     assert ("Not in the register" in other.main, "Expired" in other.main) == (True, True)
     assert kept(await scan(owner_pages, WHOLE, kept=kept(other))) == kept(other), "what is scanned twice is kept once"
+
+
+async def test_a_device_that_left_the_market_is_not_good_and_its_file_says_so(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    issued = Certificate("Z-1", expiry="2029-01-01")
+    restricted = Certificate("Z-2", expiry="2031-01-01", status="Restricted", status_code=RESTRICTED)
+    expired = Certificate("Z-3", expiry="2031-01-01", status="Expired", status_code=EXPIRED)
+    for number, (market, certs) in enumerate(
+        [(StatusFilter.ON, (issued,)), (StatusFilter.OFF, (issued, restricted)), (StatusFilter.NOT_EU, (expired,))]
+    ):
+        reading = a_full_reading(
+            f"u-{number}", a_udi(number), status=label_of_code(market.code), status_code=market.code, certs=certs
+        )
+        await harness.store(reading)
+    codes = [a_udi(number) for number in range(3)]
+
+    page = await scan(owner_pages, codes[1], kept=codes)
+    file = await owner_pages.post("/app/scan", step="csv", codes="\n".join(codes))
+
+    assert [row[3] for row in page.rows] == [
+        "✕ Not intended for the EU market ✕ Certificate expired by status, not by date",
+        "! No longer placed on the EU market ! Certificate restricted (1 of 2)",
+        "✓ In the register",
+    ]
+    assert (page.main.count("✓"), page.main.count("In the register")) == (1, 1)
+    rows = list(csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff"))))
+    assert [[row[name] for name in STANDING] for row in rows] == [
+        ["In the register", "On the EU market", "Valid", "2029-01-01", "2029-01-01"],
+        [*["No longer placed on the EU market"] * 2, "Restricted (1 of 2)", "2029-01-01", "2031-01-01"],
+        [*["Not intended for the EU market"] * 2, "Expired by status, not by date", "", ""],
+    ]
 
 
 async def test_a_photo_of_two_symbols_is_one_code(harness: ServiceHarness, owner_pages: PagesClient) -> None:
@@ -107,7 +144,7 @@ async def test_the_list_can_be_watched_downloaded_shortened_and_emptied(
     assert file.headers["content-disposition"] == 'attachment; filename="scanned-codes.csv"'
     rows = list(csv.reader(io.StringIO(file.text.removeprefix("\ufeff"))))
     assert [row[1:3] for row in rows[1:]] == [[UDI, "'=Stent"], [a_udi(7), ""], [UDI, "'=Stent"]]
-    assert rows[1][6:] == ["A1", "X7", "", "2028-01-31"]
+    assert rows[1][10:] == ["A1", "X7", "", "2028-01-31"]
     assert (kept(shorter), kept(empty)) == ([WHOLE, f"01{UDI}10A2"], [])
 
 

@@ -18,6 +18,7 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.scan_view import ScannedCode, ScannedCodes, scanned_codes
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, forget_form, form_of
+from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
 from registerwatch.scan.codes import MAX_CODES, one_line, read_codes, with_more, written_codes
 from registerwatch.scan.photo_process import BUSY, WAIT_SECONDS
 from registerwatch.scan.symbols import MAX_SYMBOLS, codes_of
@@ -26,7 +27,7 @@ from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.large_bodies import place_of_body
 from registerwatch.web.rate_limits import Limit
-from registerwatch.web.spreadsheet import csv_response
+from registerwatch.web.spreadsheet import csv_response, day_or_none
 
 router = account_pages()
 
@@ -35,7 +36,8 @@ LIST_REGION = "scanned"
 NOTHING_SENT = "Scan or type a code, or choose a photo."
 NO_SYMBOL = "No code was seen in this photo."
 CSV_HEADER = (
-    *("Code", "UDI-DI or SRN", "Name", "Manufacturer", "State", "Watched"),
+    *("Code", "UDI-DI or SRN", "Name", "Manufacturer", "State", "Market status", "Certificates", FIRST_END),
+    *(COVERED_UNTIL, "Watched"),
     *("Lot", "Serial number", "Production date", "Expiry date"),
 )
 
@@ -148,13 +150,17 @@ def _csv_rows(scanned: ScannedCodes) -> Iterator[Row]:
 
 
 def _csv_row(each: ScannedCode) -> Row:
-    known = each.line.known
+    known, certificates = each.line.known, each.standing.certificates
     return (
         each.code,
         each.line.subject,
         known.name,
         known.manufacturer,
         each.words,
+        each.market_status,
+        certificates.words,
+        day_or_none(certificates.first_end),
+        day_or_none(certificates.covered_until),
         "yes" if each.is_watched else "no",
         each.said("lot"),
         each.said("serial"),

@@ -13,9 +13,8 @@ from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of
 from registerwatch.errors import RateLimited
 from registerwatch.pages.addresses import actor_address, device_address
-from registerwatch.pages.public.device import served_device
-from registerwatch.register.devices import DeviceAnswer, ServedDevice
 from registerwatch.register.identifiers import ParsedCode, PartName, kind, parse
+from registerwatch.register.standing import NEEDS_ATTENTION, NOTHING_KNOWN, Badge, SubjectStanding
 from registerwatch.watches.import_plan import ImportPlan, PlannedLine
 from registerwatch.watches.import_table import ListLine
 from registerwatch.web.register_reads import device_for
@@ -25,6 +24,7 @@ MAX_READ = 5
 
 State = Literal["listed", "delisted", "unknown", "unread", "failed", "invalid"]
 """As the copy's knowledge of a subject; `failed`: the register could not be read; `invalid`: the code names none."""
+_TONES: dict[State, str] = {"delisted": "warn", "unknown": "bad", "failed": "warn", "invalid": "bad"}
 WORDS: dict[State, str] = {
     "listed": "In the register",
     "delisted": "No longer listed",
@@ -46,8 +46,8 @@ class ScannedCode(msgspec.Struct, frozen=True):
     """Whether its subject is watched."""
     failure: str = ""
     """Why the register could not be read for it."""
-    device: ServedDevice | None = None
-    """As the copy has it, where it was just scanned."""
+    standing: SubjectStanding = NOTHING_KNOWN
+    """How its subject stands, where the copy has it."""
 
     @property
     def state(self) -> State:
@@ -60,8 +60,25 @@ class ScannedCode(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The same for people."""
-        return WORDS[self.state]
+        """The same for people; of a device that is listed and not on the EU market, its market status."""
+        is_off_market = self.line.kind == "udi" and self.standing.status[1] in NEEDS_ATTENTION
+        return self.market_status if self.state == "listed" and is_off_market else WORDS[self.state]
+
+    @property
+    def badges(self) -> Sequence[Badge]:
+        """What is known of its subject, and what of it needs attention. Nothing is good where something is not."""
+        if self.state not in ("listed", "delisted"):
+            return [(self.words, _TONES.get(self.state, "none"))]
+        warnings = self.standing.warnings
+        if self.words != WORDS[self.state]:
+            return warnings
+        tone = _TONES.get(self.state) or ("none" if warnings else self.standing.tone)
+        return [(self.words, tone), *warnings]
+
+    @property
+    def market_status(self) -> str:
+        """Of a device, in words; empty where it is not known."""
+        return self.standing.status[0] if self.line.kind == "udi" else ""
 
     @property
     def address(self) -> str:
@@ -112,16 +129,19 @@ async def scanned_codes(
         plan = await _planned(service, caller, codes)
         by_code = dict(zip(codes, plan.lines, strict=True))
     watched = await service.watches.service.watched_of(caller, [line.subject for line in plan.lines])
+    standings = await service.records.standings([line.subject for line in plan.lines if line.fate != "invalid"])
     today = day_of(service.clock.now())
 
-    def scanned(code: str, device: ServedDevice | None = None) -> ScannedCode:
+    def scanned(code: str) -> ScannedCode:
         line = by_code[code]
+        stored = standings.get(line.subject)
+        standing = NOTHING_KNOWN if stored is None else stored.standing(today)
         failure = service.refresher.failure(line.subject) or ""
-        return ScannedCode(code, parse(code, today.year), line, today, line.subject in watched, failure, device)
+        return ScannedCode(code, parse(code, today.year), line, today, line.subject in watched, failure, standing)
 
     return ScannedCodes(
         [each for each in map(scanned, collected) if each.state != "invalid"],
-        [scanned(code, await _device(service, by_code[code])) for code in latest],
+        [scanned(code) for code in latest],
     )
 
 
@@ -142,10 +162,3 @@ async def _read(request: Request, service: Service, subject: str) -> None:
         await device_for(request, service, subject)
     except RateLimited:
         return  # it is shown as not looked up yet
-
-
-async def _device(service: Service, line: PlannedLine) -> ServedDevice | None:
-    if line.fate == "invalid" or line.kind == "srn" or line.known.knowledge not in ("listed", "delisted"):
-        return None
-    answer = await service.devices.last_known(line.subject)
-    return served_device(answer) if isinstance(answer, DeviceAnswer) else None

@@ -47,6 +47,7 @@ from registerwatch.register.store.scoped_certificates import (
     device_scopes,
     with_scoped,
 )
+from registerwatch.register.store.standings import StoredStanding, stored_standings
 from registerwatch.structs import replace
 
 CHUNK = 5_000
@@ -91,6 +92,11 @@ class RecordStore:
         async with self._database.reading() as connection:
             found = (await stored_names(connection, [subject])).get(subject)
         return found.name if found is not None else ""
+
+    async def standings(self, subjects: Collection[str]) -> dict[str, StoredStanding]:
+        """How those of some UDI-DIs and SRNs stand that the copy has."""
+        async with self._database.reading() as connection:
+            return await stored_standings(connection, subjects)
 
     async def known(self, udi: str, *, now: int = 0) -> dict[str, KnownRecord]:
         """The stored records of a UDI-DI, by uuid. A detail that is a week old, or of an older document version, has
