@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from registerwatch.accounts.credentials import credential_of
+from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX
+from registerwatch.structs import replace
 from registerwatch.watches import repository
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import SeenCertificate, encoded
@@ -97,6 +99,41 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
     assert [row[1:] for row in views["months"].rows] == [["2", "2"], ["1", "2"]]
     assert "Most devices of class I need no certificate." in views["gaps"].main
     assert [row[2] for row in views["gaps"].rows] == ["Not looked yet", "Not looked yet", "The register lists none"]
+
+
+async def test_a_certificate_whose_devices_were_read_at_different_times_is_one_row_that_says_so_once(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    codes = {name: f"{CERTIFICATE_STATUS_PREFIX}{name}" for name in ("issued", "reissued", "expired")}
+    issued = a_certificate("Z-1", expiry="2028-01-01", status_code=codes["issued"])
+    reissued = a_certificate("Z-1", expiry="2030-01-01", status_code=codes["reissued"])
+    odd = a_certificate("Z-2", expiry="2030-01-01", status_code=codes["expired"])
+    late = replace(a_watch(3, reissued, odd), read_at=1_800_086_400)
+    await watch(harness, owner_pages, a_watch(1, issued), a_watch(2, issued), late)
+
+    page = await owner_pages.page(PATH)
+    devices = await owner_pages.page(PATH, view="devices")
+    file = await owner_pages.get(f"{PATH}.csv")
+
+    assert accessibility_problems(page) == []
+    assert page.link("All 2") == PATH
+    odd_row, row = sorted(page.rows, key=lambda each: each[0], reverse=True)
+    assert (row[0], row[4]) == ("Z-1", "3 devices")
+    assert row[2] == (
+        "✓ Valid register: reissued Devices were read at different times: Reissued, end date 1 Jan 2030, for 1 device"
+        " read until 16 Jan 2027, 08:00; Issued, end date 1 Jan 2028, for 2 devices read until 15 Jan 2027, 08:00."
+    )
+    assert odd_row[1] == "1 Jan 2030"
+    assert odd_row[2].startswith("✕ Expired by status, not by date The register contradicts itself: ")
+    assert sorted(each[2] for each in devices.rows if each[1] == "Z-1") == [
+        *["1 Jan 2028 Ends in 351 days"] * 2,
+        "1 Jan 2030 Ends in 1,082 days",
+    ]
+    told = [row for row in csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff"))) if row["Certificate"] == "Z-1"]
+    assert sorted((row["Ends"], row["Status"], row["Standing today"]) for row in told) == [
+        *[("2028-01-01", "Issued", "Valid")] * 2,
+        ("2030-01-01", "Reissued", "Valid"),
+    ]
 
 
 async def test_filters_are_in_the_address_and_what_it_says_wrongly_is_left_out(
