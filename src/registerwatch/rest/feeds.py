@@ -173,11 +173,11 @@ async def expiring_calendar(
     days = calendar.alarm_days(parameters.alarms)
     account_id = await service.feeds.account_of(parameters.token)
     await limits_of(request).check_party(request, Limit.CALENDAR, f"account {account_id}")
-    items, unsure = await service.feeds.expiring(parameters.token)
+    items, unsure, standings = await service.feeds.expiring(parameters.token)
     public_url, now = service.settings.public_url, service.clock.now()
     parts = []
     async with service.feeds.rendering:
-        for piece in calendar.pieces(items, unsure, public_url=public_url, made_at=now, alarm_days=days):
+        for piece in calendar.pieces(items, unsure, standings, public_url=public_url, made_at=now, alarm_days=days):
             parts.append(piece)
             await asyncio.sleep(0)
     body = b"".join(parts)

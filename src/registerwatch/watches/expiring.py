@@ -1,14 +1,18 @@
 """Certificates of watched devices that end soon, or ended lately. Read from snapshots; the register is not asked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from registerwatch.clock import day_of
-from registerwatch.register.certificate_states import days_left
+from registerwatch.register.certificate_states import CertificateState, days_left
 from registerwatch.watches.models import Expiring, Watch
+from registerwatch.watches.standing import shown_of
 
 PAST_DAYS = 30
 AHEAD_DAYS = 180
+Standings = Mapping[tuple[str, str, str], str]
+"""Words by UDI-DI, certificate number and end date."""
+_TOLD_BY_DATE = frozenset({CertificateState.EXPIRED, CertificateState.ENDING, CertificateState.VALID})
 
 
 def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
@@ -16,6 +20,18 @@ def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
     today = day_of(now)
     found = [item for watch in watches for item in _of(watch, today)]
     return sorted(found, key=lambda item: (item.days, item.subject, item.certificate))
+
+
+def standings(watches: Sequence[Watch], now: float) -> Standings:
+    """How certificates stand whose end date is not all that is to be said of them: withdrawn, restricted and alike."""
+    today = day_of(now)
+    found: dict[tuple[str, str, str], str] = {}
+    for watch in watches:
+        for seen in watch.snapshot.shown_certs if watch.snapshot is not None else ():
+            shown = shown_of(seen, today)
+            if shown.state not in _TOLD_BY_DATE:
+                found[watch.subject, seen.number, seen.ends] = shown.words
+    return found
 
 
 def unsure(watches: Sequence[Watch]) -> list[Watch]:

@@ -25,6 +25,7 @@ from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded, snapshot_of_device
 from tests.lists.steps import ListSteps
 from tests.mcp.messages import used
+from tests.notifications.feeds.feed_reader import days_of
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup
 from tests.register.builders import a_full_reading, a_udi
@@ -79,10 +80,7 @@ async def account(harness: ServiceHarness, owner_pages: PagesClient) -> ListStep
         await harness.store(reading)
         seen = snapshot_of_device(reading.device, certificates_read=True, searched=True)
         watches.append(NewWatch(UDIS[name], name, encoded(seen), harness.now))
-    key = (await harness.post("/v1/keys", owner_pages.session, label="tests")).json()["api_key"]
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
-    async with harness.database.transaction() as connection:
-        await repository.add(connection, caller.account.id, watches, harness.now)
+    key = await _watch(harness, owner_pages, *watches)
     return ListSteps(harness, NewAccount("", "", owner_pages.session, key, {}))
 
 
@@ -120,6 +118,29 @@ async def test_answers_for_programs_have_the_facts_that_pages_tell(harness: Serv
             assert line["certified_until"] == standing.certificates.covered_until
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_calendar_says_how_a_certificate_stands_where_its_end_date_is_not_all(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    statuses = "issued", "restricted", "suspended", "withdrawn", "expired"
+    certs = tuple(_certificate(f"Z-{each}", SOON, each) for each in statuses)
+    reading = a_full_reading("u-1", a_udi(1), trade_name="Pump", certs=certs)
+    seen = snapshot_of_device(reading.device, certificates_read=True, searched=True)
+    key = await _watch(harness, owner_pages, NewWatch(a_udi(1), "Pump", encoded(seen), harness.now))
+    feed = (await harness.post("/v1/feeds", key)).json()["feed"]["expiring"]
+
+    days = days_of((await harness.client.get(feed)).content)
+
+    assert sorted(each.summary for each in days) == [
+        "Certificate Z-issued ends: Pump",
+        "End date of certificate Z-expired (expired by status, not by date): Pump",
+        "End date of certificate Z-restricted (restricted): Pump",
+        "End date of certificate Z-suspended (suspended): Pump",
+        "End date of certificate Z-withdrawn (withdrawn): Pump",
+    ]
+
+
 def test_a_change_to_a_status_that_is_not_good_is_mailed_as_high() -> None:
     """A mail calls severe what a page calls `warn` or `bad`, and nothing else."""
     today = day_of(1_800_000_000)
@@ -137,6 +158,15 @@ def test_the_page_has_every_state_in_order_of_seriousness() -> None:
     assert [row[0].removeprefix("| ") for row in rows] == [
         f"{MARKS[each.tone]} {each.words}" for each in CertificateState
     ]
+
+
+async def _watch(harness: ServiceHarness, pages: PagesClient, *new: NewWatch) -> str:
+    """Watches of the account; a key of it."""
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+    async with harness.database.transaction() as connection:
+        await repository.add(connection, caller.account.id, new, harness.now)
+    key: str = (await harness.post("/v1/keys", pages.session, label="tests")).json()["api_key"]
+    return key
 
 
 def _check(where: str, words: str, standing: SubjectStanding) -> None:

@@ -9,10 +9,12 @@ from urllib.parse import quote, urlsplit
 from icalendar import Alarm, Calendar, Event
 
 from registerwatch.errors import InvalidInput
+from registerwatch.watches.expiring import Standings
 from registerwatch.watches.models import Expiring, Watch
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"
 MAX_ALARMS, MAX_ALARM_DAYS = 5, 180
+NO_STANDINGS: Standings = {}
 MAX_NAMED = 20
 """Devices that the description names."""
 EVENTS_AT_ONCE = 5
@@ -26,6 +28,7 @@ _MADE_AT = re.compile(rb"DTSTAMP:[0-9TZ]+\r\n")
 def calendar(
     items: Sequence[Expiring],
     unsure: Sequence[Watch] = (),
+    standings: Standings = NO_STANDINGS,
     *,
     public_url: str,
     made_at: float,
@@ -34,12 +37,13 @@ def calendar(
     """The calendar. An event keeps its UID while its certificate keeps number and date. Each has an alarm so many days
     before. The description names watches that are `unsure`: some of their certificates may be missing or outdated.
     """
-    return b"".join(pieces(items, unsure, public_url=public_url, made_at=made_at, alarm_days=alarm_days))
+    return b"".join(pieces(items, unsure, standings, public_url=public_url, made_at=made_at, alarm_days=alarm_days))
 
 
 def pieces(
     items: Sequence[Expiring],
     unsure: Sequence[Watch] = (),
+    standings: Standings = NO_STANDINGS,
     *,
     public_url: str,
     made_at: float,
@@ -59,7 +63,7 @@ def pieces(
     at, days = datetime.fromtimestamp(int(made_at), UTC), sorted(alarm_days, reverse=True)
     for first in range(0, len(items), EVENTS_AT_ONCE):
         chosen = items[first : first + EVENTS_AT_ONCE]
-        yield b"".join(_event_with_alarms(item, public_url, at, days) for item in chosen)
+        yield b"".join(_event_with_alarms(item, _called(item, standings), public_url, at, days) for item in chosen)
     yield _END
 
 
@@ -89,22 +93,32 @@ def _days(text: str) -> int:
     return int(bare)
 
 
-def _event_with_alarms(item: Expiring, public_url: str, made_at: datetime, alarm_days: Sequence[int]) -> bytes:
-    event = _event(item, public_url, made_at)
+def _called(item: Expiring, standings: Standings) -> str:
+    """`Certificate Z-25-052 ends`, `End date of certificate Z-25-052 (withdrawn)`."""
+    words = standings.get((item.subject, item.certificate, item.expiry), "")
+    if not words:
+        return f"Certificate {item.certificate} ends"
+    return f"End date of certificate {item.certificate} ({words[:1].lower()}{words[1:]})"
+
+
+def _event_with_alarms(
+    item: Expiring, called: str, public_url: str, made_at: datetime, alarm_days: Sequence[int]
+) -> bytes:
+    event = _event(item, called, public_url, made_at)
     for days in alarm_days:
-        event.add_component(_alarm(item, days))
+        event.add_component(_alarm(item, called, days))
     return bytes(event.to_ical())
 
 
-def _alarm(item: Expiring, days: int) -> Alarm:
+def _alarm(item: Expiring, called: str, days: int) -> Alarm:
     alarm = Alarm()
     alarm.add("action", "DISPLAY")
     alarm.add("trigger", timedelta(days=-days))
-    alarm.add("description", f"Certificate {item.certificate} ends on {item.expiry}: {item.label}")
+    alarm.add("description", f"{called}, {item.expiry}: {item.label}")
     return alarm
 
 
-def _event(item: Expiring, public_url: str, made_at: datetime) -> Event:
+def _event(item: Expiring, called: str, public_url: str, made_at: datetime) -> Event:
     day = date.fromisoformat(item.expiry)
     told = sha256("\n".join((item.subject, item.certificate, item.expiry)).encode()).hexdigest()[:32]
     event = Event()
@@ -112,7 +126,7 @@ def _event(item: Expiring, public_url: str, made_at: datetime) -> Event:
     event.add("dtstamp", made_at)
     event.add("dtstart", day)
     event.add("dtend", day + timedelta(days=1))
-    event.add("summary", f"Certificate {item.certificate} ends: {item.label}")
+    event.add("summary", f"{called}: {item.label}")
     event.add("description", f"{item.subject}\nAs last read from EUDAMED; not a certificate of conformity.")
     event.add("url", f"{public_url}/d/{quote(item.subject, safe='')}")
     event.add("transp", "TRANSPARENT")

@@ -20,7 +20,7 @@ from registerwatch.notifications.feeds.models import MAX_FEEDS, TOKEN_PREFIX, Fe
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.event_repository import newest_groups
-from registerwatch.watches.expiring import expiring, unsure
+from registerwatch.watches.expiring import Standings, expiring, standings, unsure
 from registerwatch.watches.models import Expiring, Watch
 
 MAX_TOKEN_LENGTH = 100
@@ -85,15 +85,17 @@ class FeedService:
         async with self._database.reading() as connection:
             return (await _holder(connection, token))[1]
 
-    async def expiring(self, token: str) -> tuple[Sequence[Expiring], Sequence[Watch]]:
-        """Certificates of the token's account that end soon, and watches of which some may be missing or outdated.
+    async def expiring(self, token: str) -> tuple[Sequence[Expiring], Sequence[Watch], Standings]:
+        """Certificates of the token's account that end soon, watches of which some may be missing or outdated, and how
+        those certificates stand of which the date is not all.
 
         Raises `Unauthenticated`.
         """
         async with self._database.reading() as connection:
             _, account_id = await _holder(connection, token)
             watches = await watch_repository.of_account(connection, account_id)
-        return expiring(watches, self._clock.now()), unsure(watches)
+        now = self._clock.now()
+        return expiring(watches, now), unsure(watches), standings(watches, now)
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
         now = int(self._clock.now())
