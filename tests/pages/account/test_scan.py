@@ -83,6 +83,9 @@ async def test_a_device_that_left_the_market_is_not_good_and_its_file_says_so(
         "✓ In the register",
     ]
     assert (page.main.count("✓"), page.main.count("In the register")) == (1, 1)
+    shown = next(each for each in page.all("section") if "scanned-code" in (each["class"] or ""))
+    announced = "No longer placed on the EU market, Certificate restricted (1 of 2)"
+    assert (shown["class"], shown["data-announce"]) == ("scanned-code warn", announced)
     rows = list(csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff"))))
     assert [[row[name] for name in STANDING] for row in rows] == [
         ["In the register", "On the EU market", "Valid", "2029-01-01", "2029-01-01"],

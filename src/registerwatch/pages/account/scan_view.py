@@ -14,7 +14,7 @@ from registerwatch.clock import day_of
 from registerwatch.errors import RateLimited
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.register.identifiers import ParsedCode, PartName, kind, parse
-from registerwatch.register.standing import NEEDS_ATTENTION, NOTHING_KNOWN, Badge, SubjectStanding
+from registerwatch.register.standing import NEEDS_ATTENTION, NOTHING_KNOWN, Badge, SubjectStanding, worst_tone
 from registerwatch.watches.import_plan import ImportPlan, PlannedLine
 from registerwatch.watches.import_table import ListLine
 from registerwatch.web.register_reads import device_for
@@ -74,6 +74,11 @@ class ScannedCode(msgspec.Struct, frozen=True):
             return warnings
         tone = _TONES.get(self.state) or ("none" if warnings else self.standing.tone)
         return [(self.words, tone), *warnings]
+
+    @property
+    def tone(self) -> str:
+        """The worst of these."""
+        return worst_tone(tone for _, tone in self.badges)
 
     @property
     def market_status(self) -> str:
