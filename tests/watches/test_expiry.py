@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -125,6 +126,30 @@ async def test_another_revision_without_an_end_date_silences_an_end_unless_its_s
 
     assert await told(harness, of_device) == [("Z-2", "in 30 days")]
     assert await told(harness, of_maker) == [("Z-2", "in 30 days")]
+
+
+@pytest.mark.anyio
+async def test_a_certificate_that_the_register_calls_expired_is_not_said_to_end_on_a_later_day(
+    harness: ServiceHarness,
+) -> None:
+    expired = "refdata.certificate-status.expired"
+    of_device, of_maker = await long_account(harness), await long_account(harness, "second@acme.example", SRN)
+    ends = day(harness, 31)
+    later: dict[str, Any] = {"revision": "02", "status_code": expired}
+    odd = Certificate("Z-1", expiry=ends, status="Expired", status_code=expired)
+    await store(harness, odd, Certificate("Z-2", revision="01", expiry=ends), Certificate("Z-2", expiry=None, **later))
+    async with harness.database.transaction() as connection:
+        await list_certificate(connection, "Z-1", ends, status_code=expired)
+        await list_certificate(connection, "Z-2", ends, revision="01")
+        await list_certificate(connection, "Z-2", day(harness, 400), id="Z-2 02", uuid="Z-2 02", **later)
+    await run(harness)
+
+    await run(harness, 1)
+
+    assert await told(harness, of_device) == [("Z-2", "in 30 days")]
+    assert await told(harness, of_maker) == [("Z-2", "in 30 days")]
+    await run(harness, 30)
+    assert ("Z-1", "today") in await told(harness, of_device)
 
 
 @pytest.mark.anyio

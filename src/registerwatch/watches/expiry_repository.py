@@ -14,6 +14,7 @@ from sqlalchemy import Row, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.clock import day_of
 from registerwatch.db.tables import accounts, certificates, expiry_notices, ticks, watches
 from registerwatch.register.certificate_states import ENDED_STATUSES
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX
@@ -25,6 +26,8 @@ from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
 
 ENDED_EARLIER = frozenset(CERTIFICATE_STATUS_PREFIX + each for each in ENDED_STATUSES)
 """Statuses of certificates whose date means nothing any more."""
+EXPIRED = CERTIFICATE_STATUS_PREFIX + "expired"
+"""With this status a date that is still to come contradicts it, so that it is not announced as an end."""
 MAX_KEY_LENGTH = 500
 
 _DAY = "expiry day"
@@ -82,7 +85,8 @@ async def device_watches(
     found = found.where(watches.c.snapshot.is_not(None)).order_by(watches.c.id).limit(limit)
     rows = (await connection.execute(found)).all()
     seen = [(row, _snapshots.decode(row.snapshot)) for row in rows]
-    due = [(row, part.manufacturer_srn, _due_of_device(part, since, until)) for row, part in seen if part.certs]
+    today = day_of(now)
+    due = [(row, part.manufacturer_srn, _due_of_device(part, today, since, until)) for row, part in seen if part.certs]
     ending = [_watch(row, srn, certificates) for row, srn, certificates in due if certificates]
     return (rows[-1].id if rows else None), ending
 
@@ -91,12 +95,13 @@ async def manufacturer_watches(
     connection: AsyncConnection, now: int, after: int, limit: int, since: date, until: date
 ) -> tuple[int | None, Sequence[EndingWatch]]:
     """The same of watches of manufacturers, and certificates that the register lists for these."""
-    cert, other = certificates.c, certificates.alias("other").c
+    cert, other, today = certificates.c, certificates.alias("other").c, day_of(now).isoformat()
     is_superseded = (
         select(other.id)
         .where(other.srn == cert.srn, other.number == cert.number, other.notified_body == cert.notified_body)
         .where(other.revision != cert.revision, other.unlisted_at.is_(None), other.is_latest.is_(True))
         .where(or_(other.expiry.is_(None), other.expiry > cert.expiry), other.status_code.not_in(ENDED_EARLIER))
+        .where(or_(other.status_code != EXPIRED, other.expiry <= today))
     )
     ends = (
         cert.srn == watches.c.subject,
@@ -104,6 +109,7 @@ async def manufacturer_watches(
         cert.unlisted_at.is_(None),
         cert.is_latest.is_(True),
         cert.status_code.not_in(ENDED_EARLIER),
+        or_(cert.status_code != EXPIRED, cert.expiry <= today),
         ~is_superseded.exists(),
     )
     page = _with_period(now).where(watches.c.kind == "srn", watches.c.id > after)
@@ -162,22 +168,28 @@ def _with_period(now: int) -> Any:
     return select(*columns, watches.c.options, is_active.label("is_active"))
 
 
-def _due_of_device(seen: _SnapshotPart, since: date, until: date) -> Sequence[DueCertificate]:
+def _due_of_device(seen: _SnapshotPart, today: date, since: date, until: date) -> Sequence[DueCertificate]:
     """The certificates that a watch shows and that end between two days."""
-    shown = shown_certificates(seen.certs or ())
+    shown = [each for each in shown_certificates(seen.certs or ()) if _has_its_end(each, today.isoformat())]
     return [
         certificate
         for each in shown
-        if each.ends and each.status_code not in ENDED_EARLIER and not _is_superseded(each, shown)
+        if each.ends and not _is_superseded(each, shown)
         for certificate in _due(each.notified_body, each.number, each.revision, each.ends, since, until)
     ]
+
+
+def _has_its_end(certificate: SeenCertificate, today: str) -> bool:
+    """Whether its status leaves its end date, or that it has none, as it is."""
+    if certificate.status_code == EXPIRED:
+        return bool(certificate.ends) and certificate.ends <= today
+    return certificate.status_code not in ENDED_EARLIER
 
 
 def _is_superseded(certificate: SeenCertificate, shown: Sequence[SeenCertificate]) -> bool:
     """Whether another revision of a certificate is shown that ends later, or that has no end date."""
     return any(
         other.number == certificate.number
-        and other.status_code not in ENDED_EARLIER
         and other.revision != certificate.revision
         and may_be_same_body(other.notified_body, certificate.notified_body)
         and (not other.ends or other.ends > certificate.ends)
