@@ -381,6 +381,11 @@ class Settings(BaseSettings):
         return "" if self.reads_real_register else NOT_EUDAMED
 
     @property
+    def source_name(self) -> str:
+        """What the records were read from, for a sentence."""
+        return "EUDAMED" if self.reads_real_register else "a source that is not EUDAMED"
+
+    @property
     def reads_real_register(self) -> bool:
         """Whether reads go to the Commission's own service rather than to a stand-in."""
         return self.register_url == EUDAMED_URL

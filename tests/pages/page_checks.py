@@ -1,6 +1,7 @@
-"""What holds for every page in a real browser: axe finds nothing, nothing is cut off, the keyboard reaches everything.
+"""What holds for every page in a real browser: axe finds nothing, nothing is cut off, the keyboard reaches everything,
+every row is printed.
 
-One load of a page is looked at in light and dark, at 1280 and 320 px, and at 200 %.
+One load of a page is looked at in light and dark, at 1280 and 320 px, at 200 %, and as it is printed.
 """
 
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ def problems(page: Page) -> list[str]:
     """Everything that is wrong with the page that is shown. It is left wide and light."""
     page.set_viewport_size({"width": WIDE, "height": 800})
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    found = [*_in_light(page), *_in_dark(page), *_enlarged(page), *_narrow(page)]
+    found = [*_in_light(page), *_printed(page), *_in_dark(page), *_enlarged(page), *_narrow(page)]
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": WIDE, "height": 800})
     return [*found, *_by_keyboard(page)]
@@ -50,7 +51,7 @@ def problems(page: Page) -> list[str]:
 
 def problems_at_first_sight(page: Page) -> list[str]:
     """What is wrong with a state of a page that is looked at in full elsewhere: axe in light, the edge at 320 px."""
-    found = list(_in_light(page))
+    found = [*_in_light(page), *_printed(page)]
     page.set_viewport_size({"width": NARROW, "height": 640})
     found += _overflow(page, "320 px")
     page.set_viewport_size({"width": WIDE, "height": 800})
@@ -61,6 +62,16 @@ def _in_light(page: Page) -> Iterator[str]:
     yield from _axe(page, "light")
     yield from _named("hard to read in light", page.evaluate(_CONTRASTS))
     yield from _overflow(page, "1280 px")
+
+
+def _printed(page: Page) -> Iterator[str]:
+    """Rows of tables that are shown and not printed."""
+    shown = page.evaluate(_ROWS)
+    page.emulate_media(media="print")
+    printed = page.evaluate(_ROWS)
+    page.emulate_media(media="screen")
+    if printed != shown:
+        yield f"print: {printed} of {shown} rows are printed"
 
 
 def _in_dark(page: Page) -> Iterator[str]:
@@ -140,6 +151,8 @@ _VISIBLE = """const otherIsChosen = (each) => each.type === "radio" && !each.che
   [...document.getElementsByName(each.name)].some((other) => other.checked && other.form === each.form);
 const visible = (all) => [...document.querySelectorAll(all)].filter((each) => !each.disabled &&
   each.checkVisibility({visibilityProperty: true}) && each.getClientRects().length && !otherIsChosen(each));"""
+_ROWS = """[...document.querySelectorAll("main tr")].filter((each) => !each.closest(".unprinted") &&
+  each.checkVisibility({visibilityProperty: true}) && each.getClientRects().length).length"""
 _FOCUS_SIGNS = f"""(all) => {{
   {_VISIBLE}
   const style = (each) => {{

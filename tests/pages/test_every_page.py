@@ -39,6 +39,10 @@ BAD_CHANGES = {
     _ADD % "<pre>%s</pre>" % ("wide" * 100): "the page scrolls sideways",
     _ADD % "<p id=pale>Pale</p>" + "; document.querySelector('#pale').style.color = '#888'": "hard to read in light",
     _ADD % "<img alt=elsewhere src=http://127.0.0.2:9/>": "img-src",
+    _ADD
+    % "<form><table><tr><td>Row</td></tr></table></form>"
+    + "; new CSSStyleSheet().replace('@media print { form { display: none !important } }').then((sheet) => "
+    "document.adoptedStyleSheets.push(sheet))": "print: ",
     "console.error('lost')": "lost",
 }
 """What spoils a page, and what the checks say then."""

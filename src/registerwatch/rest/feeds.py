@@ -174,10 +174,17 @@ async def expiring_calendar(
     account_id = await service.feeds.account_of(parameters.token)
     await limits_of(request).check_party(request, Limit.CALENDAR, f"account {account_id}")
     items, unsure, standings = await service.feeds.expiring(parameters.token)
-    public_url, now = service.settings.public_url, service.clock.now()
-    parts = []
+    settings, parts = service.settings, []
     async with service.feeds.rendering:
-        for piece in calendar.pieces(items, unsure, standings, public_url=public_url, made_at=now, alarm_days=days):
+        for piece in calendar.pieces(
+            items,
+            unsure,
+            standings,
+            public_url=settings.public_url,
+            source_name=settings.source_name,
+            made_at=service.clock.now(),
+            alarm_days=days,
+        ):
             parts.append(piece)
             await asyncio.sleep(0)
     body = b"".join(parts)

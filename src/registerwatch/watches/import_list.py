@@ -150,7 +150,7 @@ class ImportService:
             if tags:
                 lines_of_tag = plan.of("new", "watched") if tags_watched else plan.of("new")
                 tagged = await repository.ids_of(connection, account_id, [line.subject for line in lines_of_tag])
-                await add_tags(connection, account_id, tagged, tags)
+                await add_tags(connection, account_id, list(tagged.values()), tags)
             return plan.with_known(await self._known(connection, plan))
 
     async def _planned(self, connection: AsyncConnection, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:

@@ -14,7 +14,7 @@ async def begin_added(connection: AsyncConnection, account_id: int, subjects: Se
     """Let watches that were added now be told what comes from now on."""
     manufacturers = [subject for subject in subjects if kind(subject) == "srn"]
     if manufacturers:
-        ids = await repository.ids_of(connection, account_id, manufacturers)
+        ids = list((await repository.ids_of(connection, account_id, manufacturers)).values())
         for log in NewsLog:
             await news_repository.begin(connection, account_id, ids, log, now)
 

@@ -130,10 +130,11 @@ async def add(connection: AsyncConnection, account_id: int, new: Sequence[NewWat
         await connection.execute(insert(watches), rows)
 
 
-async def ids_of(connection: AsyncConnection, account_id: int, subjects_of_list: Sequence[str]) -> Sequence[int]:
-    """The ids of the account's watches on some subjects."""
-    found = select(watches.c.id).where(watches.c.account_id == account_id, watches.c.subject.in_(subjects_of_list))
-    return (await connection.execute(found)).scalars().all()
+async def ids_of(connection: AsyncConnection, account_id: int, subjects_of_list: Sequence[str]) -> Mapping[str, int]:
+    """The ids of the account's watches on some subjects, by subject."""
+    columns = select(watches.c.subject, watches.c.id)
+    found = columns.where(watches.c.account_id == account_id, watches.c.subject.in_(subjects_of_list))
+    return {row.subject: row.id for row in await connection.execute(found)}
 
 
 async def subjects_of(connection: AsyncConnection, account_id: int, watch_ids: Collection[int]) -> Mapping[int, str]:

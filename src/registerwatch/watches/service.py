@@ -1,6 +1,6 @@
 """Adding, listing, naming and removing watches."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -66,6 +66,11 @@ class WatchService:
         asked = {"account_id": caller.account.id, "after": after, "most": limit + 1, "skipped": 0}
         rows = await self._database.rows(_WATCHES_AFTER, **asked)
         return RowPage.cut([repository.watch_of(row) for row in rows], limit)
+
+    async def ids_of(self, caller: Caller, subjects: Sequence[str]) -> Mapping[str, int]:
+        """The ids of the account's watches on some subjects, by subject."""
+        async with self._database.reading() as connection:
+            return await repository.ids_of(connection, caller.account.id, subjects)
 
     async def watched_of(self, caller: Caller, subjects: Collection[str]) -> set[str]:
         """Those of some subjects that the account watches."""

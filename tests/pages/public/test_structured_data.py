@@ -74,10 +74,12 @@ def _summary(udi: str = DEVICE.udi, *, is_eudamed: bool = True) -> PageSummary:
     read_at = "2026-11-21T03:38:00Z"
     served = ServedDevice(udi=udi, uuid="u", read_at=read_at, certs_read_at=read_at, complete=True, missing=[])
     view = DeviceView(served, today=TODAY)
-    return device_summary(view, Origin(SITE, is_eudamed))
+    return device_summary(view, Origin(SITE, is_eudamed, "EUDAMED" if is_eudamed else "a source that is not EUDAMED"))
 
 
-ACTOR = PageSummary("Beispiel AG", "Beispiel AG: Manufacturer.", f"{SITE}/a/AT-MF-000000902", Origin(SITE, True))
+ACTOR = PageSummary(
+    "Beispiel AG", "Beispiel AG: Manufacturer.", f"{SITE}/a/AT-MF-000000902", Origin(SITE, True, "EUDAMED")
+)
 
 
 @pytest.mark.parametrize("device", [DEVICE, Device(udi=UDI, uuid="u")], ids=["full", "bare"])

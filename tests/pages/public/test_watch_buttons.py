@@ -121,3 +121,34 @@ async def test_previews_of_links_have_a_large_picture(site: SiteMaker) -> None:
             assert page.one("meta", property="og:title")["content"]
             assert [each["href"].rpartition(".")[2] for each in page.all("link", rel="icon")] == ["ico", "svg"]
             assert page.link("Documentation") == "/docs"
+
+
+@pytest.mark.parametrize("path", SUBJECTS)
+async def test_what_is_watched_leads_to_its_watch_and_cannot_be_watched_again(site: SiteMaker, path: str) -> None:
+    words, subject = SUBJECTS[path]
+    async with site(registration(gtin(1), "Stem"), registration(gtin(2), "Stem")) as harness:
+        pages, others = PagesClient(harness), PagesClient(harness)
+        await pages.sign_up()
+        await others.sign_up("other@other.example")
+        watch = (await pages.post("/app/watches/add", subject=subject)).headers["location"].partition("?")[0]
+        page, of_others = await pages.page(path), await others.page(path)
+
+    assert page.link("Watched: show the watch") == watch
+    assert subject not in {each["value"] for each in page.all("input", name="subject")}
+    assert words in {each.text for each in of_others.all("form", action="/app/watches/add")}
+    assert accessibility_problems(page) == []
+
+
+async def test_results_that_are_watched_say_so(site: SiteMaker) -> None:
+    async with site(registration(gtin(1), "Stem"), registration(gtin(2), "Stem")) as harness:
+        pages = PagesClient(harness)
+        await pages.sign_up()
+        watch = (await pages.post("/app/watches/add", subject=gtin(1))).headers["location"].partition("?")[0]
+        found, maker = await pages.page("/", q="stem"), await pages.page(f"/a/{SRN}")
+        fragment = (await pages.client.get("/?q=stem", headers={"X-Fragment": "results"})).text
+
+    for page in (found, maker):
+        assert page.link("Watched") == watch
+        assert gtin(2) in {each["value"] for each in page.all("input", name="subject")}
+        assert gtin(1) not in {each["value"] for each in page.all("input", name="subject")}
+    assert fragment.count("/app/watches/add") == 1

@@ -31,13 +31,24 @@ def calendar(
     standings: Standings = NO_STANDINGS,
     *,
     public_url: str,
+    source_name: str,
     made_at: float,
     alarm_days: Collection[int] = (),
 ) -> bytes:
-    """The calendar. An event keeps its UID while its certificate keeps number and date. Each has an alarm so many days
-    before. The description names watches that are `unsure`: some of their certificates may be missing or outdated.
+    """The calendar. An event keeps its UID while its certificate keeps number and date, and names the source. Each has
+    an alarm so many days before. The description names watches that are `unsure`: some of their certificates may be
+    missing or outdated.
     """
-    return b"".join(pieces(items, unsure, standings, public_url=public_url, made_at=made_at, alarm_days=alarm_days))
+    made = pieces(
+        items,
+        unsure,
+        standings,
+        public_url=public_url,
+        source_name=source_name,
+        made_at=made_at,
+        alarm_days=alarm_days,
+    )
+    return b"".join(made)
 
 
 def pieces(
@@ -46,6 +57,7 @@ def pieces(
     standings: Standings = NO_STANDINGS,
     *,
     public_url: str,
+    source_name: str,
     made_at: float,
     alarm_days: Collection[int] = (),
 ) -> Iterator[bytes]:
@@ -63,7 +75,8 @@ def pieces(
     at, days = datetime.fromtimestamp(int(made_at), UTC), sorted(alarm_days, reverse=True)
     for first in range(0, len(items), EVENTS_AT_ONCE):
         chosen = items[first : first + EVENTS_AT_ONCE]
-        yield b"".join(_event_with_alarms(item, _called(item, standings), public_url, at, days) for item in chosen)
+        called = [(item, _called(item, standings)) for item in chosen]
+        yield b"".join(_event_with_alarms(*each, public_url, source_name, at, days) for each in called)
     yield _END
 
 
@@ -102,9 +115,9 @@ def _called(item: Expiring, standings: Standings) -> str:
 
 
 def _event_with_alarms(
-    item: Expiring, called: str, public_url: str, made_at: datetime, alarm_days: Sequence[int]
+    item: Expiring, called: str, public_url: str, source_name: str, made_at: datetime, alarm_days: Sequence[int]
 ) -> bytes:
-    event = _event(item, called, public_url, made_at)
+    event = _event(item, called, public_url, source_name, made_at)
     for days in alarm_days:
         event.add_component(_alarm(item, called, days))
     return bytes(event.to_ical())
@@ -118,7 +131,7 @@ def _alarm(item: Expiring, called: str, days: int) -> Alarm:
     return alarm
 
 
-def _event(item: Expiring, called: str, public_url: str, made_at: datetime) -> Event:
+def _event(item: Expiring, called: str, public_url: str, source_name: str, made_at: datetime) -> Event:
     day = date.fromisoformat(item.expiry)
     told = sha256("\n".join((item.subject, item.certificate, item.expiry)).encode()).hexdigest()[:32]
     event = Event()
@@ -127,7 +140,8 @@ def _event(item: Expiring, called: str, public_url: str, made_at: datetime) -> E
     event.add("dtstart", day)
     event.add("dtend", day + timedelta(days=1))
     event.add("summary", f"{called}: {item.label}")
-    event.add("description", f"{item.subject}\nAs last read from EUDAMED; not a certificate of conformity.")
+    read = f"As last read from {source_name}; not a certificate of conformity."
+    event.add("description", f"{item.subject}\n{read}")
     event.add("url", f"{public_url}/d/{quote(item.subject, safe='')}")
     event.add("transp", "TRANSPARENT")
     return event

@@ -1,5 +1,7 @@
 """The page of an actor: who it is, and its devices."""
 
+from collections.abc import Mapping
+
 import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
@@ -10,6 +12,7 @@ from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.page_position import PagePosition
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_of_actor
+from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.structured_data import organization, script_text
 from registerwatch.pages.public.summaries import actor_summary, origin_of
@@ -130,7 +133,8 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
         return no_actor(request, answer)
     certificates = await section_of_actor(service, code) if is_actor_of_devices(code) else None
     history = await service.history.actor(code, only_changes=True)
-    return _actor_page(request, service, ActorView(answer, query, certificates), history)
+    watched = await own_watches(request, service, [code, *(each.udi for each in answer.devices)])
+    return _actor_page(request, service, ActorView(answer, query, certificates), history, watched)
 
 
 @router.post("/a/{srn:path}")
@@ -142,7 +146,9 @@ async def read_again(request: Request, srn: str, service: InjectedService) -> Re
     return RedirectResponse(actor_address(code), 303)
 
 
-def _actor_page(request: Request, service: Service, view: ActorView, history: HistoryPage) -> Response:
+def _actor_page(
+    request: Request, service: Service, view: ActorView, history: HistoryPage, watched: Mapping[str, int]
+) -> Response:
     actor, summary = view.actor, actor_summary(view, origin_of(service.settings))
     described = organization(ActorReference(actor.srn, actor.name), actor.country, summary)
     return page(
@@ -150,6 +156,7 @@ def _actor_page(request: Request, service: Service, view: ActorView, history: Hi
         "actor.html",
         settled=actor.error is None and actor.complete,
         view=view,
+        own_watches=watched,
         actor=actor,
         parameters=view.parameters,
         history=HistoryView(history, f"{actor_address(actor.srn)}/history"),

@@ -16,6 +16,7 @@ from registerwatch.pages.public.device_details import Country, DetailFact, count
 from registerwatch.pages.public.facets import TITLES
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_beside_device
+from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.similar_devices import similar_devices
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.public.summaries import device_summary, origin_of
@@ -224,6 +225,7 @@ async def _device_page(
         "device.html",
         settled=view.in_full and view.device.error is None,
         view=view,
+        own_watches=await own_watches(request, service, [served.udi]),
         said=said,
         is_of=meanings(code, served.udi, view.other_codes),
         device=view.device,

@@ -17,6 +17,7 @@ from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.examples import Example, examples
 from registerwatch.pages.public.facets import FacetPanel, facet_panel
 from registerwatch.pages.public.listed_certificates import CertificateRow
+from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.summaries import origin_of, search_summary
 from registerwatch.pages.rendering import FRAGMENT_HEADER, page
@@ -159,6 +160,7 @@ async def search(request: Request, service: InjectedService) -> Response:
         parameters=query,
         introduction=await _introduction(service) if query.is_nothing else None,
         results=results,
+        own_watches=await own_watches(request, service, [row.udi for row in results.found.results] if results else []),
         summary=search_summary(results, origin_of(service.settings)),
     )
 

@@ -24,16 +24,13 @@ class Origin(msgspec.Struct, frozen=True):
 
     public_url: str
     is_eudamed: bool
-
-    @property
-    def name(self) -> str:
-        """The source, for a sentence."""
-        return "EUDAMED" if self.is_eudamed else "a source that is not EUDAMED"
+    name: str
+    """The source, for a sentence."""
 
 
 def origin_of(settings: Settings) -> Origin:
     """The origin that these settings make."""
-    return Origin(settings.public_url, settings.reads_real_register)
+    return Origin(settings.public_url, settings.reads_real_register, settings.source_name)
 
 
 class PageSummary(msgspec.Struct, frozen=True):
