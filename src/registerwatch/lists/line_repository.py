@@ -26,7 +26,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.tables import list_lines, watches
 from registerwatch.db.text_search import holds_text
 from registerwatch.lists.matching import Match
-from registerwatch.lists.models import Coverage, CoverageCounts, Differences, LineFilter, ListLine
+from registerwatch.lists.models import Coverage, CoverageCounts, Differences, LineFilter, ListLine, SubjectCounts
 from registerwatch.tables.cells import one_line
 
 MAX_WORDS = 8
@@ -162,6 +162,17 @@ async def subjects(
     found = _chosen(select(_row.subject), account_id, upload_id, chosen, today, None)
     found = found.where(_row.subject.is_not(None)).group_by(_row.subject).order_by(func.min(_row.number))
     return list((await connection.execute(found)).scalars())
+
+
+async def count_subjects(
+    connection: AsyncConnection, account_id: int, upload_id: int, chosen: LineFilter, today: date
+) -> SubjectCounts:
+    """How many subjects lines that match a filter have, and how many of them are watched."""
+    watched = case((_watched(account_id), _row.subject))
+    counted = select(func.count(_row.subject.distinct()), func.count(watched.distinct()))
+    return SubjectCounts(
+        *(await connection.execute(_chosen(counted, account_id, upload_id, chosen, today, None))).one()
+    )
 
 
 async def differences(connection: AsyncConnection, upload_id: int, before: int) -> Differences:

@@ -158,6 +158,13 @@ class LineFilter(msgspec.Struct, frozen=True):
     change: LineChange | None = None
 
 
+class SubjectCounts(msgspec.Struct, frozen=True):
+    """How many devices and actors some lines mean, each counted once, and how many of these are watched."""
+
+    all: int
+    watched: int
+
+
 class WatchedLines(msgspec.Struct, frozen=True):
     """What watching lines brought: subjects newly watched, watched before, and those that the plan had no room for."""
 

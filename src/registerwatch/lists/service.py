@@ -26,6 +26,7 @@ from registerwatch.lists.models import (
     ItemList,
     LineFilter,
     ListLine,
+    SubjectCounts,
     Upload,
     WatchedLines,
 )
@@ -328,6 +329,13 @@ class ListService:
             if len(lines) < AT_ONCE:
                 return
             after = lines[-1].line.number
+
+    async def count_subjects(self, caller: Caller, list_id: int, chosen: LineFilter) -> SubjectCounts:
+        """How many devices and actors lines that match mean, and how many are watched. Raises `InvalidInput`."""
+        async with self._database.reading() as connection:
+            own = await _own(connection, caller, list_id)
+            upload, _ = _lines_of(own, None)
+            return await line_repository.count_subjects(connection, caller.account.id, upload.id, chosen, self.today())
 
     async def watch(self, caller: Caller, list_id: int, chosen: LineFilter, tags: Collection[str] = ()) -> WatchedLines:
         """Watch the subjects of lines that match, in the order of the list, until the plan is full; those that are

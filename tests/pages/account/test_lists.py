@@ -97,8 +97,14 @@ async def test_a_spreadsheet_is_checked_kept_watched_and_downloaded(
     assert [row[0] for row in only.rows] == ["4"]
     assert [*accessibility_problems(page), *accessibility_problems(only)] == []
 
+    assert "Watch 3 devices and actors" in page.main
     watched = await owner_pages.post(f"{list_address}/watch", result="off_market", tag="Ward 3")
-    assert "1 newly watched." in (await owner_pages.page(watched.headers["location"])).main
+    all_watched = await owner_pages.page(watched.headers["location"])
+    assert "1 newly watched." in all_watched.main
+    assert ("Tag these watches" in all_watched.main, "is watched already" in all_watched.main) == (True, True)
+    assert "Watch 2 devices and actors 1 of 3" in (await owner_pages.page(list_address)).main
+    of_none = await owner_pages.page(f"{list_address}?result=invalid")
+    assert [each["action"] for each in of_none.all("form") if each["action"].endswith("/watch")] == []
     file = await owner_pages.client.get(f"{list_address}/lines.csv")
     [header, *rows] = csv.reader(io.StringIO(file.content.decode("utf-8-sig")))
     assert header[:4] == ["Article", "Barcode", "Ward", "UDI-DI or SRN"]

@@ -253,6 +253,7 @@ async def _list_page(
             return redirect_to(upload_path(list_id, waiting.id) if waiting else PATH)
         offset = (query.page - 1) * PAGE_ROWS
         page = await lists.lines(visitor.caller, list_id, query.chosen, limit=PAGE_ROWS, offset=offset)
+        subjects = await lists.count_subjects(visitor.caller, list_id, query.chosen)
     except NoSuchList as error:
         return _no_list(request, visitor, str(error))
     watches = service.watches.service
@@ -265,6 +266,7 @@ async def _list_page(
         done=DONE,
         state=state,
         page=page,
+        subjects=subjects,
         paging=PagePosition(query.page, PAGE_ROWS, page.total),
         query=query,
         shares=shares(state.counts) if state.counts else (),
