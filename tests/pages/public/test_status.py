@@ -35,7 +35,7 @@ async def test_a_service_that_has_not_looked_yet_says_so(site: SiteMaker) -> Non
     async with site(registration(gtin(1), "Stem")) as harness:
         page = await shown(harness)
 
-        assert page.facts["Device records"] .startswith("1 A device can have several")
+        assert page.facts["Device records"].startswith("1 A device can have several")
         assert results(page) == {"– Not looked yet"}
         assert "No manufacturer’s devices are listed for watches" in page.one("main").text
         assert "Not looked yet: the lists of certificates" in page.one("main").text
