@@ -11,10 +11,13 @@ from fastapi.dependencies.models import Dependant
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registerwatch.errors import InvalidInput
 from registerwatch.rest.auth import KeyOrSession
+from registerwatch.rest.description import NO_FIELDS
 from registerwatch.rest.direct_route import DirectRoute, Handler
 from registerwatch.web.body_limits import received_body, refuse_declared_excess
 from registerwatch.web.injection import Counted
+from registerwatch.web.unknown_names import field_names, unknown_message
 
 Check = Callable[[Request], Coroutine[Any, Any, Any]]
 
@@ -26,6 +29,7 @@ class CheckedRoute(DirectRoute):
         """The handler of the route, behind the checks."""
         handler = super().get_route_handler()
         checks, takes_body = tuple(_checks(self.dependant)), self.body_field is not None
+        takes_no_field = (self.openapi_extra or {}).items() >= NO_FIELDS.items()
 
         async def checked(request: Request) -> Response:
             for check in checks:
@@ -33,6 +37,8 @@ class CheckedRoute(DirectRoute):
             refuse_declared_excess(request)
             if takes_body:
                 await received_body(request)
+            if takes_no_field and (unknown := field_names(await received_body(request))):
+                raise InvalidInput(unknown_message("field", unknown, ()))
             return await handler(request)
 
         return checked

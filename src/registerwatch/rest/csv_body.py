@@ -86,15 +86,18 @@ class _CsvRequest(Request):
         return {"csv": self._text}
 
 
-class _Fields(msgspec.Struct):
-    """The fields of an import, each as JSON. Whatever else an object holds is skipped."""
+class _Fields(msgspec.Struct, forbid_unknown_fields=True):
+    """The fields of an import, each as JSON."""
 
     csv: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     dry_run: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class _LargeJsonRequest(Request):
-    """A JSON object of which only known fields are decoded where it is large."""
+    """A JSON object of which only known fields are decoded where it is large.
+
+    Of others the name of the first is enough for the refusal.
+    """
 
     async def json(self) -> Any:
         """The object. Raises `JSONDecodeError`."""
@@ -103,13 +106,16 @@ class _LargeJsonRequest(Request):
 
 
 _fields = msgspec.json.Decoder(_Fields)
+_UNKNOWN = re.compile(r"unknown field `(.*)`", re.DOTALL)
+"""In the message of msgspec's error."""
 
 
 def _known_fields(content: bytes) -> object:
     try:
         found = msgspec.structs.asdict(_fields.decode(content))
-    except msgspec.ValidationError:
-        return None  # no object, which FastAPI refuses
+    except msgspec.ValidationError as error:
+        named = _UNKNOWN.search(str(error))
+        return {named[1]: None} if named else None  # an unknown field, or no object, which are refused by the model
     except (msgspec.DecodeError, RecursionError) as error:
         raise json.JSONDecodeError(str(error), "", 0) from None
     return {name: _value_of(bytes(raw)) for name, raw in found.items() if raw is not msgspec.UNSET}

@@ -9,15 +9,20 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
 from starlette.routing import Route
 
 from registerwatch.rest.access_description import describe_access
 from registerwatch.web.answers import ErrorBody
 from registerwatch.web.prepared import PreparedAnswer
 from registerwatch.web.responses import JSON
+from registerwatch.web.unknown_names import unknown_message, unknown_names
 
 Responses = dict[int | str, dict[str, Any]]
+
+UNKNOWN_FIELD = "unknown_field"
+"""Type of a validation error: its message is a whole sentence."""
 
 _REF = "#/components/schemas/{name}"
 
@@ -31,9 +36,19 @@ def operation_id(route: APIRoute) -> str:
 
 
 class RequestBody(BaseModel):
-    """Base of request bodies. Fields that are not named are ignored."""
+    """Base of request bodies. A field that is not named is refused."""
 
-    model_config = ConfigDict(hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_fields(cls, sent: Any) -> Any:
+        """Says it with the nearest field that there is, which pydantic's own error does not."""
+        unknown = unknown_names(sent, cls.model_fields) if isinstance(sent, dict) else ()
+        if unknown:
+            message = unknown_message("field", unknown, cls.model_fields)
+            raise PydanticCustomError(UNKNOWN_FIELD, "{message}", {"message": message})
+        return sent
 
 
 def schema_of(model: type) -> dict[str, Any]:
@@ -72,10 +87,16 @@ PAYMENTS_UNAVAILABLE = error(
 )
 OTHER_ERROR = error("default", "Any other error.")
 
-NO_FIELDS: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
-}
-"""For `openapi_extra` of a POST that needs a body, `{}`, and reads nothing of it."""
+
+def _object_body(schema: dict[str, Any]) -> dict[str, Any]:
+    content = {"application/json": {"schema": {"type": "object", **schema}}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+NO_FIELDS = _object_body({"additionalProperties": False})
+"""For `openapi_extra` of a POST that needs a body, `{}`. `CheckedRoute` refuses an object with fields there."""
+ANY_FIELDS = _object_body({})
+"""The same of a POST that takes any fields and ignores them."""
 
 
 class DescribedApi(FastAPI):

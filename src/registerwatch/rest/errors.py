@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited, RegisterwatchError, SecretUnreadable
 from registerwatch.rest.auth import known_caller
+from registerwatch.rest.description import UNKNOWN_FIELD
 from registerwatch.rest.every_answer import OPEN_PATHS
 from registerwatch.web.injection import address_of
 from registerwatch.web.refusal_log import DenialLog
@@ -132,9 +133,11 @@ class _Answers:
 
 
 def _problem(problem: dict[str, object]) -> str:
-    location = problem.get("loc")
-    if location == ("body",) or problem.get("type") == "json_invalid":
-        return NO_OBJECT
+    location, kind = problem.get("loc"), problem.get("type")
     name = ".".join(str(place) for place in location[1:])[:80] if isinstance(location, (list, tuple)) else ""
     message = str(problem.get("msg", "is not valid")).removeprefix("Value error, ")
+    if kind == UNKNOWN_FIELD:
+        return f"`{name}`: {message}" if name else message
+    if location == ("body",) or kind == "json_invalid":
+        return NO_OBJECT
     return f"`{name}`: {message}." if name else f"{message}."

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import Path
 from fastapi.dependencies.models import Dependant
 from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Header
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
 from registerwatch.rest.auth import KeyOrSession
+from registerwatch.web.unknown_names import unknown_message, unknown_names
 
 MAX_PAGE, DEFAULT_PAGE = 1_000, 100
 """Rows of one page: at most, and where nobody says."""
@@ -53,24 +55,19 @@ async def only_known_parameters(request: Request) -> None:
     A misspelt filter that is left out would make an answer look complete that is not. Raises `Unauthenticated`
     or `ScopeTooNarrow` where the route needs a caller and there is none, or none who may.
     """
-    if unknown := unknown_parameters(request):
+    if refusal := unknown_parameters(request):
         for level in _calls(request.scope["route"].dependant):
             if isinstance(level, KeyOrSession):
                 await level.check(request)  # who may not ask is told that alone
-        raise InvalidInput(unknown_message(unknown))
+        raise InvalidInput(refusal)
 
 
-def unknown_parameters(request: Request) -> Sequence[str]:
-    """Names of query parameters that the route of the request does not describe, in their order."""
+def unknown_parameters(request: Request) -> str:
+    """What is said of query parameters that the route of the request does not describe; empty where it has all."""
     if not request.scope["query_string"]:
-        return ()
+        return ""
     known = _query_parameters(request.scope["route"])
-    return [name for name in request.query_params if name not in known]
-
-
-def unknown_message(names: Sequence[str]) -> str:
-    """What is said of query parameters that there are not."""
-    return " ".join(f"There is no parameter `{name[:80]}` here." for name in names[:5])
+    return unknown_message("parameter", unknown_names(request.query_params.keys(), known), known)
 
 
 def _calls(dependant: Dependant) -> Iterator[Callable[..., Any] | None]:
@@ -79,12 +76,13 @@ def _calls(dependant: Dependant) -> Iterator[Callable[..., Any] | None]:
         yield from _calls(each)
 
 
-_described: dict[str, frozenset[str]] = {}
+_described: dict[str, Sequence[str]] = {}
 """Names of query parameters by operation."""
 
 
-def _query_parameters(route: APIRoute) -> frozenset[str]:
+def _query_parameters(route: APIRoute) -> Sequence[str]:
     if route.unique_id not in _described:
-        names = {each.alias for each in get_flat_params(route.dependant)}
-        _described[route.unique_id] = frozenset(names - set(route.param_convertors))
+        parameters = [each for each in get_flat_params(route.dependant) if not isinstance(each.field_info, Header)]
+        names = dict.fromkeys(each.alias for each in parameters)
+        _described[route.unique_id] = [name for name in names if name not in route.param_convertors]
     return _described[route.unique_id]

@@ -26,7 +26,7 @@ from registerwatch.rest.description import (
     schema_of,
 )
 from registerwatch.rest.direct_route import DirectRoute
-from registerwatch.rest.parameters import only_known_parameters, unknown_message, unknown_parameters
+from registerwatch.rest.parameters import only_known_parameters, unknown_parameters
 from registerwatch.web.answers import Answer, doc
 from registerwatch.web.facets import facet_answers
 from registerwatch.web.filters import FACETS_PATTERN, PATTERNS, facets_of, search_filters
@@ -256,8 +256,8 @@ async def read_actor(
     the background, and `Prefer: wait=3` waits for it. A page whose devices were not read yet is read from the register
     within the request (at most 20 such reads per address and minute).
     """
-    if unknown := unknown_parameters(request):
-        return json_response(ActorAnswer(srn[:MAX_LENGTH], error=unknown_message(unknown)), 200, UNCACHED)
+    if refusal := unknown_parameters(request):
+        return json_response(ActorAnswer(srn[:MAX_LENGTH], error=refusal), 200, UNCACHED)
     wait = wait_seconds(request.headers.getlist("prefer"), MAX_WAIT_SECONDS) if prefer else 0
     found = await actor_answer(
         service.actors,

@@ -1,8 +1,9 @@
 """Getting in without a credential: trial, login, logout, a forgotten password."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends
+from msgspec import UNSET, UnsetType
 from pydantic import Field, SecretStr
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,8 +20,8 @@ from registerwatch.rest.account_answers import (
 from registerwatch.rest.auth import SentCredential
 from registerwatch.rest.checked_route import CheckedRoute
 from registerwatch.rest.description import (
+    ANY_FIELDS,
     BAD_REQUEST,
-    NO_FIELDS,
     OTHER_ERROR,
     RATE_LIMITED,
     SIGNUP_CLOSED,
@@ -31,11 +32,13 @@ from registerwatch.rest.description import (
     operation_id,
 )
 from registerwatch.rest.parameters import only_known_parameters
-from registerwatch.web.answers import Done
+from registerwatch.web.answers import Answer, Done, doc
+from registerwatch.web.body_limits import received_body
 from registerwatch.web.injection import InjectedService, client_of, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import private_response
 from registerwatch.web.sign_in_limits import check_user
+from registerwatch.web.unknown_names import MAX_NAMED, field_names, shown
 
 Email = Annotated[
     str,
@@ -57,7 +60,7 @@ Code = Annotated[
         examples=["123456"],
     ),
 ]
-WITHOUT_CREDENTIAL_TOO: dict[str, Any] = {"security": [{}], **NO_FIELDS}
+WITHOUT_CREDENTIAL_TOO: dict[str, Any] = {"security": [{}], **ANY_FIELDS}
 
 router = APIRouter(
     tags=["account"],
@@ -91,6 +94,16 @@ class ForgotRequest(RequestBody):
     """The address that a link is mailed to."""
 
     email: Email
+
+
+class SignedOut(Answer):
+    """It is done, or there was nothing to do."""
+
+    ok: Annotated[Literal[True], doc("Always true.")] = True
+    ignored: Annotated[
+        list[str] | UnsetType,
+        doc(f"Fields of the body, which takes none; at most {MAX_NAMED}. Left out without any.", ["everywhere"]),
+    ] = UNSET
 
 
 class ResetRequest(RequestBody):
@@ -146,14 +159,17 @@ async def login(request: Request, body: LoginRequest, service: InjectedService) 
 @router.post(
     "/v1/logout",
     summary="Sign out",
-    responses=answer(Done),
+    responses=answer(SignedOut),
     dependencies=[Depends(counted(Limit.ACCOUNT))],
     openapi_extra=WITHOUT_CREDENTIAL_TOO,
 )
-async def logout(service: InjectedService, credential: SentCredential) -> Response:
-    """Deletes the session that the request carries, if it carries one. Keys stay as they are."""
+async def logout(request: Request, service: InjectedService, credential: SentCredential) -> Response:
+    """Deletes the session that the request carries, if it carries one. Keys stay as they are. A body with fields is
+    taken, since the answer is always the same; `ignored` names them.
+    """
+    ignored = field_names(await received_body(request))
     await service.accounts.sessions.logout(credential)
-    return private_response(Done())
+    return private_response(SignedOut(ignored=[shown(name) for name in ignored[:MAX_NAMED]] or UNSET))
 
 
 @router.post(

@@ -13,10 +13,11 @@ import structlog
 from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.models import Caller, Scope
 from registerwatch.bootstrap import Service
-from registerwatch.errors import DatabaseUnavailable, RegisterwatchError, ScopeTooNarrow, Unauthenticated
+from registerwatch.errors import DatabaseUnavailable, InvalidInput, RegisterwatchError, ScopeTooNarrow, Unauthenticated
 from registerwatch.structs import replace
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import INTERNAL, NO_DATABASE
+from registerwatch.web.unknown_names import unknown_message, unknown_names
 
 NEEDS_KEY = "API key required."
 
@@ -108,8 +109,10 @@ class Tool(msgspec.Struct, frozen=True):
     async def call(self, arguments: object, context: ToolContext) -> ToolResult:
         """Use the tool. Every failure is told in the payload."""
         try:
-            converted = msgspec.convert({} if arguments is None else arguments, self.arguments)
             needed = replace(context, tool=self.description.name, scope=self.scope or context.scope)
+            sent = {} if arguments is None else arguments
+            await self._refuse_unknown(sent, needed)
+            converted = msgspec.convert(sent, self.arguments)
             return await self.function(converted, needed)
         except msgspec.ValidationError as error:
             return self._failure(f"The arguments do not fit the tool's schema: {error}.")
@@ -121,6 +124,15 @@ class Tool(msgspec.Struct, frozen=True):
         except Exception:
             log.exception("unexpected error", tool=self.description.name)
             return self._failure(INTERNAL)
+
+    async def _refuse_unknown(self, arguments: object, context: ToolContext) -> None:
+        """Raises `InvalidInput` for arguments that the tool does not have, after the caller was checked."""
+        known = [each.encode_name for each in msgspec.structs.fields(self.arguments)]
+        unknown = unknown_names(arguments, known) if isinstance(arguments, dict) else ()
+        if unknown:
+            if self.scope is not None:
+                await context.caller()  # without a credential, only that is reported
+            raise InvalidInput(unknown_message("argument", unknown, known))
 
     def _failure(self, message: str) -> ToolResult:
         return payload({**self.empty_payload, "error": message}, message)
@@ -166,7 +178,7 @@ def payload(content: object, error: str | None = None) -> ToolResult:
 
 
 def _input_schema(arguments: type[msgspec.Struct]) -> Mapping[str, Any]:
-    """The arguments as `tools/list` describes them. Arguments that are not described are ignored all the same."""
+    """The arguments as `tools/list` describes them."""
     _, components = msgspec.json.schema_components([arguments])
     schema = components[arguments.__name__]
     return {name: schema[name] for name in ("type", "properties", "required")} | {"additionalProperties": False}
