@@ -17,7 +17,7 @@ from registerwatch.accounts.credentials import (
     new_session,
     new_token,
 )
-from registerwatch.accounts.models import NewKey, NewSession
+from registerwatch.accounts.models import NewKey, NewSession, Scope
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Unauthenticated
 from tests.accounts.actions import by_key, by_session, signed_up
@@ -119,7 +119,7 @@ def test_any_headers_give_a_credential_that_does_not_show_them(api_key: str | No
 def test_nothing_that_carries_a_secret_shows_it(key: str, session: str) -> None:
     carriers = (
         Credential("session", digest_of(session)),
-        NewKey("ERP", key),
+        NewKey(1, "ERP", Scope.READ, None, key),
         NewSession(None, False, session, key),  # type: ignore[arg-type]  # the words are looked at
     )
     for words in (f"{carriers!r} {carriers!s}", *(f"{each}" for each in carriers)):

@@ -177,6 +177,7 @@ async def life(journey: Journey) -> tuple[str, str]:
 
     given = journey.secret()
     account = await ask(200, "POST", "/v1/users", key, email=MEMBER, password=given)
+    assert account.pop("user_id") == account["users"][1]["id"]
     member = (await ask(200, "POST", "/v1/login", email=MEMBER, password=given))["session"]
     await member_tries(journey, member, account)
     await ask(200, "POST", "/v1/password", member, password=journey.secret())

@@ -183,9 +183,10 @@ async def test_a_member_sees_the_webhooks_and_not_what_signs_them(harness: Servi
 
 async def test_every_answer_that_is_the_account_is_the_account(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
+    added = granted(await harness.post("/v1/users", owner.api_key, email=MEMBER, password=MEMBERS))
+    assert types_of(added) == {**ACCOUNT_FIELDS, "user_id": int}
     for response in (
         await harness.post("/v1/password", owner.session, password="another password"),
-        await harness.post("/v1/users", owner.api_key, email=MEMBER, password=MEMBERS),
         await delete(harness, owner.session, "/v1/users/2"),
         await delete(harness, owner.session, "/v1/keys/1"),
     ):
@@ -342,6 +343,28 @@ async def test_an_owner_without_a_password_deletes_nothing(harness: ServiceHarne
 # Users
 
 
+async def test_what_was_made_can_be_ended_by_the_number_that_its_answer_names(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    made = {"label": " ERP ", "scope": "watch", "expires_at": "2027-06-01T02:00:00+02:00"}
+
+    key = granted(await harness.post("/v1/keys", owner.session, **made))
+    user = granted(await harness.post("/v1/users", owner.session, email=MEMBER.upper(), password=MEMBERS))
+
+    assert (key["label"], key["scope"], key["expires_at"]) == ("ERP", "watch", "2027-06-01T00:00:00Z")
+    granted(await delete(harness, owner.session, f"/v1/keys/{key['id']}"))
+    refused(await me(harness, key["api_key"]), 401)
+    left = granted(await delete(harness, owner.session, f"/v1/users/{user['user_id']}"))
+    assert [each["email"] for each in left["users"]] == [EMAIL]
+
+
+async def test_a_key_that_a_key_with_an_end_makes_answers_the_end_that_it_has(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    ends = "2027-06-01T00:00:00Z"
+    maker = granted(await harness.post("/v1/keys", owner.session, expires_at=ends))["api_key"]
+
+    assert granted(await harness.post("/v1/keys", maker))["expires_at"] == ends
+
+
 async def test_a_user_that_is_added_is_a_member_with_the_password_they_were_given(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
 
@@ -427,8 +450,8 @@ async def test_a_new_key_is_told_once_and_works_at_once(harness: ServiceHarness)
 
     made = granted(await harness.post("/v1/keys", owner.session, label="ERP"))
 
-    assert types_of(made) == {"api_key": str, "label": str}
-    assert made["label"] == "ERP"
+    assert types_of(made) == {"api_key": str, "label": str, "id": int, "scope": str, "expires_at": type(None)}
+    assert (made["label"], made["scope"]) == ("ERP", "manage")
     key = made["api_key"]
     assert KEY.fullmatch(key)
     account = granted(await me(harness, key))

@@ -47,20 +47,22 @@ class ApiKeyService:
             raise InvalidInput(OVER_ALREADY)
         if expires_at is not None and expires_at > LATEST_END:
             raise InvalidInput(TOO_LATE)
-        new = NewKey(label(wanted_label), credentials.new_key())
+        kept_label, secret = label(wanted_label), credentials.new_key()
         async with self._database.transaction() as connection:
             account = await locked_account(connection, caller, self._plans)
             keys = await repository.keys_of(connection, account.id)
             keep_cap(sum(key.works(now) for key in keys), account.plan.keys, "API keys that are not revoked")
             ends = _end(caller, keys, expires_at)
-            await repository.add_key(connection, account.id, new.label, new.secret, now, scope=scope, expires_at=ends)
+            key_id = await repository.add_key(
+                connection, account.id, kept_label, secret, now, scope=scope, expires_at=ends
+            )
             ended = [key.id for key in keys if not key.works(now)]
             await repository.remove_keys(connection, account.id, ended[:-MAX_ENDED_KEYS])
-            masked = credentials.masked(new.secret)
-            await self._note(connection, caller, Action.KEY_CREATED, masked, new.label)
+            masked = credentials.masked(secret)
+            await self._note(connection, caller, Action.KEY_CREATED, masked, kept_label)
             notices = await self._notices.prepare(connection, caller, NoticeKind.KEYS, f"made the API key {masked}")
         self._notices.send(notices)
-        return new
+        return NewKey(key_id, kept_label, scope, ends, secret)
 
     async def revoke(self, caller: Caller, key_id: int) -> Profile:
         """Revoke a key of the account, at once and for good. Raises `InvalidInput` for an unknown id."""

@@ -156,5 +156,8 @@ class NewAccount:
 class NewKey:
     """A key that was just made: the only time that its secret is told."""
 
+    id: int
     label: str
+    scope: Scope
+    expires_at: int | None
     secret: str = field(repr=False)

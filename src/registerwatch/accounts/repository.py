@@ -258,8 +258,8 @@ async def add_key(
     *,
     scope: Scope = Scope.MANAGE,
     expires_at: int | None = None,
-) -> None:
-    """Add an API key; what is stored of it is its digest."""
+) -> int:
+    """Add an API key; what is stored of it is its digest. Its id."""
     values = {
         "account_id": account_id,
         "label": label,
@@ -269,7 +269,8 @@ async def add_key(
         "scope": scope,
         "expires_at": expires_at,
     }
-    await connection.execute(insert(api_keys).values(values))
+    added: int = (await connection.execute(insert(api_keys).values(values).returning(api_keys.c.id))).scalar_one()
+    return added
 
 
 async def keys_of(connection: AsyncConnection, account_id: int) -> Sequence[Key]:

@@ -8,17 +8,19 @@ from starlette.responses import Response
 
 from registerwatch.accounts.models import Profile, Scope
 from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH
-from registerwatch.accounts.validation import MAX_LABEL_LENGTH
+from registerwatch.accounts.validation import MAX_LABEL_LENGTH, email_address
 from registerwatch.bootstrap import Service
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
 from registerwatch.rest.account_answers import (
     EXAMPLE_LABEL,
     AccountObject,
+    AccountWithUser,
     AuditLine,
     AuditTrail,
     CreatedKey,
     account_object,
+    account_with_user,
 )
 from registerwatch.rest.account_limits import counted_by_account, counted_by_owners
 from registerwatch.rest.auth import Manager, OwnerOrKey, Reader
@@ -129,7 +131,7 @@ async def delete_account(body: DeleteRequest, service: InjectedService, caller: 
 @router.post(
     "/v1/users",
     summary="Add a member",
-    responses=answer(AccountObject) | BAD_REQUEST | SIGNUP_CLOSED | CAP_REACHED,
+    responses=answer(AccountWithUser) | BAD_REQUEST | SIGNUP_CLOSED | CAP_REACHED,
     dependencies=[
         Depends(counted_by_owners(Limit.ACCOUNT_PASSWORDS)),
         Depends(counted_by_owners(Limit.ACCOUNT_CHANGES)),
@@ -140,7 +142,8 @@ async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrK
     For an owner or an API key, unless the operator forbids it.
     Limit: 30 passwords and new users per session and minute, and for all API keys of the account together.
     """
-    return await _account(service, await service.accounts.members.add_user(caller, body.email, _secret(body)))
+    profile = await service.accounts.members.add_user(caller, body.email, _secret(body))
+    return private_response(await account_with_user(service, profile, email_address(body.email)))
 
 
 @router.delete(
@@ -160,14 +163,14 @@ async def remove_user(id: RowId, service: InjectedService, caller: OwnerOrKey) -
     dependencies=[Depends(counted_by_owners(Limit.ACCOUNT_CHANGES))],
 )
 async def create_key(body: KeyRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
-    """The only time that the full key is told. A key with an end makes none that lasts longer. For an owner or an API
-    key.
+    """The only time that the full key is told; its `id` revokes it. A key with an end makes none that lasts longer.
+    For an owner or an API key.
     """
     expires_at = None if body.expires_at is None else int(body.expires_at.timestamp())
     new = await service.accounts.api_keys.create(
         caller, body.label or "", scope=body.scope or Scope.MANAGE, expires_at=expires_at
     )
-    return private_response(CreatedKey(api_key=new.secret, label=new.label))
+    return private_response(CreatedKey.of(new))
 
 
 @router.delete(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, UnsetType
 
 from registerwatch.accounts.audit import AuditEntry
-from registerwatch.accounts.models import Caller, Key, NewSession, Profile, User
+from registerwatch.accounts.models import Caller, Key, NewKey, NewSession, Profile, User
 from registerwatch.billing.provider import Subscription
 from registerwatch.bootstrap import Service
 from registerwatch.clock import iso_utc
@@ -134,11 +134,25 @@ class TrialAccount(SignedInAccount, kw_only=True):
     api_key: Annotated[str | UnsetType, doc("The first API key of a new account, told this once.", "rw_…")] = UNSET
 
 
+class AccountWithUser(AccountObject, kw_only=True):
+    """An account with a user that was just added."""
+
+    user_id: Annotated[int, doc("The new user’s number, for `DELETE /v1/users/{id}`.", 8)]
+
+
 class CreatedKey(Answer):
     """A key that was just made."""
 
     api_key: Annotated[str, doc("The key, told this once. Send it as `X-API-Key: rw_…`.", "rw_…")]
     label: Annotated[str, doc("What it is for.", EXAMPLE_LABEL)]
+    id: Annotated[int, doc("Number for `DELETE /v1/keys/{id}`.", 3)]
+    scope: Annotated[Literal["read", "watch", "manage"], doc("What it may do.", "watch")]
+    expires_at: Annotated[str | None, instant("From when on it does not work, UTC; null where it has no end.")]
+
+    @classmethod
+    def of(cls, key: NewKey) -> "CreatedKey":
+        """A key with what it really has: its label is trimmed, and its end may be that of the key that made it."""
+        return cls(key.secret, key.label, key.id, key.scope.value, iso_or_none(key.expires_at))
 
 
 class AuditLine(Answer):
@@ -203,6 +217,12 @@ class AuditTrail(Answer):
 async def account_object(service: Service, profile: Profile) -> AccountObject:
     """An account as one of its users or keys sees it."""
     return AccountObject(**await _fields(service, profile))
+
+
+async def account_with_user(service: Service, profile: Profile, address: str) -> AccountWithUser:
+    """An account with the user who was just added with an address."""
+    user_id = next(user.id for user in profile.users if user.email == address)
+    return AccountWithUser(**await _fields(service, profile), user_id=user_id)
 
 
 async def account_of(service: Service, caller: Caller) -> AccountObject:
