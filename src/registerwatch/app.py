@@ -97,6 +97,7 @@ def work_app(service: Service) -> FastAPI:
     app.state.service, app.state.request_counts, app.state.has_index = service, counts, False
     app.include_router(metrics.router)
     app.include_router(system.liveness)
+    errors.install(app, None, install_route_table(app).methods_at)
     always = security_headers(service.settings)
     app.middleware_stack = EveryAnswer(app.build_middleware_stack(), always=always, counts=counts)
     return app

@@ -11,7 +11,7 @@ from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
 from registerwatch.watches import event_repository
 from registerwatch_standins.register.records import Registration
-from tests.register.builders import a_registered_certificate, a_udi
+from tests.register.builders import a_full_reading, a_registered_certificate, a_udi
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio
@@ -98,6 +98,32 @@ async def test_a_watch_on_an_actor_shows_the_actor(harness: ServiceHarness, owne
     assert (watch["risk_class"], watch["certificate"], watch["cert_expiry"]) == ("", "", "")
 
 
+async def test_a_word_takes_no_place_among_the_watches_unless_that_is_asked_for(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    before, asked = harness.all_rows(), harness.register_log.total
+
+    response = await harness.post("/v1/watches", owner.api_key, subject="titan")
+
+    assert (response.status_code, response.json()["code"]) == (400, "invalid-input")
+    assert "no digit" in response.json()["error"]
+    assert (harness.all_rows(), harness.register_log.total) == (before, asked)
+    wanted = await harness.post("/v1/watches", owner.api_key, subject="titan", must_exist=False)
+    again = await harness.post("/v1/watches", owner.api_key, subject="titan")
+    assert (wanted.status_code, wanted.json()["watch"]["last_error"] != "") == (200, True)
+    assert again.json()["watch"]["id"] == wanted.json()["watch"]["id"]
+
+
+async def test_a_code_that_the_register_does_not_know_is_watched_and_so_is_a_word_that_it_has_as_a_code(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    await harness.store(a_full_reading(udi="UNDIGITAL"))
+
+    for subject in (UNWATCHED, "A1", "DE-MF-999999999", "UNDIGITAL"):
+        response = await harness.post("/v1/watches", owner.api_key, subject=subject)
+        assert (response.status_code, response.json()["watch"]["subject"]) == (200, subject)
+
+
 async def test_watching_a_subject_again_gives_the_watch_that_is_there_and_keeps_its_baseline(
     harness: ServiceHarness, owner: NewAccount
 ) -> None:
@@ -164,7 +190,7 @@ async def test_options_are_set_one_by_one_and_leave_the_name(harness: ServiceHar
     assert watch["options"] == {"portfolio": True, "certificates": True, "notifies": True}
 
     off = await send(harness, "PATCH", address, owner.api_key, options={"portfolio": False})
-    both = await send(harness, "PATCH", address, owner.api_key, label="Ward 3", options={"notifies": False, "later": 1})
+    both = await send(harness, "PATCH", address, owner.api_key, label="Ward 3", options={"notifies": False})
     neither = await send(harness, "PATCH", address, owner.api_key, options={})
 
     assert off.json() == {"watch": {**watch, "options": {**watch["options"], "portfolio": False}}}
@@ -302,7 +328,11 @@ PROTECTED = [
     ("GET", "/v1/expiring"),
     ("POST", "/v1/import"),
 ]
-FIELDS = {"subject": UNWATCHED, "label": "Name", "csv": "A1\nB2"}
+FIELDS: dict[str, dict[str, object]] = {
+    "/v1/watches": {"subject": UNWATCHED},
+    "/v1/watches/1": {"label": "Name"},
+    "/v1/import": {"csv": "A1\nB2"},
+}
 
 
 async def test_nobody_gets_a_401_and_changes_nothing(harness: ServiceHarness, owner: NewAccount) -> None:
@@ -311,7 +341,7 @@ async def test_nobody_gets_a_401_and_changes_nothing(harness: ServiceHarness, ow
 
     for credential in ("", "us_nobodys", "rw_nobodys"):
         for method, path in PROTECTED:
-            response = await send(harness, method, path, credential, **FIELDS)
+            response = await send(harness, method, path, credential, **FIELDS.get(path, {}))
             assert response.status_code == 401, (method, path)
             assert set(response.json()) == ERROR_FIELDS
 
@@ -329,12 +359,12 @@ async def test_an_account_whose_period_has_ended_reads_and_removes_and_nothing_e
         if method == "GET":
             assert (await send(harness, method, path, owner.api_key)).status_code == 200
         elif method != "DELETE":
-            response = await send(harness, method, path, owner.api_key, **FIELDS)
+            response = await send(harness, method, path, owner.api_key, **FIELDS.get(path, {}))
             assert response.status_code == 402, (method, path)
             assert response.json()["error"]
 
     body = (await harness.post("/v1/sync", owner.api_key)).json()
-    assert {**body, "error": ""} == {"synced": 0, "events": [], "error": ""}
+    assert body == {**body, "synced": 0, "events": [], "code": "period-ended"}
     assert harness.all_rows() == before
     assert harness.register_log.total == asked
     assert (await send(harness, "DELETE", f"/v1/watches/{watch['id']}", owner.api_key)).json() == {"ok": True}
@@ -347,7 +377,7 @@ async def test_a_member_watches_as_an_owner_does(harness: ServiceHarness, owner:
 
     added = await harness.post("/v1/watches", member, subject="A1")
     named = await send(harness, "PATCH", f"/v1/watches/{added.json()['watch']['id']}", member, label="Name")
-    others = [await send(harness, "POST", path, member, csv="B2") for path in ("/v1/sync", "/v1/import")]
+    others = [await harness.post("/v1/sync", member), await harness.post("/v1/import", member, csv="B2")]
     removed = await send(harness, "DELETE", f"/v1/watches/{added.json()['watch']['id']}", member)
 
     assert {each.status_code for each in (added, named, removed, *others)} == {200}
@@ -382,7 +412,8 @@ async def test_adding_watches_and_syncing_are_limited_by_the_minute(
 ) -> None:
     async with start_service(rate_limits=True) as harness:
         owner = await harness.sign_up()
-        answers = [await harness.post(path, owner.api_key, subject=UNWATCHED) for _ in range(most + 1)]
+        fields = {"subject": UNWATCHED} if path == "/v1/watches" else {}
+        answers = [await harness.post(path, owner.api_key, **fields) for _ in range(most + 1)]
         unlimited = await send(harness, "GET", "/v1/watches", owner.api_key)
 
     assert [each.status_code for each in answers] == [200] * most + [429]

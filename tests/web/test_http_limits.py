@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from unittest.mock import ANY
 
 import pytest
 import structlog
@@ -20,6 +21,7 @@ from registerwatch.web import http_limits, refusal_log
 from registerwatch.web.connections import ConnectionTable
 from registerwatch.web.http_limits import MAX_HEAD_BYTES, BoundedHttpProtocol
 from registerwatch.web.http_server import server_config
+from tests.support.harness import ERROR_FIELDS
 from tests.support.servers import serving
 
 pytestmark = pytest.mark.anyio
@@ -125,7 +127,7 @@ async def test_a_longer_head_is_refused_however_it_is_cut(port: int) -> None:
         async with line(port) as it:
             await it.send(*parts)
             status, body = await it.answer()
-            assert (status, set(body)) == (431, {"error", "code"})
+            assert (status, set(body)) == (431, ERROR_FIELDS)
 
 
 async def test_who_goes_on_sending_a_head_is_cut_off(port: int) -> None:
@@ -164,7 +166,7 @@ async def test_what_is_no_request_is_told_in_the_form_of_the_service(port: int) 
         await it.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 hello\r\n\r\n")
         assert await it.answer() == (
             400,
-            {"error": http_limits.MALFORMED, "code": "malformed-request"},
+            {"error": http_limits.MALFORMED, "code": "malformed-request", "request_id": ANY},
         )
         assert await it.is_over()
 
@@ -373,7 +375,8 @@ async def test_a_body_in_many_tiny_pieces_is_refused(port: int) -> None:
 async def test_a_request_that_does_not_name_one_host_is_refused(port: int, head: bytes) -> None:
     async with line(port) as it:
         await it.send(head)
-        assert await it.answer() == (400, {"error": http_limits.BAD_HOST, "code": "malformed-request"})
+        refusal = {"error": http_limits.BAD_HOST, "code": "malformed-request", "request_id": ANY}
+        assert await it.answer() == (400, refusal)
         assert await it.is_over()
 
 

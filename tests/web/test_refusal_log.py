@@ -14,9 +14,9 @@ def test_a_minute_has_few_lines_and_the_next_one_says_how_many_were_left_out() -
     refusals = RefusalLog(lambda: moment)
     with structlog.testing.capture_logs() as lines:
         for _ in range(500):
-            refusals.note("192.0.2.1", 400, "malformed-request")
+            refusals.note("192.0.2.1", 400, "malformed-request", "9f86d081884c7d65")
         moment += WINDOW_SECONDS
-        refusals.note("192.0.2.2", 431, "head-too-large")
+        refusals.note("192.0.2.2", 431, "head-too-large", "9f86d081884c7d66")
 
     assert len(lines) == MAX_LINES + 1
     assert (lines[0]["client"], lines[0]["left_out"]) == ("192.0.2.1", 0)

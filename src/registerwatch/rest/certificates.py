@@ -26,6 +26,7 @@ from registerwatch.rest.description import (
 )
 from registerwatch.rest.direct_route import DirectRoute
 from registerwatch.rest.parameters import only_known_parameters
+from registerwatch.web.answers import NOT_FOUND
 from registerwatch.web.certificate_answers import (
     EXAMPLE_ID,
     CertificateList,
@@ -49,8 +50,7 @@ from registerwatch.web.responses import (
     CACHE_NOTHING_YET,
     CACHE_RECORD,
     CACHE_SEARCH,
-    NOT_CACHED,
-    json_response,
+    error_answer,
     tagged_response,
 )
 
@@ -186,7 +186,7 @@ async def read_certificate(
     """With its scopes, as far as they were read. Limit: 60 requests per address and minute."""
     found = await service.certificates.read(id)
     if isinstance(found, NoCertificate):
-        return json_response(CertificateNotFound.of(found), 404, {"Cache-Control": NOT_CACHED})
+        return error_answer(CertificateNotFound.of(found), 404)
     seen = await service.certificate_documents.seen(found)
     record = CertificateRecord.of_details(found, _today(service), seen)
     return tagged_response(request, record, _kept(found.knowledge.state, CACHE_RECORD))
@@ -220,7 +220,7 @@ async def read_document(
     requester = Requester(address_of(request))
     found = await service.certificate_documents.fetch(id, uuid, requester)
     if isinstance(found, NoDocument):
-        return json_response(DocumentNotFound(False, found.uuid, found.reason), 404, {"Cache-Control": NOT_CACHED})
+        return error_answer(DocumentNotFound(False, found.uuid, found.reason, code=NOT_FOUND), 404)
     return document_response(found)
 
 

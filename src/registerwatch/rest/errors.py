@@ -13,6 +13,7 @@ from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited,
 from registerwatch.rest.auth import known_caller
 from registerwatch.rest.description import UNKNOWN_FIELD
 from registerwatch.rest.every_answer import OPEN_PATHS
+from registerwatch.web.answers import NOT_FOUND
 from registerwatch.web.injection import address_of
 from registerwatch.web.refusal_log import DenialLog
 from registerwatch.web.request_ids import loggable_path
@@ -55,8 +56,8 @@ NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: applicati
 ErrorPage = Callable[[Request, str, int, Mapping[str, str]], Response]
 
 
-def install(app: FastAPI, error_page: ErrorPage, methods_at: Callable[[str], Sequence[str]]) -> None:
-    """Answer every error in one shape: as JSON for programs, by `error_page` for people.
+def install(app: FastAPI, error_page: ErrorPage | None, methods_at: Callable[[str], Sequence[str]]) -> None:
+    """Answer every error in one shape: as JSON for programs, by `error_page` for people, where there are pages.
 
     `methods_at` gives the methods that the routes take at a path.
     """
@@ -70,7 +71,7 @@ def install(app: FastAPI, error_page: ErrorPage, methods_at: Callable[[str], Seq
 class _Answers:
     """Handlers of exceptions."""
 
-    def __init__(self, error_page: ErrorPage, methods_at: Callable[[str], Sequence[str]]) -> None:
+    def __init__(self, error_page: ErrorPage | None, methods_at: Callable[[str], Sequence[str]]) -> None:
         self._error_page = error_page
         self._methods_at = methods_at
         self._denials = DenialLog()
@@ -103,7 +104,7 @@ class _Answers:
             message = f"This address does not take {request.method}."
             return self._answer(request, message, 405, "method-not-allowed", {"Allow": self._allowed(request)})
         if error.status_code == 404:
-            return self._answer(request, UNKNOWN_PATH, 404, "not-found", error.headers)
+            return self._answer(request, UNKNOWN_PATH, 404, NOT_FOUND, error.headers)
         return self._answer(request, str(error.detail), error.status_code, InvalidInput.code, error.headers)
 
     async def unexpected(self, request: Request, error: Exception) -> Response:
@@ -127,7 +128,7 @@ class _Answers:
     def _answer(
         self, request: Request, message: str, status: int, code: str, headers: Mapping[str, str] | None = None
     ) -> Response:
-        if request.url.path.startswith(JSON_PATHS):
+        if self._error_page is None or request.url.path.startswith(JSON_PATHS):
             return error_response(message, status, code, headers)
         return self._error_page(request, message, status, headers or {})
 

@@ -20,13 +20,14 @@ from registerwatch.rest.description import (
 )
 from registerwatch.rest.direct_route import DirectRoute
 from registerwatch.rest.parameters import only_known_parameters
-from registerwatch.rest.register import IDENTIFIER, NOT_MODIFIED, UNCACHED
+from registerwatch.rest.register import IDENTIFIER, NOT_MODIFIED
+from registerwatch.web.answers import NOT_FOUND
 from registerwatch.web.history_answers import ActorHistory, DeviceHistory
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_answers import ActorNotFound, DeviceNotFound
 from registerwatch.web.register_reads import actor_for, device_for
-from registerwatch.web.responses import CACHE_NOTHING_YET, CACHE_RECORD, json_response, tagged_response
+from registerwatch.web.responses import CACHE_NOTHING_YET, CACHE_RECORD, error_answer, tagged_response
 
 COUNTED = [Depends(counted(Limit.HISTORY)), Depends(only_known_parameters)]
 
@@ -73,7 +74,7 @@ async def device_history(
     instant = service.history.instant(parameters.at) if parameters.at else None
     found = await device_for(request, service, code)
     if isinstance(found, NoDevice):
-        return json_response(DeviceNotFound.of(found), 404, UNCACHED)
+        return error_answer(DeviceNotFound.of(found), 404)
     page = await service.history.device(code, limit=parameters.limit, before=parameters.before)
     past = None if instant is None else as_of(page.history, instant)
     cache_control = CACHE_RECORD if found.in_full else CACHE_NOTHING_YET
@@ -106,7 +107,7 @@ async def actor_history(
     instant = service.history.instant(parameters.at) if parameters.at else None
     found = await actor_for(request, service, code)
     if found.read_at is None:
-        return json_response(ActorNotFound(srn=code, error=found.error or ""), 404, UNCACHED)
+        return error_answer(ActorNotFound(srn=code, error=found.error or "", code=NOT_FOUND), 404)
     page = await service.history.actor(code, limit=parameters.limit, before=parameters.before)
     past = None if instant is None else as_of(page.history, instant)
     cache_control = CACHE_RECORD if found.complete and found.error is None else CACHE_NOTHING_YET

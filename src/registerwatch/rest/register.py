@@ -33,7 +33,7 @@ from registerwatch.web.filters import FACETS_PATTERN, PATTERNS, facets_of, searc
 from registerwatch.web.injection import InjectedService, address_of, counted, limits_of
 from registerwatch.web.preferences import wait_seconds
 from registerwatch.web.rate_limits import Limit
-from registerwatch.web.register_answers import DeviceNotFound, SearchAnswer, actor_answer
+from registerwatch.web.register_answers import DeviceNotFound, MissingDevice, SearchAnswer, actor_answer
 from registerwatch.web.register_reads import device_for
 from registerwatch.web.responses import (
     CACHE_NOTHING_YET,
@@ -41,6 +41,7 @@ from registerwatch.web.responses import (
     CACHE_SEARCH,
     JSON,
     NOT_CACHED,
+    error_answer,
     json_response,
     matches,
     private_response,
@@ -129,7 +130,7 @@ class RefreshAnswer(Answer):
         msgspec.Raw | msgspec.UnsetType,
         msgspec.Meta(
             description="For a UDI-DI: the device as it is stored now.",
-            extra_json_schema={"anyOf": [schema_of(ServedDevice), schema_of(DeviceNotFound)]},
+            extra_json_schema={"anyOf": [schema_of(ServedDevice), schema_of(MissingDevice)]},
         ),
     ] = msgspec.UNSET
     actor: Annotated[ActorAnswer | msgspec.UnsetType, doc("For an SRN: the actor as it is stored now.")] = msgspec.UNSET
@@ -288,7 +289,7 @@ def _filters_in(parameters: SearchParameters) -> Filters:
 def device_response(request: Request, found: DeviceAnswer | NoDevice) -> Response:
     """A device, the client's own copy of it, or a 404."""
     if isinstance(found, NoDevice):
-        return json_response(DeviceNotFound.of(found), 404, UNCACHED)
+        return error_answer(DeviceNotFound.of(found), 404)
     cache_control = CACHE_RECORD if found.in_full else CACHE_NOTHING_YET
     shared = {"ETag": found.tag.decode(), "Cache-Control": cache_control, "Vary": "Prefer"}
     if matches(request.headers.get("if-none-match"), found.tag.decode()):
@@ -300,5 +301,5 @@ def _refresh_answer(outcome: RefreshOutcome) -> RefreshAnswer:
     refreshed, subject = outcome.error is None, outcome.subject
     if isinstance(subject, ActorAnswer):
         return RefreshAnswer(refreshed, outcome.is_changed, outcome.error, actor=subject)
-    device = msgspec.json.encode(DeviceNotFound.of(subject)) if isinstance(subject, NoDevice) else subject.body
+    device = msgspec.json.encode(MissingDevice.of(subject)) if isinstance(subject, NoDevice) else subject.body
     return RefreshAnswer(refreshed, outcome.is_changed, outcome.error, device=msgspec.Raw(device))

@@ -27,15 +27,17 @@ from registerwatch.watches.options import OptionChange
 from registerwatch.web.answers import Answer, Done, doc
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
-from registerwatch.web.responses import NOT_CACHED, json_response, private_response
+from registerwatch.web.responses import error_answer, private_response
 from registerwatch.web.watch_answers import (
     CERTIFICATES,
+    MUST_EXIST,
     NOTIFIES,
     PORTFOLIO,
     UDI,
     EventList,
     OneWatch,
     SyncAnswer,
+    SyncRefused,
     WatchList,
     WatchObject,
 )
@@ -53,6 +55,7 @@ class WatchRequest(RequestBody):
         examples=[UDI, "DE-MF-000006413"],
         json_schema_extra={"minLength": 1, "maxLength": MAX_LENGTH, "pattern": "[0-9A-Za-z]"},
     )
+    must_exist: bool | None = Field(None, strict=True, description=MUST_EXIST, examples=[False])
 
 
 class OptionsRequest(RequestBody):
@@ -120,9 +123,10 @@ async def list_watches(
 )
 async def add_watch(body: WatchRequest, service: InjectedService, caller: ActiveAccount) -> Response:
     """The register is read at once; what it says is the baseline and makes no event. A subject that is watched
-    already stays as it is. One that the register does not know is watched, with `last_error` saying so.
+    already stays as it is. One that the register does not know is watched, with `last_error` saying so; a word without
+    a digit is no code and refused, unless `must_exist` is false.
     """
-    watch = await service.watches.service.add(caller, body.subject)
+    watch = await service.watches.service.add(caller, body.subject, must_exist=body.must_exist is not False)
     return private_response(OneWatch(WatchObject.of(watch, service.clock.now())))
 
 
@@ -148,7 +152,7 @@ async def remove_watch(id: RowId, service: InjectedService, caller: WatchEditor)
 @router.post(
     "/v1/sync",
     summary="Read every watch now",
-    responses=answer(SyncAnswer) | answer(SyncAnswer, status=402, description="The account's period has ended."),
+    responses=answer(SyncAnswer) | answer(SyncRefused, status=402, description="The account's period has ended."),
     dependencies=[Depends(counted(Limit.SYNC))],
     openapi_extra=NO_FIELDS,
 )
@@ -159,8 +163,7 @@ async def sync(service: InjectedService, caller: WatchEditor) -> Response:
     try:
         caller.account.require_active(service.clock.now())
     except PeriodEnded as ended:
-        refused = SyncAnswer(synced=0, events=[], error=str(ended))
-        return json_response(refused, 402, {"Cache-Control": NOT_CACHED})
+        return error_answer(SyncRefused(0, [], str(ended), code=ended.code), 402)
     return private_response(SyncAnswer.of(await service.watches.sync.sync(caller)))
 
 

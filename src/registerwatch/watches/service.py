@@ -14,6 +14,7 @@ from registerwatch.db.row_pages import RowPage
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import InvalidInput
 from registerwatch.register.code_service import CodeService
+from registerwatch.register.identifiers import is_word
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.store.names import StoredName, stored_names
@@ -34,6 +35,7 @@ MAX_QUICK = 500
 START_SECONDS = 25.0
 """So long a read that somebody waits for waits for the request budget to begin."""
 _UNKNOWN = StoredName("")
+NO_CODE = "This has no digit, so it is no UDI-DI and no SRN. Search for words, and watch the code of what is found."
 NO_WATCH = "The account has no watch with this id."
 
 
@@ -82,18 +84,19 @@ class WatchService:
         ((number,),) = await self._database.rows(_COUNT, account_id=account_id)
         return int(number)
 
-    async def add(self, caller: Caller, text: str) -> Watch:
+    async def add(self, caller: Caller, text: str, *, must_exist: bool = True) -> Watch:
         """Watch a subject and read the register at once; what it says is the baseline and makes no event.
 
         The text may be any code that means one subject. A subject that is watched already stays as it is. Raises
-        `InvalidInput` for what is no subject, `CapReached`.
+        `InvalidInput` for what is no subject, `CapReached`. With `must_exist` a word that the copy does not have as an
+        identifier is no subject, since it would never be read; any other one may be registered later.
         """
-        return (await self.add_or_find(caller, text)).watch
+        return (await self.add_or_find(caller, text, must_exist=must_exist)).watch
 
-    async def add_or_find(self, caller: Caller, text: str) -> AddedWatch:
+    async def add_or_find(self, caller: Caller, text: str, *, must_exist: bool = True) -> AddedWatch:
         """The same, telling whether it is new."""
         subject = watchable(await self._codes.subject(text))
-        existing = await self._added(caller, subject)
+        existing = await self._added(caller, subject, must_exist=must_exist)
         if existing is not None:
             return AddedWatch(existing, is_new=False)
         limits = self._reader.limits(self._clock.monotonic() + START_SECONDS, caller.account)
@@ -112,6 +115,7 @@ class WatchService:
         caller.account.require_active(self._clock.now())
         async with self._database.reading() as connection:
             if await repository.by_subject(connection, caller.account.id, subject) is None:
+                _require_code(subject, await stored_names(connection, [subject]))
                 present = await repository.count(connection, caller.account.id)
                 keep_cap(present, caller.account.plan.watches, "watches")
 
@@ -169,17 +173,26 @@ class WatchService:
         async with self._database.transaction() as connection:
             await repository.note_unread(connection, caller.account.id, subject, reason)
 
-    async def _added(self, caller: Caller, subject: str) -> Watch | None:
+    async def _added(self, caller: Caller, subject: str, *, must_exist: bool) -> Watch | None:
         """The watch that was there already; None when it was added now."""
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             existing = await repository.by_subject(connection, caller.account.id, subject)
             if existing is None:
+                names = await stored_names(connection, [subject])
+                if must_exist:
+                    _require_code(subject, names)
                 present = await repository.count(connection, caller.account.id)
                 keep_cap(present, caller.account.plan.watches, "watches")
-                known = (await stored_names(connection, [subject])).get(subject, _UNKNOWN)
+                known = names.get(subject, _UNKNOWN)
                 new = [repository.NewWatch(subject, manufacturer_srn=known.manufacturer_srn, basic_udi=known.basic_udi)]
                 now = int(self._clock.now())
                 await repository.add(connection, caller.account.id, new, now)
                 await begin_added(connection, caller.account.id, [subject], now)
         return existing
+
+
+def _require_code(subject: str, stored: Collection[str]) -> None:
+    """Raises `InvalidInput` for a word that is no stored identifier."""
+    if is_word(subject) and subject not in stored:
+        raise InvalidInput(NO_CODE)

@@ -9,6 +9,7 @@ import msgspec
 
 from registerwatch.clock import iso_utc
 from registerwatch.register.models import field_doc
+from registerwatch.web.request_ids import current_request_id
 
 doc = field_doc
 """What a field means, with examples: `Annotated[str, doc("Name of the watch.", "Ceramill Zolid")]`."""
@@ -30,15 +31,27 @@ def iso_or_none(unix_seconds: int | None) -> str | None:
     return None if unix_seconds is None else iso_utc(unix_seconds)
 
 
-class ErrorBody(Answer):
-    """Every error has this shape. Match on the status and on `code`, not on the message."""
+class AnyError(Answer, kw_only=True):
+    """Base of errors: what each has beside `error`. `request_id` is that of the request that is being answered."""
 
-    error: Annotated[str, doc("A sentence for a person.", "`page` counts from 1.")]
     code: Annotated[str, doc("What kind of error it is, for a program; `/docs/errors` has them all.", "invalid-input")]
     request_id: Annotated[
         str | msgspec.UnsetType,
         doc("The `X-Request-Id` of the answer, by which the operator finds it in the log.", "9f86d081884c7d65"),
     ] = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        self.request_id = current_request_id() or msgspec.UNSET
+
+
+class ErrorBody(AnyError):
+    """Every error has this shape. Match on the status and on `code`, not on the message."""
+
+    error: Annotated[str, doc("A sentence for a person.", "`page` counts from 1.")]
+
+
+NOT_FOUND = "not-found"
+"""`code` of a 404."""
 
 
 class Done(Answer):

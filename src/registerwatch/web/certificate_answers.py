@@ -30,7 +30,7 @@ from registerwatch.register.certificates import CertificateDocument
 from registerwatch.register.codes import label
 from registerwatch.register.store.certificate_documents import SeenDocument
 from registerwatch.register.store.certificate_queries import StoredCertificate, StoredRefusal
-from registerwatch.web.answers import Answer, doc, instant
+from registerwatch.web.answers import NOT_FOUND, Answer, AnyError, doc, instant
 
 EXAMPLE_ID = "c266239c-462c-4840-9017-4efac3289fbc"
 
@@ -322,7 +322,7 @@ def _facts(details: CertificateDetails, seen: Mapping[str, SeenDocument]) -> dic
     }
 
 
-class DocumentNotFound(Answer):
+class DocumentNotFound(AnyError):
     """There is no such document."""
 
     found: Annotated[Literal[False], doc("Always false with status 404.")]
@@ -336,7 +336,7 @@ class DocumentNotFound(Answer):
     ]
 
 
-class CertificateNotFound(Answer):
+class CertificateNotFound(AnyError):
     """There is no such certificate to show."""
 
     found: Annotated[Literal[False], doc("Always false with status 404.")]
@@ -355,7 +355,7 @@ class CertificateNotFound(Answer):
     def of(cls, answer: NoCertificate) -> "CertificateNotFound":
         """A certificate that cannot be shown, and why."""
         state, as_of, _ = knowledge_fields(answer.knowledge)
-        return cls(found=False, id=answer.id, state=state, as_of=as_of, error=answer.reason)
+        return cls(found=False, id=answer.id, state=state, as_of=as_of, error=answer.reason, code=NOT_FOUND)
 
 
 def _fields(certificate: StoredCertificate, today: date) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from registerwatch.web.connections import ConnectionTable, max_connections
 from registerwatch.web.refusal_log import RefusalLog
+from registerwatch.web.request_ids import new_request_id
 from registerwatch.web.security_headers import NOTHING_ALLOWED
 
 MAX_HEAD_BYTES = 32 * 1024
@@ -227,14 +228,16 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._cancel_deadline()
-        self._refusal_log.note(self._peer, status, code)
+        request_id = new_request_id()
+        self._refusal_log.note(self._peer, status, code, request_id.decode())
         if self._may_answer():
-            body = json.dumps({"error": message, "code": code}).encode()
+            body = json.dumps({"error": message, "code": code, "request_id": request_id.decode()}).encode()
             self.transport.write(
                 STATUS_LINE[status] + b"content-type: application/json\r\ncache-control: no-store\r\n"
                 b"x-content-type-options: nosniff\r\n"
-                b"content-security-policy: %b\r\n"
-                b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (NOTHING_ALLOWED[1].encode(), len(body), body)
+                b"content-security-policy: %b\r\nx-request-id: %b\r\n"
+                b"content-length: %d\r\nconnection: close\r\n\r\n%b"
+                % (NOTHING_ALLOWED[1].encode(), request_id, len(body), body)
             )
         self.transport.close()
 

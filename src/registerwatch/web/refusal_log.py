@@ -20,11 +20,18 @@ class RefusalLog:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._lines = LinesPerMinute(MAX_LINES, now)
 
-    def note(self, client: str, status: int, code: str) -> None:
+    def note(self, client: str, status: int, code: str, request_id: str) -> None:
         """Log a refusal, unless there were many."""
         left_out = self._lines.take()
         if left_out is not None:
-            log.warning("refused what is no proper request", client=client, status=status, code=code, left_out=left_out)
+            log.warning(
+                "refused what is no proper request",
+                client=client,
+                status=status,
+                code=code,
+                request_id=request_id,
+                left_out=left_out,
+            )
 
 
 class DenialLog:

@@ -13,7 +13,7 @@ from registerwatch.register.devices import NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH, subject
 from registerwatch.register.models import SearchRow
 from registerwatch.register.search.queries import SearchPage
-from registerwatch.web.answers import Answer, doc
+from registerwatch.web.answers import NOT_FOUND, Answer, AnyError, doc
 from registerwatch.web.code_answers import CodeOfDevice, codes_of_devices
 from registerwatch.web.facets import FacetAnswer
 from registerwatch.web.filters import filters_of, page_of
@@ -94,26 +94,43 @@ class SearchAnswer(Answer):
         )
 
 
-class DeviceNotFound(Answer):
+_NotThere = Annotated[Literal[False], doc("Always false with status 404.")]
+_AskedFor = Annotated[str, doc("What was asked for.", "04012345678901")]
+_WhyNone = Annotated[
+    str,
+    doc(
+        "Whether the register has no such device or could not be read.", "The register has no device with this UDI-DI."
+    ),
+]
+
+
+class MissingDevice(Answer):
     """There is no such device to show."""
 
-    found: Annotated[Literal[False], doc("Always false with status 404.")]
-    udi: Annotated[str, doc("What was asked for.", "04012345678901")]
-    error: Annotated[
-        str,
-        doc(
-            "Whether the register has no such device or could not be read.",
-            "The register has no device with this UDI-DI.",
-        ),
-    ]
+    found: _NotThere
+    udi: _AskedFor
+    error: _WhyNone
 
     @classmethod
-    def of(cls, answer: NoDevice) -> "DeviceNotFound":
+    def of(cls, answer: NoDevice) -> "MissingDevice":
         """A device that cannot be shown, and why."""
         return cls(found=False, udi=answer.udi, error=answer.reason)
 
 
-class ActorNotFound(Answer):
+class DeviceNotFound(AnyError):
+    """The same as an error of REST."""
+
+    found: _NotThere
+    udi: _AskedFor
+    error: _WhyNone
+
+    @classmethod
+    def of(cls, answer: NoDevice) -> "DeviceNotFound":
+        """A device that cannot be shown, and why."""
+        return cls(found=False, udi=answer.udi, error=answer.reason, code=NOT_FOUND)
+
+
+class ActorNotFound(AnyError):
     """There is no such actor to show."""
 
     srn: Annotated[str, doc("What was asked for.", "DE-MF-000006413")]

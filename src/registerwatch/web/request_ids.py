@@ -18,9 +18,14 @@ _KEY = "request_id"
 
 def begin_request(scope: Scope) -> bytes:
     """The id that a client or proxy sent, or one of 16 hexadecimal digits; known until the task of the request ends."""
-    request_id = _sent_id(scope) or b"%016x" % getrandbits(64)
+    request_id = _sent_id(scope) or new_request_id()
     structlog.contextvars.bind_contextvars(**{_KEY: request_id.decode()})
     return request_id
+
+
+def new_request_id() -> bytes:
+    """An id of 16 hexadecimal digits."""
+    return b"%016x" % getrandbits(64)
 
 
 def loggable_path(path: str) -> str:

@@ -7,8 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.web.answers import ErrorBody
-from registerwatch.web.request_ids import current_request_id
+from registerwatch.web.answers import AnyError, ErrorBody
 
 JSON = "application/json"
 CACHE_RECORD = "public, max-age=60"
@@ -36,7 +35,11 @@ def private_response(content: object) -> Response:
 
 def error_response(message: str, status: int, code: str, headers: Mapping[str, str] | None = None) -> Response:
     """The one shape of an error, with the id of the request where there is one. Errors are not cached."""
-    body = ErrorBody(message, code, current_request_id() or msgspec.UNSET)
+    return error_answer(ErrorBody(message, code=code), status, headers)
+
+
+def error_answer(body: AnyError, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    """An error that has more fields than all. Errors are not cached."""
     return json_response(body, status, {"Cache-Control": NOT_CACHED, **(headers or {})})
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
+from registerwatch.accounts.models import PERIOD_ENDED
 from registerwatch.clock import iso_utc
 from registerwatch.db.row_pages import RowPage
 from registerwatch.watches.diff import FieldChange
@@ -12,9 +13,10 @@ from registerwatch.watches.event_listing import EventPage
 from registerwatch.watches.models import Event, EventKind, EventSeverity, HealthState, Watch
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot
 from registerwatch.watches.sync import SyncResult
-from registerwatch.web.answers import Answer, doc, instant, iso_or_none
+from registerwatch.web.answers import Answer, AnyError, doc, instant, iso_or_none
 
 UDI = "04012345678901"
+MUST_EXIST = "False watches also what can be no code, such as a word without a digit; true by default."
 SUMMARY = "status: On the EU market → No longer placed on the EU market"
 KINDS = f"What the event is about: {', '.join(f'`{kind}`' for kind in EventKind)}; later versions may add others."
 SEVERITIES = f"How much it matters: {', '.join(f'`{severity}`' for severity in EventSeverity)}."
@@ -231,6 +233,14 @@ class SyncAnswer(Answer):
             unread=result.unread or UNSET,
             failed=result.failed or UNSET,
         )
+
+
+class SyncRefused(AnyError):
+    """Nothing was synced, since the account's period has ended."""
+
+    synced: Annotated[int, doc("Always 0.", 0)]
+    events: Annotated[list[SyncEvent], doc("Always empty.")]
+    error: Annotated[str, doc("Why nothing was synced.", PERIOD_ENDED)]
 
 
 def _first_values(certificates: Iterable[SeenCertificate]) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.queries import MAX_QUERY_LENGTH
 from registerwatch.web.rate_limits import Limit
-from registerwatch.web.register_answers import DeviceNotFound, SearchAnswer, actor_answer
+from registerwatch.web.register_answers import MissingDevice, SearchAnswer, actor_answer
 
 MAX_RESULTS, DEFAULT_RESULTS = 25, 10
 
@@ -143,5 +143,5 @@ async def _device(arguments: UdiArguments, context: ToolContext) -> ToolResult:
         wait_seconds=MAX_WAIT_SECONDS,
     )
     if isinstance(answer, NoDevice):
-        return payload(DeviceNotFound.of(answer), answer.reason)
+        return payload(MissingDevice.of(answer), answer.reason)
     return ToolResult(answer.body, is_error=answer.problem is not None)

@@ -14,7 +14,7 @@ from registerwatch.watches.event_rules import FIELDS, NUMBERS
 from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.watches.news_changes import NUMBER_OF
 from registerwatch.web.rate_limits import Limit
-from registerwatch.web.watch_answers import EventList, SyncAnswer, WatchList, WatchObject
+from registerwatch.web.watch_answers import MUST_EXIST, EventList, SyncAnswer, WatchList, WatchObject
 
 MAX_CHANGES = 50
 
@@ -48,6 +48,7 @@ class SubjectArguments(msgspec.Struct):
             MAX_LENGTH,
         ),
     ]
+    must_exist: Annotated[bool, msgspec.Meta(description=MUST_EXIST)] = True
 
 
 class WatchesArguments(msgspec.Struct):
@@ -93,7 +94,7 @@ async def add_watch(arguments: SubjectArguments, context: ToolContext) -> ToolRe
     """A new watch, or the one that there is."""
     caller = await context.active_caller()
     await context.count(Limit.WATCH_READ)
-    watch = await context.service.watches.service.add(caller, arguments.subject)
+    watch = await context.service.watches.service.add(caller, arguments.subject, must_exist=arguments.must_exist)
     return payload({"watch": WatchObject.of(watch, context.service.clock.now()), "error": None})
 
 

@@ -19,6 +19,7 @@ MAX_LENGTH = 120
 Kind = Literal["udi", "srn"]
 
 _MEANINGFUL = re.compile("[0-9A-Za-z]")
+_DIGIT = re.compile("[0-9]")
 _SHORTENED = re.compile(r"[0-9]+([.,][0-9]+)?E\+?[0-9]+", re.IGNORECASE)
 
 
@@ -103,6 +104,11 @@ def as_registered(identifier: str) -> str:
     return read_code(identifier).subject or identifier
 
 
+def is_word(identifier: str) -> bool:
+    """Whether an identifier has no digit: every code of an issuing agency and every SRN has one."""
+    return not _DIGIT.search(identifier)
+
+
 def why_none(identifier: str) -> str | None:
     """Why an identifier, as the register writes it, can be that of no device and no actor; None where it can be."""
     read = read_code(identifier)
@@ -124,7 +130,7 @@ def _what_is_wrong(identifier: str, read: ParsedCode) -> str | None:
         return f"this names no device. {read.warnings[0]}"
     if identifier.startswith(("=", '"')):
         return "this is a spreadsheet's formula; write the identifier alone."
-    if not re.search("[0-9]", identifier):
+    if is_word(identifier):
         return "this has no digit, so it is no identifier."
     if eudamed.OF_EUDAMED.fullmatch(identifier.upper()):
         return None
