@@ -277,6 +277,19 @@ def test_proxies_lead_people_to_https_and_refuse_programs_that_come_without_it()
     assert all("https-needed" in each for each in (nginx, caddy))
 
 
+def test_nginx_sends_a_search_on_that_a_node_cannot_answer_yet_and_leaves_no_node_out_for_it() -> None:
+    text = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8")
+    upstreams = dict(re.findall(r"^upstream (\w+) \{\n(.*?)^\}", text, flags=re.MULTILINE | re.DOTALL))
+    nodes = {name: re.findall(r"server (\S+)", block) for name, block in upstreams.items()}
+    assert nodes["registerwatch_search"] == nodes["registerwatch"]
+    assert re.findall(r"server \S+ (.*);", upstreams["registerwatch_search"]) == ["max_fails=0"] * 2
+    for path in ("/v1/search", "/"):
+        [location] = re.findall(rf"location = {path} \{{\n(.*?)    \}}", text, flags=re.DOTALL)
+        assert "proxy_pass http://registerwatch_search;" in location
+        assert "proxy_next_upstream error timeout http_503;" in location
+    assert "http_503" not in text.partition("location /")[0], "nothing else is asked twice for it"
+
+
 def test_nginx_takes_ciphers_with_forward_secrecy_and_authenticated_encryption_alone() -> None:
     text = (DEPLOY / "nginx" / "registerwatch.conf").read_text(encoding="utf-8")
     [ciphers] = re.findall(r"^    ssl_ciphers (\S+);$", text, flags=re.MULTILINE)

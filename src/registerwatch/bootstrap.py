@@ -302,7 +302,13 @@ def build_service(
         refresh=RefreshService(refresher, devices, actors, indexer.catch_up_where_near),
         device_sweep=DeviceSweeper(sweep, interval=settings.sweep_interval),
         search=SearchService(
-            documents, index, indexer.problem, certificate_queries, actor_lists, refresher.list_problem
+            documents,
+            index,
+            indexer.problem,
+            indexer.has_nothing,
+            certificate_queries,
+            actor_lists,
+            refresher.list_problem,
         ),
         bulk_loader=bulk_loader,
         daily_load=_daily_load(settings, bulk_loader, by_name, clock, register_checks),

@@ -77,3 +77,8 @@ def said(answer: Any) -> Said:
     payload = json.loads(content["text"])
     assert result["isError"] is (payload.get("error") is not None)
     return Said(payload, result["isError"])
+
+
+def without_code(answer: dict[str, Any]) -> dict[str, Any]:
+    """An error of REST as a tool gives it: the contract's payload has no code and no number of a request."""
+    return {name: value for name, value in answer.items() if name not in ("code", "request_id")}

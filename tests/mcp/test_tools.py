@@ -15,7 +15,7 @@ from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.watches import event_repository
 from registerwatch.web.responses import NO_DATABASE
-from tests.mcp.messages import TOOLS, Said, answered, asking, posted, used, using
+from tests.mcp.messages import TOOLS, Said, answered, asking, posted, used, using, without_code
 from tests.register.builders import a_udi
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, auth_headers
 
@@ -43,11 +43,6 @@ async def of_rest(harness: ServiceHarness, path: str, credential: str = "", **pa
     """What a GET of REST says to who waits for a whole record, as tools do."""
     headers = {**auth_headers(credential), "Prefer": "wait=3"}
     return (await harness.client.get(path, headers=headers, params=parameters)).json()
-
-
-def without_code(answer: dict[str, Any]) -> dict[str, Any]:
-    """An error of REST as a tool gives it: the contract's payload has no code and no number of a request."""
-    return {name: value for name, value in answer.items() if name not in ("code", "request_id")}
 
 
 async def ended(harness: ServiceHarness, owner: NewAccount) -> None:

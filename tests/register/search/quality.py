@@ -214,6 +214,10 @@ class WholeLists:
         return ListFacts(srn, filled_at=1)
 
 
+async def _is_built() -> bool:
+    return False
+
+
 async def found(stored: Sequence[Device], index: SearchIndex) -> list[list[str]]:
     """A line for each question: what was asked, which way found it, the total, and the places of the first devices."""
     in_order = sorted((device.udi for device in stored), key=udi_order)
@@ -221,7 +225,7 @@ async def found(stored: Sequence[Device], index: SearchIndex) -> list[list[str]]
     copy: Any = Copy(stored)
     certificates: Any = NoCertificates()
     lists: Any = WholeLists()
-    service = SearchService(copy, index, lambda: None, certificates, lists, lambda _srn: None)
+    service = SearchService(copy, index, lambda: None, _is_built, certificates, lists, lambda _srn: None)
     lines = []
     for asked in questions(stored):
         page = await service.search(asked.query, search_filters(asked.filters), page=asked.page)

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of
+from registerwatch.errors import IndexUnavailable
 from registerwatch.pages.addresses import actor_address, device_address, search_address
 from registerwatch.pages.page_position import PagePosition
 from registerwatch.pages.public.code_view import CodeView
@@ -178,7 +179,10 @@ async def _results(service: Service, query: PageQuery) -> Results:
 
 async def _introduction(service: Service) -> Introduction:
     for filters in (Filters(StatusFilter.ON, RiskFilter.III), Filters(StatusFilter.ON)):
-        found = await service.search.search("", filters)
+        try:
+            found = await service.search.search("", filters)
+        except IndexUnavailable as error:
+            return Introduction([], 0, str(error))
         if found.total:
             break
     return Introduction(examples(found.results, filters), service.index.documents, found.error)

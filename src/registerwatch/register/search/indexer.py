@@ -65,6 +65,13 @@ class Indexer:
         """The same, but None for an index that is merely behind, as while the copy is filled."""
         return self.problem() if self._is_broken() else None
 
+    async def has_nothing(self) -> bool:
+        """Whether nothing can be found by the index, though the copy has something: it is being built."""
+        if self._index.documents or (self.has_caught_up and self.problem() is None):
+            return False
+        copy_id, revision = await self._documents.revision()
+        return revision > self._index.loaded_revision(copy_id)
+
     def _is_broken(self) -> bool:
         """Whether the index is being begun anew, cannot be read, or cannot take what is stored."""
         is_missing = not self._index.is_open and self._target_revision > 0

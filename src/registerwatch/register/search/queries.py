@@ -1,6 +1,6 @@
 """Searching the stored copy: exact UDI, exact SRN, names, catalogue references, in this order."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Literal
 
 import msgspec
@@ -31,6 +31,11 @@ SRN_ROWS = 20
 CERTIFICATE_ROWS = 10
 MAX_QUERY_LENGTH = 200
 DELISTED = "The register no longer lists this device; its own page shows what was read of it before."
+
+NOT_BUILT = (
+    "The search index is being built, so nothing can be found by words and filters yet. Meanwhile devices and actors"
+    " are found by their codes, UDI-DI and SRN."
+)
 
 MAX_RESULTS = 10_000
 """Results that pages lead to. What lies behind them costs more the deeper it lies, and nobody reads so far."""
@@ -87,7 +92,8 @@ class SearchPage(msgspec.Struct, frozen=True):
 
 class SearchService:
     """Searches one copy through one index. `problem` says why the index cannot answer in full, None if it can;
-    `list_problem` why devices of a manufacturer could not be read when that was tried last, None where they could.
+    `has_nothing` whether it cannot answer at all; `list_problem` why devices of a manufacturer could not be read when
+    that was tried last, None where they could.
     """
 
     def __init__(
@@ -95,6 +101,7 @@ class SearchService:
         documents: DocumentReader,
         index: SearchIndex,
         problem: Callable[[], str | None],
+        has_nothing: Callable[[], Awaitable[bool]],
         certificates: CertificateQueries,
         lists: ActorLists,
         list_problem: Callable[[str], str | None],
@@ -106,6 +113,7 @@ class SearchService:
         self._index = index
         self._of_manufacturers = ManufacturerDevices(documents, index)
         self._problem = problem
+        self._has_nothing = has_nothing
 
     async def search(
         self,
@@ -121,7 +129,8 @@ class SearchService:
 
         What `facets` names is counted, too, which takes some milliseconds for each in millions of devices.
 
-        Raises `InvalidInput` when there is neither a query nor a filter, or when one of them makes no sense.
+        Raises `InvalidInput` when there is neither a query nor a filter, or when one of them makes no sense, and
+        `IndexUnavailable` where nothing was found since the index is not built yet.
         """
         text = query.encode("utf-8", "replace").decode().strip()  # half a surrogate pair is no text
         if not text and filters.is_any:
@@ -135,13 +144,17 @@ class SearchService:
         asked = _Query.of(text)
         srn = asked.read.subject if asked.read.subject and kind(asked.read.subject) == "srn" else None
         rows = name_rows if srn is None else srn_rows
+        is_within = page * rows <= MAX_RESULTS
         try:
-            if page * rows <= MAX_RESULTS:
-                return await self._with_list(await self._found(asked, srn, filters, page, rows, facets), filters)
-            found = await self._found(asked, srn, filters, 1, rows, facets)
+            found = await self._found(asked, srn, filters, page if is_within else 1, rows, facets)
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
-            unreadable = SearchPage([], 0, "name" if srn is None else "srn", srn, INDEX_UNREADABLE)
-            return await self._with_list(unreadable, filters)
+            raise IndexUnavailable(INDEX_UNREADABLE) from None
+        if not (found.total or found.certificates or found.error == DELISTED) and await self._has_nothing():
+            if found.code is None:
+                raise IndexUnavailable(NOT_BUILT)
+            found = replace(found, error=NOT_BUILT)  # the copy itself was asked for the code
+        if is_within:
+            return await self._with_list(found, filters)
         if (page - 1) * rows < found.total:
             raise InvalidInput(
                 f"Only the first {MAX_RESULTS:,} of {found.total:,} results have pages: the last one is"
@@ -160,7 +173,7 @@ class SearchService:
         known = found.total if is_counted else await self._of_manufacturers.count(srn)
         is_exact = not (found.error or self._problem())
         facts = await self._lists.facts(srn)
-        state = facts.state(None if found.error == INDEX_UNREADABLE else known, is_exact=is_exact)
+        state = facts.state(known, is_exact=is_exact)
         error = found.error or (None if state.is_whole else self._list_problem(srn))
         return replace(found, maker_list=state, error=error)
 
