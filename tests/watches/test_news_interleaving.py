@@ -162,7 +162,7 @@ class Steps:
         watch.is_on[log] = not watch.is_on[log]
         name = "portfolio" if log is NewsLog.PORTFOLIO else "certificates"
         async with self.database.transaction() as connection:
-            [watch_id] = await repository.ids_of(connection, account, [srn])
+            watch_id = (await repository.ids_of(connection, account, [srn]))[srn]
             change = OptionChange(**{name: watch.is_on[log]})
             await set_options(connection, account, watch_id, change, self.expected.now)
         if watch.is_on[log]:

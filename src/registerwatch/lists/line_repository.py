@@ -169,10 +169,9 @@ async def count_subjects(
 ) -> SubjectCounts:
     """How many subjects lines that match a filter have, and how many of them are watched."""
     watched = case((_watched(account_id), _row.subject))
-    counted = select(func.count(_row.subject.distinct()), func.count(watched.distinct()))
-    return SubjectCounts(
-        *(await connection.execute(_chosen(counted, account_id, upload_id, chosen, today, None))).one()
-    )
+    counted = _chosen(select(func.count(_row.subject.distinct())), account_id, upload_id, chosen, today, None)
+    found = (await connection.execute(counted.add_columns(func.count(watched.distinct())))).one()
+    return SubjectCounts(found[0], found[1])
 
 
 async def differences(connection: AsyncConnection, upload_id: int, before: int) -> Differences:

@@ -1,6 +1,6 @@
 """What a choice can name, as people write it: tags, and watches by their UDI-DI or SRN."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.engine import Database
@@ -42,13 +42,7 @@ class ChoiceNames:
             raise InvalidInput(TOO_LONG)
         async with self._database.reading() as connection:
             ids = await watch_repository.ids_of(connection, caller.account.id, wanted)
-            found = await watch_repository.subjects_of(connection, caller.account.id, ids)
-        return _in_order(wanted, found)
-
-
-def _in_order(wanted: Sequence[str], found: Mapping[int, str]) -> tuple[int, ...]:
-    by_subject = {subject: watch_id for watch_id, subject in found.items()}
-    if missing := [each for each in wanted if each not in by_subject]:
-        told = ", ".join(f"“{each[:40]}”" for each in missing[:MAX_TOLD])
-        raise InvalidInput(NOT_WATCHED.format(subjects=told))
-    return tuple(by_subject[each] for each in wanted)
+        if missing := [each for each in wanted if each not in ids]:
+            told = ", ".join(f"“{each[:40]}”" for each in missing[:MAX_TOLD])
+            raise InvalidInput(NOT_WATCHED.format(subjects=told))
+        return tuple(ids[each] for each in wanted)

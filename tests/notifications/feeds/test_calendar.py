@@ -1,6 +1,7 @@
 """A calendar of many certificates holds nobody up."""
 
 from datetime import date, timedelta
+from functools import partial
 
 import pytest
 
@@ -9,7 +10,8 @@ from registerwatch.watches.models import Expiring
 from tests.notifications.feeds.feed_reader import days_of
 from tests.support.harness import ServiceStarter
 
-SITE = {"public_url": "https://watch.example", "source_name": "EUDAMED"}
+pieces_of = partial(pieces, public_url="https://watch.example", source_name="EUDAMED", made_at=1_800_000_000)
+calendar_of = partial(calendar, public_url="https://watch.example", source_name="EUDAMED", made_at=1_800_000_000)
 
 
 def an_item(number: int) -> Expiring:
@@ -20,13 +22,13 @@ def an_item(number: int) -> Expiring:
 @pytest.mark.parametrize("count", [0, 1, EVENTS_AT_ONCE, 3 * EVENTS_AT_ONCE + 2])
 def test_the_pieces_of_a_calendar_are_small_and_make_a_whole_one(count: int) -> None:
     items = [an_item(number) for number in range(count)]
-    made = list(pieces(items, **SITE, made_at=1_800_000_000, alarm_days=[1, 30]))
+    made = list(pieces_of(items, alarm_days=[1, 30]))
 
     days = days_of(b"".join(made))
     assert max(piece.count(b"BEGIN:VEVENT") for piece in made) <= EVENTS_AT_ONCE
     assert [day.summary for day in days] == [f"Certificate C {number} ends: Scanner, ward 3" for number in range(count)]
     assert [day.alarms for day in days] == [[timedelta(-30), timedelta(-1)]] * count
-    assert b"".join(made) == calendar(items, **SITE, made_at=1_800_000_000, alarm_days=[30, 1])
+    assert b"".join(made) == calendar_of(items, alarm_days=[30, 1])
 
 
 @pytest.mark.anyio
