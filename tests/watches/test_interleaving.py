@@ -11,7 +11,8 @@ from registerwatch.notifications.models import EventType
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import DeviceObservation, ReadContext
 from registerwatch.structs import replace
-from registerwatch.watches.observe import NO_CERTIFICATES, WatchObserver
+from registerwatch.watches.models import NO_CERTIFICATES
+from registerwatch.watches.observe import WatchObserver
 from tests.register.builders import UDI, a_device, a_full_reading, a_row
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import OFF, ON

@@ -7,8 +7,7 @@ from registerwatch.db.tables import read_failures as table
 from registerwatch.register.models import Certificate, Completeness
 from registerwatch.structs import replace
 from registerwatch.watches import read_failures, repository
-from registerwatch.watches.models import NOT_REGISTERED
-from registerwatch.watches.observe import NO_CERTIFICATES
+from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
 from registerwatch.watches.read_failures import MAX_KEPT
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness

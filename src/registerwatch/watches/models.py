@@ -16,6 +16,7 @@ FAILING_AFTER = 3 * 24 * 3600
 OVERDUE_AFTER = 3 * 24 * 3600
 """A watch that nobody has read for so long is overdue, though nothing failed."""
 
+NO_CERTIFICATES = "The rest was read, but its certificates could not be."
 NOT_REGISTERED = "The register has no such record."
 """`last_error` of a watch whose subject the register said it does not have. It is stored, so it tells the state of old
 rows too: another text here would need a migration.

@@ -14,12 +14,11 @@ from registerwatch.watches import read_failures, repository
 from registerwatch.watches.causes import cause_of
 from registerwatch.watches.diff import FieldChange, compare
 from registerwatch.watches.event_publisher import EventPublisher, FoundEvent
+from registerwatch.watches.models import NO_CERTIFICATES
 from registerwatch.watches.options import options_of
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.repository import Watched
 from registerwatch.watches.snapshot import baseline, decoded, encoded, label_of, snapshot_of
-
-NO_CERTIFICATES = "The rest was read, but its certificates could not be."
 
 
 class _Compared(msgspec.Struct, frozen=True):

@@ -44,7 +44,7 @@ class SubjectReads:
         self._lists_begun = 0
         self._has_more = asyncio.Event()
         self.tried_subjects: set[str] = set()
-        self.found = 0
+        self.found_subjects: set[str] = set()
         self.unasked = ""
         """Why a subject could not be asked for, empty where each could."""
 
@@ -52,6 +52,11 @@ class SubjectReads:
     def tried(self) -> int:
         """Subjects that were tried."""
         return len(self.tried_subjects)
+
+    @property
+    def found(self) -> int:
+        """Subjects that were found and compared."""
+        return len(self.found_subjects)
 
     @property
     def unread(self) -> int:
@@ -106,5 +111,6 @@ class SubjectReads:
             self.unasked = read.unasked
             self._has_more.set()
         else:
-            self.found += read.is_found
             self.tried_subjects.add(subject.name)
+            if read.is_found:
+                self.found_subjects.add(subject.name)

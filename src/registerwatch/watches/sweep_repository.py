@@ -2,11 +2,21 @@
 
 from collections.abc import Sequence
 
+import msgspec
 from sqlalchemy import ColumnElement, and_, case, distinct, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.store.sweeps import SweptManufacturer
+from registerwatch.watches.models import NO_CERTIFICATES
+
+
+class FailedTry(msgspec.Struct, frozen=True):
+    """The last try of a subject, which failed, and since when none has succeeded (unix seconds)."""
+
+    subject: str
+    tried_at: int
+    since: int
 
 
 async def manufacturers(connection: AsyncConnection, now: int) -> Sequence[SweptManufacturer]:
@@ -36,6 +46,27 @@ async def devices_of(connection: AsyncConnection, srn: str, now: int) -> Sequenc
         .distinct()
     )
     return (await connection.execute(found)).scalars().all()
+
+
+async def failed_tries(connection: AsyncConnection, subjects: Sequence[str], now: int) -> Sequence[FailedTry]:
+    """The last tries of those of some subjects whose last read failed, by watches of active accounts. A read that
+    lacked the certificates alone is none, and a watch that was made due again has none.
+    """
+    found = (
+        select(watches.c.subject, watches.c.tried_at, watches.c.failing_since, watches.c.last_sync)
+        .join(accounts, accounts.c.id == watches.c.account_id)
+        .where(
+            watches.c.subject.in_(subjects),
+            watches.c.failing_since.is_not(None),
+            watches.c.last_error != NO_CERTIFICATES,
+            watches.c.tried_at > 0,
+            accounts.c.expires_at > now,
+        )
+    )
+    return [
+        FailedTry(row.subject, row.tried_at, max(row.failing_since, row.last_sync or 0))
+        for row in await connection.execute(found)
+    ]
 
 
 def _is_of(kind: str) -> ColumnElement[bool]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from registerwatch.clock import Clock
+from registerwatch.clock import Clock, is_recent
 from registerwatch.db.engine import Database
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
@@ -12,12 +12,16 @@ from registerwatch.watches.outbox import Outbox, release_at_end
 from registerwatch.watches.read_many import SubjectReads
 from registerwatch.watches.read_order import ReadGroup
 from registerwatch.watches.read_subject import SubjectReader
+from registerwatch.watches.sweep_repository import FailedTry
 
 SIDE_BY_SIDE = 3
 START_SECONDS = 120.0
 """So long the reads of one page wait for the request budget to begin."""
 HELD_SECONDS = 600
 """Deliveries of reads whose process was killed are held back for so long."""
+MIN_WAIT_SECONDS = 300
+MAX_WAIT_SECONDS = 3600
+"""Between two tries of a subject that cannot be read."""
 
 
 class SweepTargets:
@@ -39,9 +43,19 @@ class SweepTargets:
         async with self._database.reading() as connection:
             return await sweep_repository.devices_of(connection, srn, int(self._clock.now()))
 
+    async def due(self, subjects: Sequence[str]) -> Sequence[str]:
+        """Those of some subjects that may be read now, in their order. One whose reads fail waits for as long as they
+        have failed, but no longer than `MAX_WAIT_SECONDS`.
+        """
+        async with self._database.reading() as connection:
+            tries = await sweep_repository.failed_tries(connection, subjects, int(self._clock.now()))
+        now = int(self._clock.now())
+        waiting = {each.subject for each in tries if is_recent(each.tried_at, now, wait_seconds(each))}
+        return [each for each in subjects if each not in waiting]
+
     async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
-        """Read subjects in full, whose changes a list showed at these instants; those that were tried. Their events are
-        delivered together.
+        """Read subjects in full, whose changes a list showed at these instants; those that were found and compared.
+        Their events are delivered together.
         """
         held_until = int(self._clock.now()) + HELD_SECONDS
         context = ReadContext(held_until=held_until, visible_at=visible_at)
@@ -50,4 +64,9 @@ class SweepTargets:
         reads = SubjectReads(self._reader, groups, RequestPriority.SWEEP, context, limits)
         async with release_at_end(context, self._outbox):
             await reads.read_all(SIDE_BY_SIDE)
-        return reads.tried_subjects
+        return reads.found_subjects
+
+
+def wait_seconds(failed: FailedTry) -> int:
+    """So long after its last try a subject is not read again whose reads have failed since an instant."""
+    return min(max(failed.tried_at - failed.since, MIN_WAIT_SECONDS), MAX_WAIT_SECONDS)

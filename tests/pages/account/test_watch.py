@@ -9,7 +9,7 @@ from registerwatch.db.tables import watches
 from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_repository import NewEvent
-from registerwatch.watches.observe import NO_CERTIFICATES
+from registerwatch.watches.models import NO_CERTIFICATES
 from registerwatch.watches.options import WatchOptions
 from registerwatch.watches.timeline import PAGE_LENGTH
 from tests.pages.account.pages_client import PagesClient

@@ -18,8 +18,7 @@ from registerwatch.register.standing import Badge
 from registerwatch.register.store.documents import StoredActor
 from registerwatch.structs import replace
 from registerwatch.watches.event_search_repository import ListedEvent
-from registerwatch.watches.models import NOT_REGISTERED, Event, Watch
-from registerwatch.watches.observe import NO_CERTIFICATES
+from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED, Event, Watch
 from registerwatch.watches.read_failures import ReadFailure
 from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot_of_device
 from registerwatch.watches.standing import standing_of

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from registerwatch.register.identifiers import is_actor_of_devices
-from registerwatch.register.ingest.sweep_turn import SweepAdapters, SweepTurn, TurnResult
+from registerwatch.register.ingest.sweep_turn import Refuted, SweepAdapters, SweepTurn, TurnResult
 from registerwatch.register.store import sweeps
 
 SIDE_BY_SIDE = 3
@@ -47,6 +47,7 @@ class DeviceSweeper:
     def __init__(self, adapters: SweepAdapters, *, interval: int) -> None:
         self._adapters = adapters
         self._interval = interval
+        self._refuted: Refuted = {}
 
     async def refresh_queue(self) -> None:
         """Bring the queue up to what is watched. Rows name manufacturers, so no other actor is swept."""
@@ -73,7 +74,7 @@ class DeviceSweeper:
                 return None
         async with self._adapters.database.transaction() as connection:
             sweep = await sweeps.claim(connection, now, interval=self._interval, at_once_only=at_once_only)
-        return None if sweep is None else await SweepTurn(self._adapters, sweep).take()
+        return None if sweep is None else await SweepTurn(self._adapters, sweep, self._refuted).take()
 
     async def take_due_turns(self) -> None:
         """Turn after turn, until none is due."""

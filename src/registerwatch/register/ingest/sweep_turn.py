@@ -8,7 +8,7 @@ import msgspec
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.clock import Clock
+from registerwatch.clock import Clock, is_recent
 from registerwatch.db.engine import Database
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import RegisterwatchError
@@ -23,7 +23,7 @@ from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.register.sources.source import DeviceListing
 from registerwatch.register.store import actor_lists, portfolio, row_comparison, sweeps
 from registerwatch.register.store.records import RecordStore
-from registerwatch.register.store.row_comparison import StoredActor, StoredRecord
+from registerwatch.register.store.row_comparison import AGAIN_SECONDS, ActorValue, StoredActor, StoredRecord
 from registerwatch.register.store.sweeps import DeviceSweep
 from registerwatch.structs import replace
 
@@ -88,12 +88,17 @@ class _Answer(msgspec.Struct, frozen=True):
     known: int = 0
 
 
+Refuted = dict[str, dict[ActorValue, int]]
+"""By SRN: what lists showed of a manufacturer and its own record, read for that, did not; and when (unix seconds)."""
+
+
 @dataclass(slots=True)
 class SweepTurn:
-    """A turn of a manufacturer that is leased."""
+    """A turn of a manufacturer that is leased. `refuted` is what the sweeper's turns have noted of manufacturers."""
 
     adapters: SweepAdapters
     sweep: DeviceSweep
+    refuted: Refuted
     requests: int = 0
     differing: int = 0
     news: int = 0
@@ -101,6 +106,8 @@ class SweepTurn:
     _udis: Sequence[str] = field(default=(), init=False)
     _reads: int = field(default=0, init=False)
     _is_actor_read: bool = field(default=False, init=False)
+    _contradictions: frozenset[ActorValue] = field(default=frozenset(), init=False)
+    """What lists showed of the manufacturer for which its record was read in this turn."""
     _actor: StoredActor | None = field(default=None, init=False)
 
     async def take(self) -> TurnResult:
@@ -159,17 +166,21 @@ class SweepTurn:
 
     async def _read_differing(self, step: Step, answer: _Answer) -> list[DeviceReading]:
         """Read the watched subjects in full of which the answer shows something else than the copy has, then those that
-        an earlier turn found changed and could not read. Rows of what was not read are given where they
-        prove what they tell, to be stored; the others are left out, so that the next walk finds them again.
+        an earlier turn found changed and could not read. Rows of what was not read, or could not be, are given where
+        they prove what they tell, to be stored; the others are left out, so that the next walk finds them again.
         """
         stored = await self._stored(step, answer)
         differing = [*self._differing_actor(answer), *_differing(step, answer.readings, stored)]
         self.differing += len(differing)
         waiting = [udi for udi, records in stored.items() if row_comparison.wait_for_read(records, self.adapters.now)]
-        chosen = list(dict.fromkeys([*differing, *waiting]))[: MAX_READS - self._reads]
+        to_read = list(dict.fromkeys([*differing, *waiting]))
+        due = await self.adapters.watched.due(to_read) if to_read else ()
+        chosen = due[: MAX_READS - self._reads]
         self._reads += len(chosen)
-        visible_at = dict.fromkeys(chosen, answer.asked_at)
-        left = set(differing).difference(await self.adapters.watched.read(visible_at) if chosen else ())
+        read = await self.adapters.watched.read(dict.fromkeys(chosen, answer.asked_at)) if chosen else ()
+        if self.sweep.srn in read:
+            await self._note_refuted()
+        left = set(differing).difference(read)
         return [each for each in answer.readings if each.device.udi not in left or _proves(each, stored)]
 
     async def _stored(self, step: Step, answer: _Answer) -> Mapping[str, Mapping[str, StoredRecord]]:
@@ -184,9 +195,25 @@ class SweepTurn:
         """The manufacturer, where it is watched itself and the answer shows something else of it: once in a turn."""
         if answer.page is None or not self.sweep.lists_all or self._is_actor_read:
             return []
-        now, total = self.adapters.now, answer.page.total
-        self._is_actor_read = row_comparison.actor_differs(answer.readings, total, self._actor, now)
-        return [self.sweep.srn] if self._is_actor_read else []
+        found = row_comparison.shown_of_actor(answer.readings, answer.page.total)
+        found -= row_comparison.recorded_of_actor(self._actor)
+        if found <= self._refuted_lately.keys():
+            return []
+        self._is_actor_read, self._contradictions = True, found
+        return [self.sweep.srn]
+
+    async def _note_refuted(self) -> None:
+        """Note which of what lists showed of the manufacturer its own record, which was read, has not."""
+        async with self.adapters.database.reading() as connection:
+            actor = await row_comparison.stored_actor(connection, self.sweep.srn)
+        refuted = self._contradictions - row_comparison.recorded_of_actor(actor)
+        self.refuted[self.sweep.srn] = {**self._refuted_lately, **dict.fromkeys(refuted, self.adapters.now)}
+
+    @property
+    def _refuted_lately(self) -> Mapping[ActorValue, int]:
+        """What the record has refuted so lately that it is not read again for that."""
+        now, refuted = self.adapters.now, self.refuted.get(self.sweep.srn, {})
+        return {value: at for value, at in refuted.items() if is_recent(at, now, AGAIN_SECONDS)}
 
     async def _store(self, step: Step, answer: _Answer, rows: Sequence[DeviceReading]) -> bool:
         """Store rows of an answer with where to go on, in one transaction; false where another node has the lease."""

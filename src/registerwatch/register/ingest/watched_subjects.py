@@ -17,9 +17,12 @@ class WatchedSubjects(Protocol):
     async def devices_of(self, srn: str) -> Sequence[str]:
         """The UDI-DIs of a manufacturer that active accounts watch."""
 
+    async def due(self, subjects: Sequence[str]) -> Sequence[str]:
+        """Those of some subjects that may be read now, in their order: one whose last read failed waits."""
+
     async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
         """Read subjects in full now, whose changes a list showed at these instants (unix seconds); those that were
-        tried. The others got no place in the request budget.
+        found and compared. The others got no place in the request budget, or their reads failed.
 
         A read that fails is noted at their watches.
         """

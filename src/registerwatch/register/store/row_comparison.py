@@ -24,9 +24,13 @@ from registerwatch.structs import replace
 OF_MANUFACTURER = ("manufacturer_name", "manufacturer_status", "manufacturer_status_code")
 """What a row repeats of its manufacturer. Where the row proves itself, the device need not be read for that."""
 AGAIN_SECONDS = 3600
-"""What a read in full did not settle is read again after so long: an actor whose name or status is another in rows than
-in its own record, or a device whose detail is behind its row. Either may be so for good.
+"""What a read in full did not settle is read again after so long: an actor of which rows repeat what its own record has
+just refuted, or a device whose detail is behind its row. Either may be so for good.
 """
+
+
+ActorValue = tuple[str, str]
+"""A field of an actor, and a value of it."""
 
 
 class StoredRecord(msgspec.Struct, frozen=True):
@@ -39,8 +43,8 @@ class StoredRecord(msgspec.Struct, frozen=True):
     is_current: bool = True
     is_full: bool = True
     """Whether it was read in full at the version that is stored."""
-    is_outgrown: bool = False
-    """Whether it was read in full at an older version, which a row has shown since."""
+    was_read: bool = False
+    """Whether it was ever read in full."""
     read_at: int = 0
     """When it was last read in full, else stored."""
     document_version: int = DOCUMENT_VERSION
@@ -112,8 +116,13 @@ def proves_itself(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) ->
 
 
 def wait_for_read(stored: Mapping[str, StoredRecord], now: int) -> bool:
-    """Whether a record of a UDI-DI changed, as its row has shown, and was not read in full since."""
-    return any(each.is_outgrown and not is_recent(each.read_at, now, AGAIN_SECONDS) for each in stored.values())
+    """Whether rows showed another version or record of a UDI-DI than was read in full, and it was not read since."""
+    if not any(each.was_read for each in stored.values()):
+        return False
+    return any(
+        each.is_current and not each.is_full and not is_recent(each.read_at, now, AGAIN_SECONDS)
+        for each in stored.values()
+    )
 
 
 def are_gone(readings: Sequence[DeviceReading], stored: Mapping[str, StoredRecord]) -> bool:
@@ -122,15 +131,20 @@ def are_gone(readings: Sequence[DeviceReading], stored: Mapping[str, StoredRecor
     return any(record.is_listed and uuid not in shown for uuid, record in stored.items())
 
 
-def actor_differs(readings: Sequence[DeviceReading], total: int, stored: StoredActor | None, now: int) -> bool:
-    """Whether a page shows something else of its manufacturer than the copy has."""
-    if stored is None or not stored.actor.complete or stored.actor.device_total != total:
-        return True
-    if is_recent(stored.read_at, now, AGAIN_SECONDS):
-        return False
-    told = {(each.device.manufacturer_name, each.device.manufacturer_status_code) for each in readings}
-    known = stored.actor.name, stored.actor.status_code
-    return any(new and new != old for pair in told for new, old in zip(pair, known, strict=True))
+def shown_of_actor(readings: Sequence[DeviceReading], total: int) -> frozenset[ActorValue]:
+    """What a page shows of its manufacturer."""
+    told = {("device_total", str(total))}
+    for each in readings:
+        told |= {("name", each.device.manufacturer_name), ("status", each.device.manufacturer_status_code)}
+    return frozenset(value for value in told if value[1])
+
+
+def recorded_of_actor(stored: StoredActor | None) -> frozenset[ActorValue]:
+    """The same as the actor's own record has it; nothing where that was never read."""
+    if stored is None or not stored.actor.complete:
+        return frozenset()
+    actor = stored.actor
+    return frozenset({("device_total", str(actor.device_total)), ("name", actor.name), ("status", actor.status_code)})
 
 
 def _record(row: Row[Any]) -> StoredRecord:
@@ -141,7 +155,7 @@ def _record(row: Row[Any]) -> StoredRecord:
         row.delisted_at is None,
         bool(row.is_current),
         was_read and row.detail_version == row.version_number,
-        was_read and bool(row.is_current) and row.detail_version < row.version_number,
+        was_read,
         row.read_at,
         row.document_version,
     )

@@ -1,0 +1,181 @@
+"""What a list shows and its row does not prove: left out of the copy until the record was read, and told then, once."""
+
+from typing import Any
+
+import pytest
+
+from registerwatch.structs import replace
+from registerwatch.watches.sweep_repository import FailedTry
+from registerwatch.watches.sweep_targets import MAX_WAIT_SECONDS, wait_seconds
+from registerwatch_standins.register.records import Registration
+from tests.support.harness import ServiceHarness
+from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep
+
+pytestmark = pytest.mark.anyio
+
+ON_MARKET = "On the EU market"
+TWIN = "00000000-0000-4000-8000-000000009999"
+
+
+async def watching_one(harness: ServiceHarness, **differs: Any) -> tuple[str, Registration]:
+    """The key of an account that watches a device, which is on the market and was swept, and the device."""
+    [device] = register_more(harness, a_manufacturer(harness), 1, status=ON, **differs)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, device.primary_di)
+    await sweep(harness)
+    return owner.api_key, device
+
+
+async def leave_the_market(harness: ServiceHarness, device: Registration, kind: str) -> None:
+    """Let a device of this kind leave the market, in a way that its rows alone do not prove."""
+    if kind == "replaced":
+        harness.world.register(replace(device, uuid=TWIN, status=OFF, version_number=device.version_number + 1))
+        harness.world.change(device.uuid, latest_version=False)
+    else:
+        harness.world.change(device.uuid, status=OFF)
+
+
+async def known_status(harness: ServiceHarness, device: Registration) -> str:
+    """The market status of a device in the copy."""
+    return str((await harness.get(f"/v1/devices/{device.primary_di}")).json()["status"])
+
+
+def tries(harness: ServiceHarness) -> int:
+    """Reads of a device in full that were begun since the last call."""
+    requests = [request.kind for request in harness.register_log.requests]
+    harness.register_log.clear()
+    return requests.count("detail") + requests.count("basic")
+
+
+@pytest.mark.parametrize(
+    ("kind", "differs"), [("under a directive", {"legislation": "mdd"}), ("replaced", {"legislation": "mdr"})]
+)
+async def test_a_device_that_leaves_the_market_is_left_as_it_was_until_it_could_be_read_and_told_then_once(
+    harness: ServiceHarness, kind: str, differs: dict[str, Any]
+) -> None:
+    api_key, device = await watching_one(harness, **differs)
+    await leave_the_market(harness, device, kind)
+    harness.faults.fail("detail", "http-503")
+    harness.faults.fail("basic", "http-503")
+
+    for _ in range(3):
+        await sweep(harness)
+        assert await harness.get_list(api_key, "events") == []
+        assert await known_status(harness, device) == ON_MARKET
+    [watch] = await harness.get_list(api_key, "watches")
+    assert "status 503" in watch["last_error"]
+
+    harness.faults.clear()
+    harness.clock.move(MAX_WAIT_SECONDS)
+    for _ in range(2):
+        await sweep(harness)
+    await harness.service.watches.recheck.run()
+    [event] = await harness.get_list(api_key, "events")
+    assert {"field": "status", "old": ON_MARKET, "new": "No longer placed on the EU market"} in event["changes"]
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_device_that_was_back_on_the_market_before_it_could_be_read_was_never_away(
+    harness: ServiceHarness,
+) -> None:
+    api_key, device = await watching_one(harness, legislation="mdd")
+    harness.faults.fail("basic", "http-503")
+    harness.world.change(device.uuid, status=OFF)
+    await sweep(harness)
+    harness.world.change(device.uuid, status=ON)
+    harness.faults.clear()
+    harness.clock.move(MAX_WAIT_SECONDS)
+    await sweep(harness)
+
+    [event] = await harness.get_list(api_key, "events")
+    assert [each["field"] for each in event["changes"]] == ["version"]
+    history = (await harness.get(f"/v1/devices/{device.primary_di}/history")).json()
+    assert "No longer placed" not in str(history)
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_device_that_cannot_be_read_is_tried_less_and_less_often_and_keeps_no_other_from_being_read(
+    harness: ServiceHarness,
+) -> None:
+    api_key, device = await watching_one(harness, legislation="mdd")
+    harness.world.change(device.uuid, status=OFF)
+    harness.faults.fail("detail", "http-503", contains=device.uuid)
+    tries(harness)
+
+    tried = []
+    for _ in range(24):
+        await sweep(harness)
+        tried.append(tries(harness) > 0)
+    assert [place for place, was_tried in enumerate(tried) if was_tried] == [0, 1, 3, 7, 13, 19]
+
+    [other] = register_more(harness, device, 1, first=1, legislation="mdd")
+    await harness.post_watches(api_key, other.primary_di)
+    harness.world.change(other.uuid, reference="NEW-1")
+    await sweep(harness)
+    [event] = await harness.get_list(api_key, "events")
+    assert event["subject"] == other.primary_di
+
+
+def test_tries_of_what_cannot_be_read_are_as_far_apart_as_it_could_not_be_read_and_an_hour_at_most() -> None:
+    waits = [wait_seconds(FailedTry("", 1_000 + failing, 1_000)) for failing in (0, 700, 2_000, 86_400)]
+    assert waits == [300, 700, 2_000, 3_600]
+
+
+async def watching_manufacturer(harness: ServiceHarness) -> tuple[str, Registration]:
+    """The key of an account that watches a manufacturer whose record was just read, and a device of it."""
+    device = a_manufacturer(harness)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, device.manufacturer.srn)
+    await sweep(harness)
+    harness.register_log.clear()
+    return owner.api_key, device
+
+
+def actor_reads(harness: ServiceHarness) -> int:
+    """Reads of actors' own records since the last call."""
+    found = [request for request in harness.register_log.requests if request.kind == "actor-search"]
+    harness.register_log.clear()
+    return len(found)
+
+
+async def test_another_name_and_another_status_of_a_manufacturer_are_told_minutes_after_its_record_was_read(
+    harness: ServiceHarness,
+) -> None:
+    api_key, device = await watching_manufacturer(harness)
+
+    for name in ("First name", "Second name"):
+        harness.world.change_actor(device.manufacturer.srn, name=name)
+        await sweep(harness)
+    harness.world.change_actor(device.manufacturer.srn, status="inactive")
+    await sweep(harness)
+
+    told = [each["changes"] for each in reversed(await harness.get_list(api_key, "events"))]
+    assert [(each["field"], each["new"]) for [each] in told] == [
+        ("name", "First name"),
+        ("name", "Second name"),
+        ("manufacturer_status", "Inactive"),
+    ]
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_list_that_repeats_what_the_record_has_refuted_is_asked_about_once_an_hour_and_another_value_at_once(
+    harness: ServiceHarness,
+) -> None:
+    api_key, _ = await watching_manufacturer(harness)
+    shown = {"name": "Former name"}
+
+    def renamed(page: Any) -> Any:
+        rows = [row | {"manufacturerName": shown["name"]} for row in page["content"]]
+        return page | {"content": rows}
+
+    harness.to_register.rewrites["size=300"] = renamed
+    asked = []
+    for _ in range(3600 // INTERVAL + 2):
+        await sweep(harness)
+        asked.append(actor_reads(harness))
+    assert asked == [1, 0, 0, 0, 0, 0, 1, 0], "a second time after an hour"
+
+    shown["name"] = "Another name"
+    await sweep(harness)
+    assert actor_reads(harness) == 1
+    assert await harness.get_list(api_key, "events") == []
