@@ -17,6 +17,9 @@ OVERDUE_AFTER = 3 * 24 * 3600
 """A watch that nobody has read for so long is overdue, though nothing failed."""
 
 NO_CERTIFICATES = "The rest was read, but its certificates could not be."
+NO_SEARCH = "The rest was read, but certificates may be missing or outdated: the register ignores the filter by device."
+READ_IN_PART = frozenset({NO_CERTIFICATES, NO_SEARCH})
+"""`last_error` of a watch whose last read went well but for certificates."""
 NOT_REGISTERED = "The register has no such record."
 """`last_error` of a watch whose subject the register said it does not have. It is stored, so it tells the state of old
 rows too: another text here would need a migration.

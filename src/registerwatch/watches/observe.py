@@ -14,7 +14,7 @@ from registerwatch.watches import read_failures, repository
 from registerwatch.watches.causes import cause_of
 from registerwatch.watches.diff import FieldChange, compare
 from registerwatch.watches.event_publisher import EventPublisher, FoundEvent
-from registerwatch.watches.models import NO_CERTIFICATES
+from registerwatch.watches.models import NO_CERTIFICATES, NO_SEARCH
 from registerwatch.watches.options import options_of
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.repository import Watched
@@ -141,12 +141,13 @@ async def _store_read(
     now: int,
     read_at: int,
 ) -> None:
-    """Store when the watches were read, and whether their certificates were not.
+    """Store when the watches were read, and whether their certificates were not, or not all of them any more.
 
     A read in part counts as none, and so does one for a stranger that could not read the certificates. A watch was read
     when the oldest part of the device was.
     """
     whole: dict[int, list[Watched]] = {}
+    unsearched: dict[int, list[Watched]] = {}
     without = []
     for watch in watched:
         observation = seen[watch.subject]
@@ -154,7 +155,12 @@ async def _store_read(
             without.append(watch)
         elif observation.in_full:
             oldest_at = observation.oldest_at if isinstance(observation, DeviceObservation) else None
-            whole.setdefault(read_at if oldest_at is None else min(read_at, oldest_at), []).append(watch)
+            of_all = unsearched if _lacks_search(watch, observation) else whole
+            of_all.setdefault(read_at if oldest_at is None else min(read_at, oldest_at), []).append(watch)
+    for seen_at, watches in sorted(unsearched.items()):
+        lacking = [watch.id for watch in watches]
+        await repository.note_seen_without(connection, lacking, NO_SEARCH, now, seen_at)
+        await read_failures.note(connection, lacking, NO_SEARCH, now)
     for seen_at, watches in sorted(whole.items()):
         await repository.note_seen(connection, [watch.id for watch in watches], now, seen_at)
     recovered = [watch.id for watches in whole.values() for watch in watches if watch.failing_since is not None]
@@ -163,6 +169,16 @@ async def _store_read(
         failed = [watch.id for watch in without]
         await repository.note_seen_without(connection, failed, NO_CERTIFICATES, now, read_at)
         await read_failures.note(connection, failed, NO_CERTIFICATES, now)
+
+
+def _lacks_search(watch: Watched, observation: Observation) -> bool:
+    """Whether the certificate search could not be relied on which had its say before, and the scopes of the
+    manufacturer's certificates do not say the same.
+    """
+    if not isinstance(observation, DeviceObservation) or observation.searched or watch.snapshot is None:
+        return False
+    has_others = observation.scoped and all(each.confirmed for each in observation.device.certs)
+    return not has_others and decoded(watch.snapshot).searched
 
 
 def _is_new(watch: Watched, result: _Compared) -> bool:

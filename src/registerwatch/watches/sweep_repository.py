@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.store.sweeps import SweptManufacturer
-from registerwatch.watches.models import NO_CERTIFICATES
+from registerwatch.watches.models import READ_IN_PART
 
 
 class FailedTry(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ async def failed_tries(connection: AsyncConnection, subjects: Sequence[str], now
         .where(
             watches.c.subject.in_(subjects),
             watches.c.failing_since.is_not(None),
-            watches.c.last_error != NO_CERTIFICATES,
+            watches.c.last_error.not_in(READ_IN_PART),
             watches.c.tried_at > 0,
             accounts.c.expires_at > now,
         )

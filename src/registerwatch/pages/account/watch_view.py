@@ -18,7 +18,7 @@ from registerwatch.register.standing import Badge
 from registerwatch.register.store.documents import StoredActor
 from registerwatch.structs import replace
 from registerwatch.watches.event_search_repository import ListedEvent
-from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED, Event, Watch
+from registerwatch.watches.models import NOT_REGISTERED, READ_IN_PART, Event, Watch
 from registerwatch.watches.read_failures import ReadFailure
 from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot_of_device
 from registerwatch.watches.standing import standing_of
@@ -26,7 +26,7 @@ from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 from registerwatch.web.countries import country_name
 
-LAST_READ_FAILED, READ_IN_PART = ("Last read failed", "warn"), ("Read in part", "warn")
+LAST_READ_FAILED, LAST_READ_IN_PART = ("Last read failed", "warn"), ("Read in part", "warn")
 """Of a watch that was read within three days."""
 
 
@@ -89,7 +89,7 @@ class WatchView(msgspec.Struct, frozen=True):
         """Its state in words, and the tone."""
         state = self.watch.health(self.now)
         if state == "ok" and self.watch.last_error:
-            return READ_IN_PART if self.is_partial else LAST_READ_FAILED
+            return LAST_READ_IN_PART if self.is_partial else LAST_READ_FAILED
         return STATES[state], BADGES[state] or "none"
 
     @property
@@ -100,8 +100,8 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def is_partial(self) -> bool:
-        """Whether the last read could not read its certificates, but the rest."""
-        return self.watch.last_error == NO_CERTIFICATES
+        """Whether the last read could not read its certificates, or not all of them, but the rest."""
+        return self.watch.last_error in READ_IN_PART
 
     @property
     def why_unread(self) -> str:

@@ -1,0 +1,62 @@
+"""The register ceases to heed the filter of its certificate search: what it found before is in doubt, which is said."""
+
+from typing import Any
+
+import pytest
+
+from registerwatch.register.sources.eudamed.guards import PROBE_SECONDS, PROBE_VALUE, REPROBE_SECONDS
+from registerwatch.watches.models import NO_SEARCH
+from tests.register.builders import a_registered_certificate
+from tests.support.harness import NewAccount, ServiceHarness, auth_headers
+
+pytestmark = pytest.mark.anyio
+
+
+async def watching_a_certified_device(harness: ServiceHarness) -> tuple[NewAccount, str]:
+    """An account that watches a device, one of whose certificates the certificate search alone lists; its UDI-DI."""
+    record = next(each for each in harness.unique_devices(120) if each.basic_udi)
+    of_record = a_registered_certificate("D-1", "basic-udi-record", type="MDR_QUALITY_MANAGEMENT_SYSTEM")
+    of_search = a_registered_certificate("Z-2", "certificate-search", type="MDR_QUALITY_MANAGEMENT_SYSTEM")
+    harness.world.change(record.uuid, certificates=(of_record, of_search))
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, record.primary_di)
+    return owner, record.primary_di
+
+
+async def said(harness: ServiceHarness, owner: NewAccount) -> tuple[str, list[str]]:
+    """What the watch says went wrong, and the devices whose certificates are in doubt."""
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    expiring: dict[str, Any] = (await harness.client.get("/v1/expiring", headers=auth_headers(owner.api_key))).json()
+    return watch["last_error"], expiring.get("unsure", [])
+
+
+async def test_a_filter_that_the_control_probe_refutes_is_said_until_it_filters_again(harness: ServiceHarness) -> None:
+    owner, udi = await watching_a_certified_device(harness)
+    assert await said(harness, owner) == ("", [])
+
+    harness.clock.move(PROBE_SECONDS + 1)
+    harness.faults.fail("certificates", "ignored-filter", contains=PROBE_VALUE)
+    for _ in range(2):
+        await harness.post_sync(owner.api_key)
+        assert await said(harness, owner) == (NO_SEARCH, [udi])
+        harness.clock.move(60)
+
+    harness.faults.clear()
+    harness.clock.move(REPROBE_SECONDS)
+    await harness.post_sync(owner.api_key)
+    assert await said(harness, owner) == ("", [])
+    assert await harness.get_list(owner.api_key, "events") == []
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_watch_whose_certificates_could_not_be_searched_for_three_days_is_failing(
+    harness: ServiceHarness,
+) -> None:
+    owner, _ = await watching_a_certified_device(harness)
+    harness.faults.fail("certificates", "ignored-filter", contains=PROBE_VALUE)
+    for _ in range(2):
+        harness.clock.move(3 * PROBE_SECONDS + 1)
+        await harness.post_sync(owner.api_key)
+
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert (watch["last_error"], watch["health"]["state"]) == (NO_SEARCH, "failing")
