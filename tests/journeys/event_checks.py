@@ -55,6 +55,7 @@ Snapshots = dict[Watcher, Snapshot]
 FORMER_WORDS = {"On the EU market": "Placed on the EU market"}
 """How an earlier release is said to have written a status: the same code in other words."""
 ENDS = "cert_ends"
+DOUBT_SECONDS = 86_400
 _CERTIFICATE_FIELDS = frozenset({NUMBER, EXPIRY, STATUS})
 _DEVICE_FIELDS = ("status", "status_date", "trade_name", "risk_class", "reference", "manufacturer_status", "version")
 _FIELDS = (*_DEVICE_FIELDS, "name", "device_total")
@@ -139,6 +140,8 @@ class EventChecks:
     """When full reads were stored, by subject."""
     _part_at: dict[str, int] = field(default_factory=dict)
     """When parts were stored, by subject."""
+    _totals: dict[str, tuple[int, float | None]] = field(default_factory=dict)
+    """How many devices actors are known to have, and since when lists that have far fewer are doubted."""
     _certificates: dict[str, list[tuple[CertificateKey, WatchedCertificate]]] = field(default_factory=dict)
     """Every certificate that a read brought, by UDI-DI."""
     _part_told_at: dict[Watcher, int] = field(default_factory=dict)
@@ -293,6 +296,7 @@ class EventChecks:
         if self._was_overtaken(read, seen, snapshots):
             self._memory = memory_before
             return  # the next read tells what this one would have
+        seen = self._with_believed_total(read, seen)
         self.outcome.found += 1
         self.outcome.partial += seen.certificates is None and not is_srn(read.subject)
         self._stored_at[read.subject] = read.ended
@@ -308,6 +312,20 @@ class EventChecks:
                 self._judge_exactly(watcher, settled, queues[watcher])
             for name in () if self._part_came_after(read) else seen.fields.keys() - seen.unsettled:
                 self._since[watcher, name] = max(self._since.get((watcher, name), 0), read.began)
+
+    def _with_believed_total(self, read: Read, seen: Seen) -> Seen:
+        """What a stored read saw, with the number of an actor's devices that is believed: one of less than nine tenths
+        of those that are known is not before lists have said so for a day.
+        """
+        if not is_srn(read.subject):
+            return seen
+        total, at = int(seen.fields["device_total"].words), float(int(read.began_at))
+        known, since = self._totals.get(read.subject, (0, None))
+        since = (min(since, at) if since is not None else at) if total * 10 < known * 9 else None
+        if since is None or at - since >= DOUBT_SECONDS:
+            known, since = total, None
+        self._totals[read.subject] = known, since
+        return replace(seen, fields={**seen.fields, "device_total": plain(known)})
 
     def _settled(self, watcher: Watcher, seen: Seen, queue: Sequence[Stored], snapshots: Snapshots) -> Seen:
         """What a read saw, with fields that a detail tells which is older than its row: nothing, or what was true since

@@ -90,8 +90,9 @@ class Read:
     questions: dict[tuple[Kind, str], Question] = field(default_factory=dict)
     is_short: bool = False
     """Whether its requests are so few that it may end before it asked everything."""
+    began_at: float = 0.0
     asked_at: float = 0.0
-    """When it asked last, by the service's clock."""
+    """When it asked first and last, by the service's clock."""
 
     @property
     def is_said_to_be_stored(self) -> bool:
@@ -232,7 +233,7 @@ class RegisterReads(Faults):
             return None
         if task not in self._under_way:
             self.steps += 1
-            self._under_way[task] = Read(task.get_name().removeprefix(READ), task, self.steps)
+            self._under_way[task] = Read(task.get_name().removeprefix(READ), task, self.steps, began_at=self._now())
             task.add_done_callback(self._end)
         return self._under_way[task]
 

@@ -122,7 +122,7 @@ async def test_a_read_that_one_without_news_overtook_is_left_too(harness: Servic
 async def test_a_read_of_an_actor_that_one_without_news_overtook_is_left_too(harness: ServiceHarness) -> None:
     caller = await harness.owner_watching(EMAILS[0], SRN)
     await harness.store_actor(name="Name")
-    began = await harness.service.records.actor_reads(SRN)
+    began = (await harness.service.records.known_actor(SRN)).reads
     await harness.store_actor(name="Name", since=began)
 
     await harness.store_actor(name="Name for a moment", since=began)
@@ -133,7 +133,7 @@ async def test_a_read_of_an_actor_that_one_without_news_overtook_is_left_too(har
 async def test_a_read_of_an_actor_that_began_before_another_one_was_stored_is_left(harness: ServiceHarness) -> None:
     caller = await harness.owner_watching(EMAILS[0], SRN)
     await harness.store_actor(name="Old name")
-    began = await harness.service.records.actor_reads(SRN)
+    began = (await harness.service.records.known_actor(SRN)).reads
     await harness.store_actor(name="New name", since=began)
 
     await harness.store_actor(name="Old name", since=began)

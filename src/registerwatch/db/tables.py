@@ -109,6 +109,7 @@ actors = Table(
     Column("first_seen_at", BigInteger, doc="read_at of the read that stored it first, null if before 0021"),
     Column("listed", BigInteger, doc="its records when the copy last had all that the register lists, null if never"),
     Column("listed_at", BigInteger, doc="when the register was last asked for them then"),
+    Column("doubted_at", BigInteger, doc="when the first of the counts was read that are doubted, or null"),
 )
 
 copy_state = Table(
@@ -478,7 +479,7 @@ deletion_notices = Table(
     "deletion_notices",
     metadata,
     Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
-    Column("noticed_at", BigInteger, nullable=False, doc="when its deletion was announced"),
+    Column("noticed_at", BigInteger, nullable=False, doc="last mail that its period ends or it is deleted"),
 )
 
 reset_tokens = Table(  # a token goes away when it is used

@@ -8,13 +8,14 @@ from registerwatch.clock import Clock
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.basic_reads import BasicRecordReads, SharingRule
 from registerwatch.register.ingest.device_lists import DeviceListReader
-from registerwatch.register.models import DeviceReading
+from registerwatch.register.list_doubt import doubted_since, is_believed, is_too_short
+from registerwatch.register.models import Actor, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import PlaceWait
 from registerwatch.register.sources.source import KnownRecord, ListedRecords, SubjectSource
-from registerwatch.register.store.records import RecordStore
+from registerwatch.register.store.records import KnownActor, RecordStore
 from registerwatch.structs import replace
 
 MAX_PROPAGATED = 100
@@ -131,13 +132,16 @@ class SubjectReads:
 
     async def _actor(self, srn: str, request: SubjectRequest) -> RefreshResult:
         context = request.context
-        since, reads_before = await self._copy.revision(), await self._copy.actor_reads(srn)
+        since, known = await self._copy.revision(), await self._copy.known_actor(srn)
         read_at = int(self._clock.now())
         result = await self._source.read_actor(srn, priority=request.priority, place_wait=request.place_wait)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
         actor, rows = result.value.actor, result.value.rows
+        doubted_at = _doubted_at(actor, known, read_at)
+        if doubted_at is not None:
+            actor = replace(actor, device_total=known.device_total)
         changes = await self._copy.store(rows, read_at=read_at, now=now, context=context, since=since)
         changed = await self._copy.store_actor(
             actor,
@@ -145,10 +149,12 @@ class SubjectReads:
             now=now,
             source=self._source.name,
             context=context,
-            since=reads_before,
+            since=known.reads,
+            doubted_at=doubted_at,
         )
         has_more = (
-            self._lists is not None
+            doubted_at is None
+            and self._lists is not None
             and actor.device_total is not None
             and await self._lists.begin(srn, rows, actor.device_total, read_at)
         )
@@ -169,6 +175,14 @@ class SubjectReads:
             if request.priority is not RequestPriority.REFRESH:
                 break
         return Refreshed(changed, goes_on)
+
+
+def _doubted_at(actor: Actor, known: KnownActor, read_at: int) -> int | None:
+    """Since when the register's counts of an actor's devices are doubted, None where this one is believed."""
+    if actor.device_total is None or not is_too_short(actor.device_total, known.device_total):
+        return None
+    since = doubted_since(read_at, known.doubted_at)
+    return None if is_believed(read_at, since) else since
 
 
 def _rule_for(rule: SharingRule, known: Collection[KnownRecord]) -> SharingRule:

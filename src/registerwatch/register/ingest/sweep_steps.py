@@ -9,11 +9,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from registerwatch.register.list_doubt import DOUBT_SECONDS, doubted_since, is_believed, is_too_short
 from registerwatch.register.store.sweeps import DeviceSweep
 from registerwatch.structs import replace
 
-DOUBT_SECONDS = 24 * 3600
-"""So long first lists of a manufacturer are doubted that go on contradicting what is known."""
 MAX_GAP_SECONDS = 2 * DOUBT_SECONDS
 """After a longer time without a list the next one begins that time anew: nobody knows what a list would have shown."""
 FEWER = "The register lists {total} of this manufacturer's devices, of which {known} are known: not believed yet."
@@ -97,7 +96,7 @@ def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int 
     elif is_steady and grew and step.number:
         return replace(after, cursor=f"{_AGAIN}0"), False
     has_all = is_complete(after, page, known)
-    is_in_doubt = _is_first(after) and not has_all and (_is_too_short(page, known) or page.is_unsettled)
+    is_in_doubt = _is_first(after) and not has_all and (is_too_short(page.total, known) or page.is_unsettled)
     after = replace(after, doubted_at=_doubted_since(after) if is_in_doubt else None)
     problem = UNREADABLE.format(number=len(sweep.unreadable.split())) if sweep.unreadable else ""
     if lists_too_few(after, page, known):
@@ -133,7 +132,7 @@ def lists_too_few(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bo
     """Whether the first list of a manufacturer contradicts what is known: once it is whole again, all that a fault had
     left out would be news. Where it stays so for a day, it is what is known that is wrong.
     """
-    return _may_wait(sweep) and _is_too_short(page, known)
+    return _may_wait(sweep) and is_too_short(page.total, known)
 
 
 def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
@@ -141,10 +140,6 @@ def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
     wait for ever: where they change all the time, what the list shows is believed after a day.
     """
     return _may_wait(sweep) and page.is_unsettled
-
-
-def _is_too_short(page: ListedPage, known: int | None) -> bool:
-    return page.total * 10 < (known or 0) * 9
 
 
 def _is_first(sweep: DeviceSweep) -> bool:
@@ -158,18 +153,16 @@ def _may_wait(sweep: DeviceSweep) -> bool:
     """
     if not _is_first(sweep) or sweep.walk_began_at is None:
         return False
-    return sweep.walk_began_at - _doubted_since(sweep) < DOUBT_SECONDS
+    return not is_believed(sweep.walk_began_at, _doubted_since(sweep))
 
 
 def _doubted_since(sweep: DeviceSweep) -> int:
-    """When the first of the lists began that have been doubted ever since: the present one at the latest, whatever
-    became of the clock.
-    """
+    """When the first of the lists began that have been doubted ever since."""
     began = sweep.walk_began_at
     assert began is not None, "a list that is doubted comes from a walk"
     if sweep.doubted_at is None or began - (sweep.swept_at or 0) > MAX_GAP_SECONDS:
         return began
-    return min(sweep.doubted_at, began)
+    return doubted_since(began, sweep.doubted_at)
 
 
 def after_search(sweep: DeviceSweep, step: SearchStep) -> DeviceSweep:

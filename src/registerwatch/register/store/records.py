@@ -74,6 +74,16 @@ class CopyState(msgspec.Struct, frozen=True):
         return max((moment for moment in (self.filled_at, self.last_read_at) if moment is not None), default=None)
 
 
+class KnownActor(msgspec.Struct, frozen=True):
+    """What a read of an actor needs to know of those before: how often it was read and stored, the register's count of
+    its devices (None where it was never asked), and since when later counts have been doubted.
+    """
+
+    reads: int = 0
+    device_total: int | None = None
+    doubted_at: int | None = None
+
+
 class RecordStore:
     """The copy in one database."""
 
@@ -273,10 +283,12 @@ class RecordStore:
         now: int | None = None,
         context: ReadContext | None = None,
         since: int | None = None,
+        doubted_at: int | None = None,
     ) -> bool:
         """Store an actor that was read, with what observers make of it. True when a field changed.
 
         `read_at` and `now` are as for `store`. `since` is how often the actor had been read when this read began.
+        `doubted_at` is since when counts of its devices are doubted, one of which was read instead of what it has.
         """
         context = context or ReadContext()
         async with context.storing(), self._database.transaction() as connection:
@@ -290,7 +302,8 @@ class RecordStore:
             known_code = before.status_code if before is not None else ""
             kept = replace(actor, status_code=actor.status_code or known_code)
             is_changed = before is None or _actor(before) != kept
-            await connection.execute(statements.UPSERT_ACTOR, _actor_row(kept, read_at, source))
+            written = {**_actor_row(kept, read_at, source), "doubted_at": doubted_at}
+            await connection.execute(statements.UPSERT_ACTOR, written)
             await connection.execute(statements.READ, {"read_at": read_at})
             if before is not None:
                 await _note_actors(connection, [(_actor(before), kept)], read_at, source)
@@ -308,11 +321,11 @@ class RecordStore:
         """The number that was given last: a read that begins now sees nothing older."""
         return (await self.state()).revision
 
-    async def actor_reads(self, srn: str) -> int:
-        """How often the actor was read and stored, 0 when there is none."""
+    async def known_actor(self, srn: str) -> KnownActor:
+        """What is known of an actor before it is read."""
         async with self._database.reading() as connection:
             row = (await connection.execute(statements.ACTOR, {"srn": srn})).one_or_none()
-        return 0 if row is None else row.reads
+        return KnownActor() if row is None else KnownActor(row.reads, row.device_total, row.doubted_at)
 
     async def fresh(
         self, connection: AsyncConnection, subjects: Sequence[str], *, since: int

@@ -66,7 +66,7 @@ UNDER = text(
     "SELECT DISTINCT primary_di FROM devices WHERE basic_key = :key AND primary_di > :after ORDER BY primary_di"
     " LIMIT :most"
 )
-OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads"
+OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads, doubted_at"
 FRESH_DEVICES = text(
     "SELECT document, revision, read_at, certs_read_at, certs_revision, lost_certs FROM devices"
     " WHERE primary_di IN :subjects AND is_current"
@@ -112,11 +112,13 @@ ACTOR = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn = :srn")
 ACTORS = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :srns").bindparams(bindparam("srns", expanding=True))
 UPSERT_ACTOR = text(
     "INSERT INTO actors"
-    " (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at, reads)"
-    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at, 1)"
+    " (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at, reads, doubted_at)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at, 1,"
+    " :doubted_at)"
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, country = excluded.country,"
     " status_code = excluded.status_code, device_total = excluded.device_total, complete = excluded.complete,"
-    " read_at = excluded.read_at, source = excluded.source, reads = actors.reads + 1"
+    " read_at = excluded.read_at, source = excluded.source, reads = actors.reads + 1,"
+    " doubted_at = excluded.doubted_at"
 )
 NAME_ACTOR = text(
     "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at)"
