@@ -231,7 +231,7 @@ def build_service(
     refresher = Refresher(subject_reads, clock, max_shared_age=fresh_for / 2)
     index = SearchIndex(settings.index_dir)
     indexer = Indexer(documents, index)
-    billing = build_billing(settings, database, clock, provider)
+    billing = build_billing(settings, database, clock, mailer, provider)
     lake_requests = RegisterHttpClient(
         http,
         budgets[Host.DATA_LAKE],
@@ -464,6 +464,9 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
         asyncio.create_task(loops.follow_lists(service.lists.worker, service.schedule), name="follow lists"),
         asyncio.create_task(
             loops.delete_old_trials(service.accounts.old_trials, service.schedule), name="delete old trials"
+        ),
+        asyncio.create_task(
+            loops.tell_periods(service.billing.period_notices, service.schedule), name="tell ends of periods"
         ),
         asyncio.create_task(loops.deliver(service.notifications.deliveries), name="deliver"),
         asyncio.create_task(loops.send_mails(service.notifications.mails), name="send mails"),

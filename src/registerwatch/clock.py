@@ -5,6 +5,7 @@ import time
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Protocol
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 class Clock(Protocol):
@@ -80,3 +81,13 @@ def utc_in_words(unix_seconds: int | float) -> str:
     """Unix seconds as `21 Nov 2026, 03:38 UTC`, for mails."""
     moment = time.gmtime(unix_seconds)
     return f"{moment.tm_mday} {time.strftime('%b %Y, %H:%M UTC', moment)}"
+
+
+def in_words(unix_seconds: int, zone_name: str) -> str:
+    """Unix seconds as `21 Nov 2026, 04:38 (Europe/Berlin)`, for mails to a user; UTC where the zone is not known."""
+    try:
+        zone = ZoneInfo(zone_name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return utc_in_words(unix_seconds)
+    local = datetime.fromtimestamp(unix_seconds, zone)
+    return f"{local.day} {local:%b %Y, %H:%M} ({zone.key})"

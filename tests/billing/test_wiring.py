@@ -11,6 +11,7 @@ from registerwatch.billing.wiring import build_billing
 from registerwatch.clock import SystemClock
 from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentsUnavailable
+from registerwatch.mail.mailer import NoMailer
 from registerwatch.settings import Settings
 from tests.billing.plain_provider import SETTINGS
 
@@ -24,7 +25,7 @@ def database_kind() -> str:
 
 
 async def test_with_a_key_and_prices_the_provider_is_stripe(database: Database, tmp_path: Path) -> None:
-    billing = build_billing(Settings(data_dir=tmp_path, **SETTINGS), database, SystemClock())
+    billing = build_billing(Settings(data_dir=tmp_path, **SETTINGS), database, SystemClock(), NoMailer())
 
     assert billing.payments is not None
     assert isinstance(billing.payments.provider, StripeProvider)
@@ -34,7 +35,7 @@ async def test_with_a_key_and_prices_the_provider_is_stripe(database: Database, 
 async def test_without_them_there_is_none_and_the_message_says_what_is_missing(
     database: Database, tmp_path: Path
 ) -> None:
-    billing = build_billing(Settings(data_dir=tmp_path), database, SystemClock())
+    billing = build_billing(Settings(data_dir=tmp_path), database, SystemClock(), NoMailer())
 
     for use_case in ("checkouts", "event_receiver"):
         with pytest.raises(PaymentsUnavailable, match="REGISTERWATCH_PAYMENT_API_KEY"):

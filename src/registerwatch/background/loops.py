@@ -9,6 +9,7 @@ from registerwatch.accounts.old_trials import OldTrialService
 from registerwatch.accounts.prune import AccountPruner
 from registerwatch.background.run_forever import run_forever
 from registerwatch.billing.cancellation import SubscriptionUpkeep
+from registerwatch.billing.period_notices import PeriodNotices
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.db.schedule import Schedule
 from registerwatch.lists.worker import ListWorker
@@ -44,6 +45,8 @@ BOUNCES_SECONDS = 60.0
 BOUNCES_LOOK_SECONDS = 15.0
 SUBSCRIPTIONS_SECONDS = 60.0
 SUBSCRIPTIONS_LOOK_SECONDS = 10.0
+PERIODS_SECONDS = 600.0
+PERIODS_LOOK_SECONDS = 60.0
 LISTS_SECONDS = 15.0
 LISTS_LOOK_SECONDS = 5.0
 PRUNE_SECONDS = 3600.0
@@ -196,6 +199,16 @@ async def delete_old_trials(old_trials: OldTrialService, schedule: Schedule) -> 
             await old_trials.run()
 
     await run_forever(run, every=OLD_TRIALS_LOOK_SECONDS, problem="old trials could not be deleted")
+
+
+async def tell_periods(notices: PeriodNotices, schedule: Schedule) -> None:
+    """Mail owners that the period of their account ends, in every slot of ten minutes that this process claims."""
+
+    async def run() -> None:
+        if await schedule.claim("period notices", PERIODS_SECONDS):
+            await notices.run()
+
+    await run_forever(run, every=PERIODS_LOOK_SECONDS, problem="ends of periods could not be mailed")
 
 
 async def match_lists(worker: ListWorker) -> None:

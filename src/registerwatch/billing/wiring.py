@@ -9,6 +9,7 @@ from registerwatch.billing import repository
 from registerwatch.billing.cancellation import CancellationQueue, SubscriptionUpkeep
 from registerwatch.billing.checkout import CheckoutService
 from registerwatch.billing.models import PaidSubscription, shown
+from registerwatch.billing.period_notices import PeriodNotices
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.provider_events import ProviderEventReceiver
 from registerwatch.billing.subscription_sync import SubscriptionSync
@@ -16,6 +17,7 @@ from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import PaymentsUnavailable
+from registerwatch.mail.mailer import Mailer
 from registerwatch.settings import Settings, variable_name
 
 NOT_SET_UP = (
@@ -40,9 +42,16 @@ class Payments(msgspec.Struct, frozen=True):
 class Billing:
     """What surfaces and background work call. Without payment settings accounts go on as they are."""
 
-    def __init__(self, database: Database, cancellations: CancellationQueue, payments: Payments | None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        cancellations: CancellationQueue,
+        period_notices: PeriodNotices,
+        payments: Payments | None,
+    ) -> None:
         self._database = database
         self.cancellations = cancellations
+        self.period_notices = period_notices
         self.payments = payments
 
     @property
@@ -73,11 +82,13 @@ class Billing:
 
 
 def build_billing(
-    settings: Settings, database: Database, clock: Clock, provider: PaymentProvider | None = None
+    settings: Settings, database: Database, clock: Clock, mailer: Mailer, provider: PaymentProvider | None = None
 ) -> Billing:
     """The use cases over one database. Tests bring a provider of their own."""
+    takes_payments = settings.payment_api_key is not None
+    notices = PeriodNotices(database, clock, mailer, public_url=settings.public_url, takes_payments=takes_payments)
     if settings.payment_api_key is None:
-        return Billing(database, CancellationQueue(database, clock, None), None)
+        return Billing(database, CancellationQueue(database, clock, None), notices, None)
     provider = provider or _stripe(settings.payment_api_key.get_secret_value(), settings.payment_api_url, clock)
     prices: Mapping[PlanName, str] = {PlanName(name): price for name, price in settings.payment_prices.items()}
     subscription_sync = SubscriptionSync(database, clock, provider, prices)
@@ -91,7 +102,7 @@ def build_billing(
         if secret is None
         else ProviderEventReceiver(database, clock, subscription_sync, secret.get_secret_value()),
     )
-    return Billing(database, cancellations, payments)
+    return Billing(database, cancellations, notices, payments)
 
 
 def _stripe(api_key: str, api_url: str, clock: Clock) -> PaymentProvider:

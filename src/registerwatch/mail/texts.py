@@ -64,6 +64,18 @@ def deletion_notice(to: str, service: str, at: str) -> Mail:
     return Mail(to, f"Your old trial at {service} will be deleted", text)
 
 
+def period_notice(to: str, service: str, at: str, *, is_trial: bool, has_ended: bool, takes_payments: bool) -> Mail:
+    """A mail that tells an owner when the trial or another period of their account ends or has ended, what stops then,
+    and how to go on. `at` is the instant in words.
+    """
+    template = _environment().get_template("period_notice.txt")
+    text = template.render(
+        service=service, at=at, is_trial=is_trial, has_ended=has_ended, takes_payments=takes_payments
+    )
+    what = "Your trial" if is_trial else "Your account's period"
+    return Mail(to, f"{what} at {service} {'has ended' if has_ended else 'ends on ' + at.partition(',')[0]}", text)
+
+
 def channels_failing(
     to: str, service: str, failing: Sequence[tuple[str, str]], given_up: Sequence[tuple[str, str]]
 ) -> Mail:

@@ -1,0 +1,161 @@
+"""Mails to owners that a trial or another period of their account ends or has ended, and what stops then.
+
+`deletion_notices` has when an account was last mailed about its period; what was due before that was told. So a period
+that is prolonged has notices of its own, and of several that came due while nothing ran only the last one is sent.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+import structlog
+from sqlalchemy import ColumnElement, and_, case, delete, exists, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts import repository
+from registerwatch.accounts.models import Role
+from registerwatch.accounts.plans import PlanName
+from registerwatch.billing.models import DAY
+from registerwatch.billing.provider import ACTIVE, TRIALING
+from registerwatch.clock import Clock, in_words
+from registerwatch.db.engine import Database
+from registerwatch.db.tables import accounts, deletion_notices, subscriptions, users
+from registerwatch.errors import MailNotSent
+from registerwatch.mail.mailer import Mailer
+from registerwatch.mail.texts import period_notice
+
+FIRST_SECONDS = 7 * DAY
+LAST_SECONDS = DAY
+"""So long before its end an owner is mailed, and again at the end."""
+TOLD_SECONDS = 7 * DAY
+"""An end that is longer ago is told no more."""
+RENEWED_SECONDS = DAY
+"""So long a period that is to be renewed may have ended before that is told: the provider may be late."""
+MAX_PER_RUN = 100
+"""Accounts of one run: mails go out one after the other."""
+
+log = structlog.get_logger(__name__)
+
+
+class EndingPeriod(msgspec.Struct, frozen=True):
+    """The period of an account that ends soon, or has ended lately (unix seconds)."""
+
+    account_id: int
+    plan: str
+    expires_at: int
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """An owner with a proven address, and the time zone that they read times in."""
+
+    email: str
+    time_zone: str
+
+
+class PeriodNotices:
+    """Mails each notice once, however many processes there are: it is noted before it is sent. Where the mail server
+    refuses all mails of a notice, the next run tries again.
+    """
+
+    def __init__(
+        self, database: Database, clock: Clock, mailer: Mailer, *, public_url: str, takes_payments: bool
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._mailer = mailer
+        self._public_url = public_url
+        self._takes_payments = takes_payments
+
+    async def run(self) -> None:
+        """Mail what is due."""
+        if not self._mailer.is_set_up:
+            return
+        now = int(self._clock.now())
+        async with self._database.reading() as connection:
+            due = await _due(connection, now)
+        for period in due:
+            await self._tell(period)
+
+    async def _tell(self, period: EndingPeriod) -> None:
+        now = int(self._clock.now())
+        async with self._database.transaction() as connection:
+            await repository.lock_account(connection, period.account_id)
+            if not await _due(connection, now, period):
+                return
+            owners = await _owners(connection, period.account_id)
+            before = await _noticed_at(connection, period.account_id)
+            await _note(connection, period.account_id, now)
+        if await self._send(period, owners, now) == 0:
+            async with self._database.transaction() as connection:
+                if await repository.lock_account(connection, period.account_id) is not None:
+                    await _note(connection, period.account_id, before)
+
+    async def _send(self, period: EndingPeriod, owners: Sequence[Owner], now: int) -> int:
+        """Send a notice to the owners; how many mails the server took."""
+        sent = 0
+        for owner in owners:
+            mail = period_notice(
+                owner.email,
+                self._public_url,
+                in_words(period.expires_at, owner.time_zone),
+                is_trial=period.plan == PlanName.TRIAL,
+                has_ended=period.expires_at <= now,
+                takes_payments=self._takes_payments,
+            )
+            try:
+                await self._mailer.send(mail)
+                sent += 1
+            except MailNotSent as error:
+                log.error("the end of a period could not be mailed", account=period.account_id, reason=str(error))
+        return sent
+
+
+async def _due(connection: AsyncConnection, now: int, period: EndingPeriod | None = None) -> Sequence[EndingPeriod]:
+    """The periods of which something is to be told, those that end first; of one of them, whether it still is."""
+    found = select(accounts.c.id, accounts.c.plan, accounts.c.expires_at).where(_is_due(now))
+    if period is not None:
+        found = found.where(accounts.c.id == period.account_id, accounts.c.expires_at == period.expires_at)
+    rows = await connection.execute(found.order_by(accounts.c.expires_at, accounts.c.id).limit(MAX_PER_RUN))
+    return [EndingPeriod(*row) for row in rows]
+
+
+def _is_due(now: int) -> ColumnElement[bool]:
+    """Whether an account is to be mailed about its period: one with somebody to mail, who was not since the last
+    notice came due, and whose period is not about to be renewed.
+    """
+    ends = accounts.c.expires_at
+    due_at = case((ends <= now, ends), (ends - LAST_SECONDS <= now, ends - LAST_SECONDS), else_=ends - FIRST_SECONDS)
+    was_told = exists().where(deletion_notices.c.account_id == accounts.c.id, deletion_notices.c.noticed_at >= due_at)
+    is_renewed = exists().where(
+        subscriptions.c.account_id == accounts.c.id,
+        subscriptions.c.status.in_((TRIALING, ACTIVE)),
+        ~subscriptions.c.cancel_at_period_end,
+    )
+    return and_(
+        ends <= now + FIRST_SECONDS,
+        ends > now - TOLD_SECONDS,
+        ~was_told,
+        ~(is_renewed & (ends > now - RENEWED_SECONDS)),
+        exists().where(_is_told_owner(), users.c.account_id == accounts.c.id),
+    )
+
+
+async def _owners(connection: AsyncConnection, account_id: int) -> Sequence[Owner]:
+    found = select(users.c.email, users.c.time_zone).where(users.c.account_id == account_id, _is_told_owner())
+    return [Owner(*row) for row in await connection.execute(found.order_by(users.c.id))]
+
+
+def _is_told_owner() -> ColumnElement[bool]:
+    """An owner whose address a mailed link has proven."""
+    return and_(users.c.role == Role.OWNER.value, users.c.confirmed_at.is_not(None))
+
+
+async def _noticed_at(connection: AsyncConnection, account_id: int) -> int | None:
+    found = select(deletion_notices.c.noticed_at).where(deletion_notices.c.account_id == account_id)
+    return (await connection.execute(found)).scalar_one_or_none()
+
+
+async def _note(connection: AsyncConnection, account_id: int, noticed_at: int | None) -> None:
+    """Note when an account, which is locked, was last mailed about its period; None for never."""
+    await connection.execute(delete(deletion_notices).where(deletion_notices.c.account_id == account_id))
+    if noticed_at is not None:
+        await connection.execute(insert(deletion_notices).values(account_id=account_id, noticed_at=noticed_at))
