@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import httpx2
 
-from registerwatch_standins.register.faults import Faults, Kind, Mode, Rule, kind_of
+from registerwatch_standins.register.faults import Drift, Faults, Kind, Mode, Rule, kind_of
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World
@@ -170,7 +170,7 @@ class RegisterReads(Faults):
         """Goes up with every beginning and end of a read, and by whoever changes the world."""
         self.finished: list[Read] = []
         self.requests = 0
-        self.faults: Counter[tuple[Kind, Mode]] = Counter()
+        self.faults: Counter[tuple[Kind, Mode | Drift]] = Counter()
         self.between: Callable[[], None] = lambda: None
         """What happens in the world before a request is answered while no other one is."""
         self.holds: list[Hold] = []
@@ -212,17 +212,21 @@ class RegisterReads(Faults):
             mode = self._rng.choice(_ODD) if self._rng.random() < self.odd_probes else mode
             is_plain = (read is not None and read.is_short) or (mode in _ODD and not self._lists_certificates())
             mode = None if is_plain else mode
+        lies = mode is None and kind == "search" and is_srn(key) and self._rng.random() < self.share
         self.requests += 1
         if mode is not None:
             self.faults[kind, mode] += 1
         if read is not None:
-            read.questions[kind, key] = Question(self._truth(kind, key), mode)
+            read.questions[kind, key] = Question((0, []) if lies else self._truth(kind, key), mode)
             read.asked_at = self._now()
-        elif kind == "search" and mode is None and key not in ("", PROBE):
+        elif kind == "search" and mode is None and not lies and key not in ("", PROBE):
             if self._is_sweep():
                 self._note_listed(key, target)
             else:
                 self._note_shown(key, target)
+        if lies:
+            self.faults[kind, "no-rows"] += 1
+            return Rule(kind, "no-rows")
         return None if mode is None else Rule(kind, mode, size=BELIEVED)
 
     def _read(self) -> Read | None:

@@ -90,6 +90,13 @@ async def test_an_ignored_filter_answers_with_the_whole_register(register: Regis
     assert page["content"][0]["uuid"] == register.world.newest(0, 1)[0].uuid
 
 
+async def test_a_page_without_rows_looks_like_a_search_that_found_nothing(register: Register) -> None:
+    nothing = (await ask(register, primaryDi="made-up")).json()
+    register.faults.fail("search", "no-rows")
+    shown = (await ask(register, primaryDi=register.world.newest(0, 1)[0].primary_di)).json()
+    assert shown == nothing
+
+
 async def test_wrong_rows_look_like_a_small_answer(register: Register) -> None:
     register.faults.fail("search", "wrong-rows")
     asked = register.world.newest(0, 1)[0]

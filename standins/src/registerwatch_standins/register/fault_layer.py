@@ -143,6 +143,15 @@ def _empty_page(body: bytes) -> bytes:
     return msgspec.json.encode({"content": [], **totals, "last": False})
 
 
+def _no_rows(body: bytes) -> bytes:
+    """A page of a search that found nothing, whatever was asked for."""
+    page = msgspec.json.decode(body)
+    if isinstance(page, list):
+        return b"[]"
+    found = {"content": [], "totalElements": 0, "totalPages": 0, "numberOfElements": 0}
+    return msgspec.json.encode({**page, **found, "first": True, "last": True})
+
+
 def _null_fields(body: bytes) -> bytes:
     """All fields are there, and null."""
     answer = msgspec.json.decode(body)
@@ -152,6 +161,7 @@ def _null_fields(body: bytes) -> bytes:
 
 _SPOILS: Mapping[str, Callable[[bytes], bytes]] = {
     "empty-page": _empty_page,
+    "no-rows": _no_rows,
     "broken-json": lambda body: body[: len(body) // 2],
     "json-of-wrong-shape": lambda body: b"[" + body + b"]",
     "json-of-null-fields": _null_fields,

@@ -51,8 +51,10 @@ Mode = Literal[
     "json-of-null-fields",
 ]
 REGISTER_KINDS = frozenset(get_args(Kind)) - {"datalake", "any"}
-Drift = Literal["renamed-filter", "json-of-renamed-fields", "unknown-codes"]
-"""Ways in which another build of the register may answer. Each is a good answer to whom the difference is nothing."""
+Drift = Literal["renamed-filter", "json-of-renamed-fields", "unknown-codes", "no-rows"]
+"""Ways in which another build of the register may answer, and a well-formed page without rows. Each is a good answer to
+whom the difference is nothing.
+"""
 Slowness = Literal["slow-answer", "slow-body"]
 """The true answer, which begins late or arrives piece by piece."""
 _STARTS: dict[str, Kind] = {
