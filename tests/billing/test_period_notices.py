@@ -55,10 +55,17 @@ async def test_a_trial_is_said_to_end_seven_days_and_a_day_before_and_at_its_end
     assert await hours_of_mails(harness, 20) == [3 * 24, 9 * 24, 10 * 24]
 
 
+async def test_who_has_just_signed_up_is_not_told_that_the_trial_ends(harness: ServiceHarness) -> None:
+    await a_proven_owner(harness)
+
+    assert await hours_of_mails(harness, 9) == [6 * 24, 7 * 24]
+
+
 async def test_the_mails_say_when_in_the_time_zone_of_the_owner_and_what_stops_and_how_to_go_on(
     harness: ServiceHarness,
 ) -> None:
     await a_proven_owner(harness)
+    harness.clock.move(6 * DAY)
 
     [subject] = await run(harness)
     [mail] = harness.mail.mails
@@ -112,6 +119,7 @@ async def test_a_subscription_that_is_renewed_is_told_nothing_and_one_that_is_ca
 
 async def test_owners_with_proven_addresses_are_mailed_and_nobody_else(harness: ServiceHarness) -> None:
     await a_proven_owner(harness)
+    harness.clock.move(6 * DAY)
     await harness.sign_up("unproven@acme.example")
     async with harness.database.transaction() as connection:
         account = "(SELECT min(account_id) FROM users)"
@@ -134,6 +142,7 @@ async def test_a_mail_that_the_server_refuses_is_tried_again_and_an_end_of_long_
         raise MailNotSent("The mail server said 451.")
 
     await a_proven_owner(harness)
+    harness.clock.move(6 * DAY)
     with monkeypatch.context() as patched:
         patched.setattr(harness.mail, "send", refuse)
         assert await run(harness) == []
@@ -145,6 +154,7 @@ async def test_a_mail_that_the_server_refuses_is_tried_again_and_an_end_of_long_
 async def test_where_nothing_is_paid_for_the_operator_is_to_be_asked(database_url: str, tmp_path: Path) -> None:
     async with built_harness(database_url, tmp_path) as harness:
         await a_proven_owner(harness)
+        harness.clock.move(6 * DAY)
         await run(harness)
         [mail] = harness.mail.mails
     assert "ask who runs the service" in mail.text

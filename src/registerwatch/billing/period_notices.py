@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 import structlog
-from sqlalchemy import ColumnElement, and_, case, delete, exists, insert, select
+from sqlalchemy import ColumnElement, and_, case, delete, exists, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
@@ -120,7 +120,7 @@ async def _due(connection: AsyncConnection, now: int, period: EndingPeriod | Non
 
 def _is_due(now: int) -> ColumnElement[bool]:
     """Whether an account is to be mailed about its period: one with somebody to mail, who was not since the last
-    notice came due, and whose period is not about to be renewed.
+    notice came due, and whose period is not about to be renewed. Who has just signed up knows when the trial ends.
     """
     ends = accounts.c.expires_at
     due_at = case((ends <= now, ends), (ends - LAST_SECONDS <= now, ends - LAST_SECONDS), else_=ends - FIRST_SECONDS)
@@ -131,7 +131,9 @@ def _is_due(now: int) -> ColumnElement[bool]:
         ~subscriptions.c.cancel_at_period_end,
     )
     return and_(
-        ends <= now + FIRST_SECONDS,
+        or_(
+            ends <= now + LAST_SECONDS, and_(ends <= now + FIRST_SECONDS, accounts.c.created_at < ends - FIRST_SECONDS)
+        ),
         ends > now - TOLD_SECONDS,
         ~was_told,
         ~(is_renewed & (ends > now - RENEWED_SECONDS)),
