@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
+from registerwatch.register.ingest.sweep_turn import MAX_READS
 from registerwatch.structs import replace
 from registerwatch.watches.sweep_repository import FailedTry
 from registerwatch.watches.sweep_targets import MAX_WAIT_SECONDS, wait_seconds
@@ -114,6 +116,43 @@ async def test_a_device_that_cannot_be_read_is_tried_less_and_less_often_and_kee
     await sweep(harness)
     [event] = await harness.get_list(api_key, "events")
     assert event["subject"] == other.primary_di
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_many_devices_that_cannot_be_read_keep_another_one_that_leaves_the_market_from_nothing(
+    harness: ServiceHarness,
+) -> None:
+    *failing, sound = register_more(harness, a_manufacturer(harness), MAX_READS + 2, status=ON, legislation="mdd")
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, *(each.primary_di for each in (*failing, sound)))
+    await sweep(harness)
+    for each in failing:
+        harness.faults.fail("basic", "http-503", contains=each.uuid)
+        harness.world.change(each.uuid, status=OFF)
+    await sweep(harness)
+
+    harness.world.change(sound.uuid, status=OFF)
+    harness.clock.move(MAX_WAIT_SECONDS)
+    await sweep(harness)
+
+    assert {each["subject"] for each in await harness.get_list(owner.api_key, "events")} == {sound.primary_di}
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_of_what_cannot_be_read_that_is_tried_next_whose_last_try_was_first(harness: ServiceHarness) -> None:
+    devices = register_more(harness, a_manufacturer(harness), 3, legislation="mdd")
+    owner = await harness.sign_up()
+    late, sound, early = [each.primary_di for each in devices]
+    await harness.post_watches(owner.api_key, late, sound, early)
+    for subject, tried_at in ((late, harness.now), (early, harness.now - 1)):
+        async with harness.database.transaction() as connection:
+            await connection.execute(
+                text("UPDATE watches SET failing_since = :at, tried_at = :at, last_error = 'x' WHERE subject = :udi"),
+                {"at": tried_at, "udi": subject},
+            )
+    harness.clock.move(MAX_WAIT_SECONDS)
+
+    assert await harness.service.watches.sweep_targets.due([late, sound, early]) == [sound, early, late]
 
 
 def test_tries_of_what_cannot_be_read_are_as_far_apart_as_it_could_not_be_read_and_an_hour_at_most() -> None:

@@ -44,14 +44,15 @@ class SweepTargets:
             return await sweep_repository.devices_of(connection, srn, int(self._clock.now()))
 
     async def due(self, subjects: Sequence[str]) -> Sequence[str]:
-        """Those of some subjects that may be read now, in their order. One whose reads fail waits for as long as they
-        have failed, but no longer than `MAX_WAIT_SECONDS`.
+        """Those of some subjects that may be read now. One whose reads fail waits for as long as they have failed, but
+        no longer than `MAX_WAIT_SECONDS`, and comes after those whose reads do not, the one of the oldest try first.
         """
         async with self._database.reading() as connection:
             tries = await sweep_repository.failed_tries(connection, subjects, int(self._clock.now()))
         now = int(self._clock.now())
         waiting = {each.subject for each in tries if is_recent(each.tried_at, now, wait_seconds(each))}
-        return [each for each in subjects if each not in waiting]
+        tried_at = {each.subject: each.tried_at for each in sorted(tries, key=lambda each: each.tried_at)}
+        return sorted((each for each in subjects if each not in waiting), key=lambda each: tried_at.get(each, 0))
 
     async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
         """Read subjects in full, whose changes a list showed at these instants; those that were found and compared.

@@ -18,7 +18,7 @@ class WatchedSubjects(Protocol):
         """The UDI-DIs of a manufacturer that active accounts watch."""
 
     async def due(self, subjects: Sequence[str]) -> Sequence[str]:
-        """Those of some subjects that may be read now, in their order: one whose last read failed waits."""
+        """Those of some subjects that may be read now: one whose last read failed waits, and comes after the others."""
 
     async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
         """Read subjects in full now, whose changes a list showed at these instants (unix seconds); those that were
