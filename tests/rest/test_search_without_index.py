@@ -17,7 +17,17 @@ async def unindexed(harness: ServiceHarness) -> ServiceHarness:
     return harness
 
 
-@pytest.mark.parametrize("query", [{"q": "set"}, {"q": "REF-1"}, {"status": "on"}, {"status": "on", "facets": "all"}])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"q": "set"},
+        {"q": "REF-1"},
+        {"q": "REF1234"},
+        {"q": "AB12345"},
+        {"status": "on"},
+        {"status": "on", "facets": "all"},
+    ],
+)
 async def test_a_search_that_finds_nothing_since_nothing_is_indexed_is_no_answer(
     unindexed: ServiceHarness, query: dict[str, str]
 ) -> None:
@@ -37,6 +47,24 @@ async def test_what_the_copy_itself_has_is_found_without_an_index(unindexed: Ser
     for code in (device.primary_di, device.manufacturer.srn):
         response = await unindexed.get("/v1/search", q=code)
         assert (response.status_code, response.json()["total"] > 0) == (200, True)
+
+
+async def test_a_device_of_the_copy_that_does_not_pass_a_filter_is_no_search_without_an_answer(
+    unindexed: ServiceHarness,
+) -> None:
+    device = unindexed.unique_devices(1)[0]
+
+    response = await unindexed.get("/v1/search", q=device.primary_di, emdn="unknown", latex="yes")
+
+    assert (response.status_code, response.json()["total"], response.json()["error"]) == (200, 0, None)
+
+
+async def test_an_answer_that_says_that_nothing_is_indexed_is_not_kept(unindexed: ServiceHarness) -> None:
+    response = await unindexed.get("/v1/search", q="DE-MF-999999999")
+
+    assert (response.status_code, response.json()["total"]) == (200, 0)
+    assert SAYS in response.json()["error"]
+    assert response.headers["cache-control"] == "no-store"
 
 
 async def test_a_tool_says_that_nothing_can_be_searched_yet(unindexed: ServiceHarness) -> None:

@@ -154,7 +154,8 @@ async def search(
     filters, facets = _filters_in(parameters), facets_of(parameters.facets)
     found = await service.search.search(parameters.q, filters, page=parameters.page, facets=facets)
     answers = await facet_answers(found.facets, service.facet_names) if facets else None
-    return tagged_response(request, SearchAnswer.of(found, answers), CACHE_SEARCH)
+    cache_control = NOT_CACHED if found.is_unindexed else CACHE_SEARCH
+    return tagged_response(request, SearchAnswer.of(found, answers), cache_control)
 
 
 @router.get(

@@ -85,6 +85,11 @@ class SearchPage(msgspec.Struct, frozen=True):
         return self.maker_list is not None and not self.maker_list.is_whole
 
     @property
+    def is_unindexed(self) -> bool:
+        """Whether nothing is indexed yet, so that the same search may find something at any moment."""
+        return self.error == NOT_BUILT
+
+    @property
     def is_delisted(self) -> bool:
         """Whether it was a search for a device that the register no longer lists."""
         return self.error == DELISTED
@@ -145,14 +150,10 @@ class SearchService:
         srn = asked.read.subject if asked.read.subject and kind(asked.read.subject) == "srn" else None
         rows = name_rows if srn is None else srn_rows
         is_within = page * rows <= MAX_RESULTS
-        try:
-            found = await self._found(asked, srn, filters, page if is_within else 1, rows, facets)
-        except IndexUnavailable:  # the indexer meets it too, and builds the index anew
-            raise IndexUnavailable(INDEX_UNREADABLE) from None
-        if not (found.total or found.certificates or found.error == DELISTED) and await self._has_nothing():
-            if found.code is None:
-                raise IndexUnavailable(NOT_BUILT)
-            found = replace(found, error=NOT_BUILT)  # the copy itself was asked for the code
+        first = page if is_within else 1
+        found = await self._in_copy(asked, srn, filters, first, rows, facets)
+        if found is None:
+            found = await self._in_index(asked, srn, filters, first, rows, facets)
         if is_within:
             return await self._with_list(found, filters)
         if (page - 1) * rows < found.total:
@@ -177,19 +178,36 @@ class SearchService:
         error = found.error or (None if state.is_whole else self._list_problem(srn))
         return replace(found, maker_list=state, error=error)
 
-    async def _found(
+    async def _in_copy(
         self, asked: _Query, srn: str | None, filters: Filters, page: int, rows: int, facets: Collection[Facet]
-    ) -> SearchPage:
-        """The first way to look that finds something. Raises `IndexUnavailable`."""
+    ) -> SearchPage | None:
+        """The devices that the copy itself has by the code, whether or not they pass the filters; None without any."""
         may_be_udi = srn is None or udis_like_srn(asked.text)
         if may_be_udi and (found := await self._by_udi(asked, filters, page, facets)):
             return found
-        if srn is not None:
-            return await self._by_srn(srn, filters, page, rows, facets)
-        if found := await self._by_other_code(asked, filters, page, rows, facets):
+        return None if srn is not None else await self._by_other_code(asked, filters, page, rows, facets)
+
+    async def _in_index(
+        self, asked: _Query, srn: str | None, filters: Filters, page: int, rows: int, facets: Collection[Facet]
+    ) -> SearchPage:
+        """What the index finds by the SRN, or else by the first way to look that finds something. Raises
+        `IndexUnavailable`, also where nothing was found since it is not built yet. Of an SRN, whose devices are looked
+        for in the copy too, that is the error of the page.
+        """
+        try:
+            if srn is not None:
+                found = await self._by_srn(srn, filters, page, rows, facets)
+            else:
+                found = await self._by_words(asked, filters, page, rows, facets)
+        except IndexUnavailable:  # the indexer meets it too, and builds the index anew
+            raise IndexUnavailable(INDEX_UNREADABLE) from None
+        if srn is None and may_be_certificate_number(asked.text):
+            found = await self._with_certificates(found, asked.text)
+        if found.total or found.certificates or not await self._has_nothing():
             return found
-        found = await self._by_words(asked, filters, page, rows, facets)
-        return await self._with_certificates(found, asked.text) if may_be_certificate_number(asked.text) else found
+        if srn is None:
+            raise IndexUnavailable(NOT_BUILT)
+        return replace(found, error=NOT_BUILT)
 
     async def _with_certificates(self, found: SearchPage, text: str) -> SearchPage:
         certificates = await self._certificates.with_number(text, CERTIFICATE_ROWS)
