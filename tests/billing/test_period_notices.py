@@ -9,8 +9,8 @@ from sqlalchemy import text
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing.models import DAY
-from registerwatch.errors import MailNotSent
-from registerwatch.mail.mailer import Mail
+from registerwatch.mail.mailer import BeforeData, Mail
+from registerwatch.mail.smtp import Failure
 from tests.billing.steps import run_upkeep, subscribe
 from tests.support.harness import EMAIL, NewAccount, ServiceHarness, built_harness
 
@@ -135,20 +135,86 @@ async def test_owners_with_proven_addresses_are_mailed_and_nobody_else(harness: 
     assert sorted(mail.to for mail in harness.mail.mails) == [EMAIL, "two@acme.example"]
 
 
-async def test_a_mail_that_the_server_refuses_is_tried_again_and_an_end_of_long_ago_is_not_told(
-    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def refuse(_mail: Mail) -> None:
-        raise MailNotSent("The mail server said 451.")
+def answering(
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch, answer: Failure | Exception, only: str = ""
+) -> list[str]:
+    """Let mails, or those to one address, fail; the addresses to which mails are tried from then on."""
+    tried, send_once = [], harness.mail.send_once
 
+    async def fail(mail: Mail, before_data: BeforeData) -> Failure | None:
+        tried.append(mail.to)
+        if only and mail.to != only:
+            return await send_once(mail, before_data)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(harness.mail, "send_once", fail)
+    return tried
+
+
+LATER = Failure("The mail server said 451.", temporary=True, code=451, is_of_mail=True)
+NEVER = Failure("The mail server said 550.", code=550, is_of_mail=True)
+AWAY = Failure("The mail server cannot be reached.", temporary=True)
+OTHER = "other@acme.example"
+
+
+@pytest.mark.parametrize("answer", [LATER, AWAY, OSError("no route")], ids=["refused for now", "away", "unexpected"])
+async def test_a_mail_that_did_not_go_out_is_tried_again_and_an_end_of_long_ago_is_not_told(
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch, answer: Failure | Exception
+) -> None:
     await a_proven_owner(harness)
     harness.clock.move(6 * DAY)
     with monkeypatch.context() as patched:
-        patched.setattr(harness.mail, "send", refuse)
+        answering(harness, patched, answer)
         assert await run(harness) == []
     assert len(await run(harness)) == 1
     harness.clock.move(TRIAL + 8 * DAY)
     assert await run(harness) == []
+
+
+@pytest.mark.parametrize("answer", [LATER, NEVER, OSError("no route")], ids=["for now", "for good", "unexpected"])
+async def test_a_mail_that_fails_keeps_nobody_else_from_being_told(
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch, answer: Failure | Exception
+) -> None:
+    await a_proven_owner(harness)
+    await a_proven_owner(harness, OTHER)
+    harness.clock.move(6 * DAY)
+    answering(harness, monkeypatch, answer, only=EMAIL)
+
+    await run(harness)
+    assert [mail.to for mail in harness.mail.mails] == [OTHER]
+
+
+async def test_an_address_that_is_refused_for_good_is_not_tried_again(
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await a_proven_owner(harness)
+    harness.clock.move(6 * DAY)
+    tried = answering(harness, monkeypatch, NEVER)
+
+    for _ in range(3):
+        await run(harness)
+    assert tried == [EMAIL]
+
+
+async def test_a_run_ends_where_the_mail_server_cannot_be_reached(
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await a_proven_owner(harness)
+    await a_proven_owner(harness, OTHER)
+    harness.clock.move(6 * DAY)
+    tried = answering(harness, monkeypatch, AWAY)
+
+    await harness.service.billing.period_notices.run()
+    assert tried == [EMAIL]
+
+
+async def test_who_signs_up_for_a_trial_of_a_day_is_told_only_that_it_has_ended(harness: ServiceHarness) -> None:
+    await a_proven_owner(harness)
+    await harness.service.accounts.admin.set_period(EMAIL, None, harness.now + DAY)
+
+    assert await hours_of_mails(harness, 3) == [24]
 
 
 async def test_where_nothing_is_paid_for_the_operator_is_to_be_asked(database_url: str, tmp_path: Path) -> None:

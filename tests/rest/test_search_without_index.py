@@ -64,7 +64,10 @@ async def test_an_answer_that_says_that_nothing_is_indexed_is_not_kept(unindexed
 
     assert (response.status_code, response.json()["total"]) == (200, 0)
     assert SAYS in response.json()["error"]
-    assert response.headers["cache-control"] == "no-store"
+    page = await unindexed.get("/", q="DE-MF-999999999")
+    assert SAYS in page.text
+    for answer in (response, page, await unindexed.get("/")):
+        assert answer.headers["cache-control"] == "no-store"
 
 
 async def test_a_tool_says_that_nothing_can_be_searched_yet(unindexed: ServiceHarness) -> None:

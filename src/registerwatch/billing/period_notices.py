@@ -5,6 +5,7 @@ that is prolonged has notices of its own, and of several that came due while not
 """
 
 from collections.abc import Sequence
+from enum import Enum, auto
 
 import msgspec
 import structlog
@@ -19,7 +20,6 @@ from registerwatch.billing.provider import ACTIVE, TRIALING
 from registerwatch.clock import Clock, in_words
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import accounts, deletion_notices, subscriptions, users
-from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mailer
 from registerwatch.mail.texts import period_notice
 
@@ -51,9 +51,22 @@ class Owner(msgspec.Struct, frozen=True):
     time_zone: str
 
 
+class Outcome(Enum):
+    """What came of the mails of a notice: of the first of these that is true of one of them."""
+
+    TOLD = auto()
+    """The mail server took one, or may have taken it."""
+    OUT_OF_REACH = auto()
+    """The mail server could not be reached, so that no other mail can be sent now."""
+    NOT_YET = auto()
+    """Another try may help."""
+    REFUSED = auto()
+    """The mail server refused the recipient or the message for good."""
+
+
 class PeriodNotices:
     """Mails each notice once, however many processes there are: it is noted before it is sent. Where the mail server
-    refuses all mails of a notice, the next run tries again.
+    took no mail of a notice, the next run tries again, unless it refused all of them for good.
     """
 
     def __init__(
@@ -73,26 +86,30 @@ class PeriodNotices:
         async with self._database.reading() as connection:
             due = await _due(connection, now)
         for period in due:
-            await self._tell(period)
+            if await self._tell(period) is Outcome.OUT_OF_REACH:
+                return
 
-    async def _tell(self, period: EndingPeriod) -> None:
+    async def _tell(self, period: EndingPeriod) -> Outcome | None:
+        """Mail the owners of an account, where that is still due; None where it is not."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             await repository.lock_account(connection, period.account_id)
             if not await _due(connection, now, period):
-                return
+                return None
             owners = await _owners(connection, period.account_id)
             before = await _noticed_at(connection, period.account_id)
             await _note(connection, period.account_id, now)
-        if await self._send(period, owners, now) == 0:
+        outcomes = {await self._send(period, owner, now) for owner in owners}
+        outcome = next((each for each in Outcome if each in outcomes), None)
+        if outcome in {Outcome.OUT_OF_REACH, Outcome.NOT_YET}:
             async with self._database.transaction() as connection:
                 if await repository.lock_account(connection, period.account_id) is not None:
                     await _note(connection, period.account_id, before)
+        return outcome
 
-    async def _send(self, period: EndingPeriod, owners: Sequence[Owner], now: int) -> int:
-        """Send a notice to the owners; how many mails the server took."""
-        sent = 0
-        for owner in owners:
+    async def _send(self, period: EndingPeriod, owner: Owner, now: int) -> Outcome:
+        """Send a notice to an owner. No error of it keeps the notices of others from being sent."""
+        try:
             mail = period_notice(
                 owner.email,
                 self._public_url,
@@ -101,12 +118,22 @@ class PeriodNotices:
                 has_ended=period.expires_at <= now,
                 takes_payments=self._takes_payments,
             )
-            try:
-                await self._mailer.send(mail)
-                sent += 1
-            except MailNotSent as error:
-                log.error("the end of a period could not be mailed", account=period.account_id, reason=str(error))
-        return sent
+            failure = await self._mailer.send_once(mail, _is_noted)
+        except Exception:
+            log.exception("the end of a period could not be mailed", account=period.account_id)
+            return Outcome.NOT_YET
+        if failure is None:
+            return Outcome.TOLD
+        log.error("the end of a period could not be mailed", account=period.account_id, reason=failure.reason)
+        if failure.is_uncertain:
+            return Outcome.TOLD
+        if failure.is_of_mail:
+            return Outcome.NOT_YET if failure.temporary else Outcome.REFUSED
+        return Outcome.OUT_OF_REACH if failure.temporary else Outcome.NOT_YET
+
+
+async def _is_noted() -> None:
+    """What is to be done before the server may accept a mail was done before."""
 
 
 async def _due(connection: AsyncConnection, now: int, period: EndingPeriod | None = None) -> Sequence[EndingPeriod]:
@@ -132,7 +159,11 @@ def _is_due(now: int) -> ColumnElement[bool]:
     )
     return and_(
         or_(
-            ends <= now + LAST_SECONDS, and_(ends <= now + FIRST_SECONDS, accounts.c.created_at < ends - FIRST_SECONDS)
+            ends <= now,
+            *(
+                and_(ends <= now + seconds, accounts.c.created_at < ends - seconds)
+                for seconds in (LAST_SECONDS, FIRST_SECONDS)
+            ),
         ),
         ends > now - TOLD_SECONDS,
         ~was_told,

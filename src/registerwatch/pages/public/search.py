@@ -155,11 +155,13 @@ async def search(request: Request, service: InjectedService) -> Response:
         await limits_of(request).check(request, Limit.SEARCH)
     fragment = FRAGMENT_HEADER in request.headers
     results = None if query.is_nothing else await _results(service, query)
+    introduction = await _introduction(service) if query.is_nothing else None
     return page(
         request,
         "results.html" if fragment else "search.html",
+        settled=not (results.found.is_unindexed if results else introduction and introduction.problem),
         parameters=query,
-        introduction=await _introduction(service) if query.is_nothing else None,
+        introduction=introduction,
         results=results,
         own_watches=await own_watches(request, service, [row.udi for row in results.found.results] if results else []),
         summary=search_summary(results, origin_of(service.settings)),
