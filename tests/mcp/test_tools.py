@@ -255,6 +255,7 @@ async def test_a_word_is_watched_by_the_tool_only_where_that_is_asked_for(
     refusal = await used(harness, "add_watch", owner.api_key, subject="titan")
     assert (refusal.is_error, refusal.payload["watch"]) == (True, None)
     assert "no digit" in refusal.payload["error"]
+    assert await used(harness, "add_watch", owner.api_key, subject="titan", must_exist=None) == refusal
     taken = await used(harness, "add_watch", owner.api_key, subject="titan", must_exist=False)
     assert taken.payload["watch"]["subject"] == "titan"
 

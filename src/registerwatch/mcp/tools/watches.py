@@ -48,7 +48,7 @@ class SubjectArguments(msgspec.Struct):
             MAX_LENGTH,
         ),
     ]
-    must_exist: Annotated[bool, msgspec.Meta(description=MUST_EXIST)] = True
+    must_exist: Annotated[bool | None, msgspec.Meta(description=MUST_EXIST)] = None
 
 
 class WatchesArguments(msgspec.Struct):
@@ -94,7 +94,8 @@ async def add_watch(arguments: SubjectArguments, context: ToolContext) -> ToolRe
     """A new watch, or the one that there is."""
     caller = await context.active_caller()
     await context.count(Limit.WATCH_READ)
-    watch = await context.service.watches.service.add(caller, arguments.subject, must_exist=arguments.must_exist)
+    must_exist = arguments.must_exist is not False
+    watch = await context.service.watches.service.add(caller, arguments.subject, must_exist=must_exist)
     return payload({"watch": WatchObject.of(watch, context.service.clock.now()), "error": None})
 
 
