@@ -160,6 +160,27 @@ def test_tries_of_what_cannot_be_read_are_as_far_apart_as_it_could_not_be_read_a
     assert waits == [300, 700, 2_000, 3_600]
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_device_that_the_register_lists_no_more_is_not_read_again_for_a_detail_that_was_behind_its_row(
+    harness: ServiceHarness,
+) -> None:
+    _, device = await watching_one(harness, legislation="mdr")
+    behind = {"versionNumber": device.version_number}
+    harness.to_register.rewrites["/devices/udiDiData/"] = lambda detail: {**detail, **behind}
+    harness.world.change(device.uuid, reference="NEW-1")
+    await sweep(harness)
+    harness.world.remove(device.uuid)
+    harness.clock.move(MAX_WAIT_SECONDS)
+    await sweep(harness)
+    assert "no longer lists" in (await harness.get("/v1/search", q=device.primary_di)).json()["error"]
+    harness.register_log.clear()
+
+    harness.clock.move(MAX_WAIT_SECONDS)
+    await sweep(harness)
+
+    assert len(harness.register_log.requests) == 1, "the search of the sweep alone"
+
+
 async def watching_manufacturer(harness: ServiceHarness) -> tuple[str, Registration]:
     """The key of an account that watches a manufacturer whose record was just read, and a device of it."""
     device = a_manufacturer(harness)

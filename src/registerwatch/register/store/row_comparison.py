@@ -116,11 +116,13 @@ def proves_itself(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) ->
 
 
 def wait_for_read(stored: Mapping[str, StoredRecord], now: int) -> bool:
-    """Whether rows showed another version or record of a UDI-DI than was read in full, and it was not read since."""
+    """Whether rows showed another version or record of a UDI-DI than was read in full, and it was not read since. There
+    is nothing to wait for of what the register lists no more.
+    """
     if not any(each.was_read for each in stored.values()):
         return False
     return any(
-        each.is_current and not each.is_full and not is_recent(each.read_at, now, AGAIN_SECONDS)
+        each.is_listed and each.is_current and not each.is_full and not is_recent(each.read_at, now, AGAIN_SECONDS)
         for each in stored.values()
     )
 
