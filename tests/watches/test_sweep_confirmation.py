@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from registerwatch.register.ingest.sweep_turn import MAX_READS
+from registerwatch.register.ingest.sweep_turn import MAX_READS, RefutedValues
+from registerwatch.register.store.row_comparison import AGAIN_SECONDS
 from registerwatch.structs import replace
 from registerwatch.watches.sweep_repository import FailedTry
 from registerwatch.watches.sweep_targets import MAX_WAIT_SECONDS, wait_seconds
@@ -239,3 +240,14 @@ async def test_a_list_that_repeats_what_the_record_has_refuted_is_asked_about_on
     await sweep(harness)
     assert actor_reads(harness) == 1
     assert await harness.get_list(api_key, "events") == []
+
+
+def test_values_that_were_refuted_are_known_for_an_hour_and_then_forgotten_with_whatever_is_noted_next() -> None:
+    refuted, first, second = RefutedValues(), ("name", "First"), ("name", "Second")
+    refuted.note("a", [first], 0)
+    refuted.note("b", [second], AGAIN_SECONDS - 1)
+    assert (refuted.of("a", AGAIN_SECONDS - 1), refuted.of("b", AGAIN_SECONDS - 1)) == ({first}, {second})
+    assert refuted.of("a", AGAIN_SECONDS + 1) == frozenset()
+
+    refuted.note("c", [], 2 * AGAIN_SECONDS)
+    assert len(refuted) == 0

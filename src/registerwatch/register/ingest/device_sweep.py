@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from registerwatch.register.identifiers import is_actor_of_devices
-from registerwatch.register.ingest.sweep_turn import Refuted, SweepAdapters, SweepTurn, TurnResult
+from registerwatch.register.ingest.sweep_turn import RefutedValues, SweepAdapters, SweepTurn, TurnResult
 from registerwatch.register.store import sweeps
 
 SIDE_BY_SIDE = 3
@@ -47,7 +47,7 @@ class DeviceSweeper:
     def __init__(self, adapters: SweepAdapters, *, interval: int) -> None:
         self._adapters = adapters
         self._interval = interval
-        self._refuted: Refuted = {}
+        self._refuted = RefutedValues()
 
     async def refresh_queue(self) -> None:
         """Bring the queue up to what is watched. Rows name manufacturers, so no other actor is swept."""

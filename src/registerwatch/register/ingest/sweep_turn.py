@@ -1,6 +1,6 @@
 """One turn of one manufacturer in the sweep of devices."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -88,17 +88,39 @@ class _Answer(msgspec.Struct, frozen=True):
     known: int = 0
 
 
-Refuted = dict[str, dict[ActorValue, int]]
-"""By SRN: what lists showed of a manufacturer and its own record, read for that, did not; and when (unix seconds)."""
+class RefutedValues:
+    """What lists showed of manufacturers and their own records, read for that, did not: so lately that they are not
+    read again for it.
+    """
+
+    def __init__(self) -> None:
+        self._refuted_at: dict[tuple[str, ActorValue], int] = {}
+        """By SRN and value, in unix seconds."""
+
+    def __len__(self) -> int:
+        return len(self._refuted_at)
+
+    def note(self, srn: str, values: Iterable[ActorValue], now: int) -> None:
+        """Note values of a manufacturer (`now` in unix seconds), and forget what was noted long ago."""
+        kept = {key: at for key, at in self._refuted_at.items() if is_recent(at, now, AGAIN_SECONDS)}
+        self._refuted_at = kept | {(srn, value): now for value in values}
+
+    def of(self, srn: str, now: int) -> frozenset[ActorValue]:
+        """The values of a manufacturer."""
+        return frozenset(
+            value
+            for (of_srn, value), at in self._refuted_at.items()
+            if of_srn == srn and is_recent(at, now, AGAIN_SECONDS)
+        )
 
 
 @dataclass(slots=True)
 class SweepTurn:
-    """A turn of a manufacturer that is leased. `refuted` is what the sweeper's turns have noted of manufacturers."""
+    """A turn of a manufacturer that is leased. `refuted` is what all turns of the sweeper have noted."""
 
     adapters: SweepAdapters
     sweep: DeviceSweep
-    refuted: Refuted
+    refuted: RefutedValues
     requests: int = 0
     differing: int = 0
     news: int = 0
@@ -197,7 +219,7 @@ class SweepTurn:
             return []
         found = row_comparison.shown_of_actor(answer.readings, answer.page.total)
         found -= row_comparison.recorded_of_actor(self._actor)
-        if found <= self._refuted_lately.keys():
+        if found <= self.refuted.of(self.sweep.srn, self.adapters.now):
             return []
         self._is_actor_read, self._contradictions = True, found
         return [self.sweep.srn]
@@ -207,13 +229,7 @@ class SweepTurn:
         async with self.adapters.database.reading() as connection:
             actor = await row_comparison.stored_actor(connection, self.sweep.srn)
         refuted = self._contradictions - row_comparison.recorded_of_actor(actor)
-        self.refuted[self.sweep.srn] = {**self._refuted_lately, **dict.fromkeys(refuted, self.adapters.now)}
-
-    @property
-    def _refuted_lately(self) -> Mapping[ActorValue, int]:
-        """What the record has refuted so lately that it is not read again for that."""
-        now, refuted = self.adapters.now, self.refuted.get(self.sweep.srn, {})
-        return {value: at for value, at in refuted.items() if is_recent(at, now, AGAIN_SECONDS)}
+        self.refuted.note(self.sweep.srn, refuted, self.adapters.now)
 
     async def _store(self, step: Step, answer: _Answer, rows: Sequence[DeviceReading]) -> bool:
         """Store rows of an answer with where to go on, in one transaction; false where another node has the lease."""
