@@ -120,17 +120,22 @@ async def test_a_device_that_cannot_be_read_is_tried_less_and_less_often_and_kee
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])
-async def test_many_devices_that_cannot_be_read_keep_another_one_that_leaves_the_market_from_nothing(
-    harness: ServiceHarness,
+@pytest.mark.parametrize("others", [0, 300], ids=["of their page", "of the next page"])
+async def test_many_devices_that_cannot_be_read_keep_no_other_one_that_leaves_the_market_from_being_told(
+    harness: ServiceHarness, others: int
 ) -> None:
-    *failing, sound = register_more(harness, a_manufacturer(harness), MAX_READS + 2, status=ON, legislation="mdd")
+    maker = a_manufacturer(harness)
+    [sound] = register_more(harness, maker, 1, first=9_000, status=ON, legislation="mdd")
+    register_more(harness, maker, others, first=1_000)
+    failing = register_more(harness, maker, 2 * MAX_READS, status=ON, legislation="mdd")
     owner = await harness.sign_up()
     await harness.post_watches(owner.api_key, *(each.primary_di for each in (*failing, sound)))
     await sweep(harness)
     for each in failing:
         harness.faults.fail("basic", "http-503", contains=each.uuid)
         harness.world.change(each.uuid, status=OFF)
-    await sweep(harness)
+    for _ in range(2):
+        await sweep(harness)
 
     harness.world.change(sound.uuid, status=OFF)
     harness.clock.move(MAX_WAIT_SECONDS)
@@ -153,7 +158,8 @@ async def test_of_what_cannot_be_read_that_is_tried_next_whose_last_try_was_firs
             )
     harness.clock.move(MAX_WAIT_SECONDS)
 
-    assert await harness.service.watches.sweep_targets.due([late, sound, early]) == [sound, early, late]
+    due = await harness.service.watches.sweep_targets.due([late, sound, early])
+    assert (due.sound, due.failing) == ([sound], [early, late])
 
 
 def test_tries_of_what_cannot_be_read_are_as_far_apart_as_it_could_not_be_read_and_an_hour_at_most() -> None:
@@ -246,7 +252,8 @@ def test_values_that_were_refuted_are_known_for_an_hour_and_then_forgotten_with_
     refuted, first, second = RefutedValues(), ("name", "First"), ("name", "Second")
     refuted.note("a", [first], 0)
     refuted.note("b", [second], AGAIN_SECONDS - 1)
-    assert (refuted.of("a", AGAIN_SECONDS - 1), refuted.of("b", AGAIN_SECONDS - 1)) == ({first}, {second})
+    for srn, value in (("a", first), ("b", second)):
+        assert refuted.of(srn, AGAIN_SECONDS - 1) == frozenset({value})
     assert refuted.of("a", AGAIN_SECONDS + 1) == frozenset()
 
     refuted.note("c", [], 2 * AGAIN_SECONDS)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from registerwatch.clock import Clock, is_recent
 from registerwatch.db.engine import Database
+from registerwatch.register.ingest.watched_subjects import DueSubjects
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.store.sweeps import SweptManufacturer
@@ -43,16 +44,19 @@ class SweepTargets:
         async with self._database.reading() as connection:
             return await sweep_repository.devices_of(connection, srn, int(self._clock.now()))
 
-    async def due(self, subjects: Sequence[str]) -> Sequence[str]:
+    async def due(self, subjects: Sequence[str]) -> DueSubjects:
         """Those of some subjects that may be read now. One whose reads fail waits for as long as they have failed, but
-        no longer than `MAX_WAIT_SECONDS`, and comes after those whose reads do not, the one of the oldest try first.
+        no longer than `MAX_WAIT_SECONDS`.
         """
         async with self._database.reading() as connection:
             tries = await sweep_repository.failed_tries(connection, subjects, int(self._clock.now()))
         now = int(self._clock.now())
-        waiting = {each.subject for each in tries if is_recent(each.tried_at, now, wait_seconds(each))}
         tried_at = {each.subject: each.tried_at for each in sorted(tries, key=lambda each: each.tried_at)}
-        return sorted((each for each in subjects if each not in waiting), key=lambda each: tried_at.get(each, 0))
+        waiting = {each.subject for each in tries if is_recent(each.tried_at, now, wait_seconds(each))}
+        return DueSubjects(
+            sound=[each for each in subjects if each not in tried_at],
+            failing=sorted(tried_at.keys() - waiting, key=lambda subject: (tried_at[subject], subject)),
+        )
 
     async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
         """Read subjects in full, whose changes a list showed at these instants; those that were found and compared.

@@ -33,6 +33,8 @@ MAX_REQUESTS = 10
 """Requests of one turn; after them other manufacturers have theirs."""
 MAX_READS = 10
 """Subjects that a turn reads in full."""
+MAX_FAILING_READS = 5
+"""Those of them whose last read failed: so many of them leave places to what other pages show."""
 DEFECT = "Listing its devices met a fault of this service, which is in the log."
 
 
@@ -127,6 +129,7 @@ class SweepTurn:
     has_ended: bool = False
     _udis: Sequence[str] = field(default=(), init=False)
     _reads: int = field(default=0, init=False)
+    _failing_reads: int = field(default=0, init=False)
     _is_actor_read: bool = field(default=False, init=False)
     _contradictions: frozenset[ActorValue] = field(default=frozenset(), init=False)
     """What lists showed of the manufacturer for which its record was read in this turn."""
@@ -196,14 +199,22 @@ class SweepTurn:
         self.differing += len(differing)
         waiting = [udi for udi, records in stored.items() if row_comparison.wait_for_read(records, self.adapters.now)]
         to_read = list(dict.fromkeys([*differing, *waiting]))
-        due = await self.adapters.watched.due(to_read) if to_read else ()
-        chosen = due[: MAX_READS - self._reads]
-        self._reads += len(chosen)
+        chosen = await self._chosen(to_read) if to_read else ()
         read = await self.adapters.watched.read(dict.fromkeys(chosen, answer.asked_at)) if chosen else ()
         if self.sweep.srn in read:
             await self._note_refuted()
         left = set(differing).difference(read)
         return [each for each in answer.readings if each.device.udi not in left or _proves(each, stored)]
+
+    async def _chosen(self, subjects: Sequence[str]) -> Sequence[str]:
+        """Those of some subjects that are read in this turn: first those that can be read, as far as is known."""
+        due = await self.adapters.watched.due(subjects)
+        sound = due.sound[: MAX_READS - self._reads]
+        self._reads += len(sound)
+        failing = due.failing[: min(MAX_READS - self._reads, MAX_FAILING_READS - self._failing_reads)]
+        self._reads += len(failing)
+        self._failing_reads += len(failing)
+        return [*sound, *failing]
 
     async def _stored(self, step: Step, answer: _Answer) -> Mapping[str, Mapping[str, StoredRecord]]:
         """What the copy has of the watched UDI-DIs in an answer, and of the manufacturer."""

@@ -3,7 +3,16 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+import msgspec
+
 from registerwatch.register.store.sweeps import SweptManufacturer
+
+
+class DueSubjects(msgspec.Struct, frozen=True):
+    """Subjects that may be read now: `failing` are those whose last read failed, the one of the oldest try first."""
+
+    sound: Sequence[str]
+    failing: Sequence[str]
 
 
 class WatchedSubjects(Protocol):
@@ -17,8 +26,8 @@ class WatchedSubjects(Protocol):
     async def devices_of(self, srn: str) -> Sequence[str]:
         """The UDI-DIs of a manufacturer that active accounts watch."""
 
-    async def due(self, subjects: Sequence[str]) -> Sequence[str]:
-        """Those of some subjects that may be read now: one whose last read failed waits, and comes after the others."""
+    async def due(self, subjects: Sequence[str]) -> DueSubjects:
+        """Those of some subjects that may be read now: one whose last read failed waits."""
 
     async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
         """Read subjects in full now, whose changes a list showed at these instants (unix seconds); those that were
