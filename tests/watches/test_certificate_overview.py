@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.structs import replace
 from registerwatch.watches import repository
 from registerwatch.watches.certificates import (
     CertificateFilter,
@@ -97,6 +98,18 @@ def test_a_certificate_that_the_register_still_lists_for_a_device_is_not_called_
         ("Valid", 1, 5),
         ("No longer listed", 1, 6),
     ]
+
+
+def test_the_same_status_in_other_words_is_no_disagreement_of_reads() -> None:
+    def read(words: str, number: int, revision: str = "01") -> CertifiedDevice:
+        seen = replace(a_certificate("Z-1", revision, in_days(9), SUSPENDED), status=words)
+        return a_device(seen, number=number, read_at=number)
+
+    [found] = overview([read("Suspended", 1), read("On hold", 2)], CertificateFilter(), TODAY).matching
+    [other] = overview([read("Suspended", 1), read("On hold", 2, "")], CertificateFilter(), TODAY).matching
+
+    assert (len(found.devices), found.readings) == (2, ())
+    assert (len(other.devices), other.readings, other.seen.revision) == (2, (), "01")
 
 
 def test_a_certificate_whose_revision_the_register_gives_for_one_device_alone_is_one_row() -> None:

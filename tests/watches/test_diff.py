@@ -7,10 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.register.models import Certificate
 from registerwatch.structs import replace
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange, compare, summary_of
-from registerwatch.watches.snapshot import COMPARED, FIELD_SET, SeenCertificate, Snapshot, decoded, encoded
-from tests.register.builders import PROPERTY
+from registerwatch.watches.snapshot import (
+    COMPARED,
+    FIELD_SET,
+    SeenCertificate,
+    Snapshot,
+    decoded,
+    encoded,
+    snapshot_of_device,
+)
+from tests.register.builders import PROPERTY, a_device
 from tests.watches.builders import (
     ISSUED,
     OFF,
@@ -476,3 +485,18 @@ def test_a_part_of_a_record_is_no_baseline_of_fields_that_were_not_compared_befo
     _, kept = compare(Snapshot(status="On", field_set=0), Snapshot(reference="R-1", field_set=0))
 
     assert kept.field_set == 0
+
+
+def test_entries_that_differ_in_their_first_day_alone_are_one_certificate_in_whatever_order_they_are_read() -> None:
+    days = "2027-01-01", "2025-01-01"
+    twins = tuple(Certificate("Z-1", expiry="2030-01-01", listed_in="record", valid_from=day) for day in days)
+
+    def read(*certs: Certificate) -> Snapshot:
+        return snapshot_of_device(a_device(certs=certs), certificates_read=True, searched=True)
+
+    stored = decoded(encoded(read(Certificate("Z-1", expiry="2030-01-01", listed_in="record"))))
+    changes, kept = compare(stored, read(*twins))
+
+    assert changes == []
+    assert [each.valid_from for each in kept.certs or ()] == ["2025-01-01"]
+    assert encoded(read(*twins)) == encoded(read(*reversed(twins))) == encoded(kept)

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from registerwatch.watches.expiring import expiring
+from registerwatch.watches.expiring import expiring, standings
 from registerwatch.watches.models import Expiring, Watch
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot
-from tests.watches.builders import a_certificate, a_snapshot, without_certificates
+from tests.watches.builders import ISSUED, WITHDRAWN, a_certificate, a_snapshot, without_certificates
 
 NOW = datetime(2026, 7, 15, 23, 59, tzinfo=UTC)
 
@@ -67,3 +67,19 @@ def test_days_are_counted_in_utc() -> None:
     just_after = (NOW + timedelta(minutes=1)).timestamp()
 
     assert expiring([a_watch(a_certificate(expiry="2026-07-16"))], just_after)[0].days == 0
+
+
+def test_a_certificate_is_called_by_its_worst_state_unless_a_revision_of_that_date_simply_ends_then() -> None:
+    suspended = "refdata.certificate-status.suspended"
+
+    def called(*statuses: str) -> list[str]:
+        revisions = [a_certificate("Z-1", str(n), in_days(9), status) for n, status in enumerate(statuses)]
+        answers = [
+            standings([a_watch(*each)], NOW.timestamp()).get(("A1", "Z-1", in_days(9)), "")
+            for each in (revisions, revisions[::-1])
+        ]
+        return sorted(set(answers))
+
+    assert called(WITHDRAWN, ISSUED) == [""]
+    assert called(suspended, WITHDRAWN) == ["Withdrawn"]
+    assert called(WITHDRAWN) == ["Withdrawn"]

@@ -302,8 +302,8 @@ def _certificates(devices: Sequence[CertifiedDevice], today: date) -> Sequence[W
 
 
 def _told(seen: SeenCertificate) -> tuple[object, ...]:
-    """What reads can have differently of one certificate."""
-    return seen.ends, seen.status_code, seen.status, seen.is_gone
+    """What reads can have differently of one certificate. The same code of a status in other words is no difference."""
+    return seen.ends, seen.status_code or seen.status, seen.is_gone
 
 
 def _read_last(listed: DeviceOfCertificate) -> tuple[bool, int, int]:
@@ -335,8 +335,7 @@ def _with_known_revisions(certificates: Iterable[WatchedCertificate]) -> Sequenc
     """Certificates, of which those without a revision are taken into the only one that they can be."""
     alike: dict[tuple[object, ...], list[WatchedCertificate]] = {}
     for each in certificates:
-        seen = each.seen
-        about = seen.notified_body, seen.number, seen.ends, seen.status_code, seen.status, seen.is_gone
+        about = each.seen.notified_body, each.seen.number, *_told(each.seen)
         alike.setdefault((*about, each.manufacturer_srn), []).append(each)
     return [each for group in alike.values() for each in _one_where_alike(group)]
 

@@ -1,10 +1,11 @@
 """Certificates of watched devices that end soon, or ended lately. Read from snapshots; the register is not asked."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from registerwatch.clock import day_of
-from registerwatch.register.certificate_states import CertificateState, days_left
+from registerwatch.register.certificate_states import CertificateState, ShownCertificate, days_left
 from registerwatch.watches.models import Expiring, Watch
 from registerwatch.watches.standing import shown_of
 
@@ -23,15 +24,19 @@ def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
 
 
 def standings(watches: Sequence[Watch], now: float) -> Standings:
-    """How certificates stand whose end date is not all that is to be said of them: withdrawn, restricted and alike."""
+    """How certificates stand whose end date is not all that is to be said of them: withdrawn, restricted and alike. Of
+    several with one number and end date the worst is told, unless the date is all that is to be said of one of them.
+    """
     today = day_of(now)
-    found: dict[tuple[str, str, str], str] = {}
+    found: defaultdict[tuple[str, str, str], list[ShownCertificate]] = defaultdict(list)
     for watch in watches:
         for seen in watch.snapshot.shown_certs if watch.snapshot is not None else ():
-            shown = shown_of(seen, today)
-            if shown.state not in _TOLD_BY_DATE:
-                found[watch.subject, seen.number, seen.ends] = shown.words
-    return found
+            found[watch.subject, seen.number, seen.ends].append(shown_of(seen, today))
+    return {
+        key: min(alike, key=lambda each: each.state.rank).words
+        for key, alike in found.items()
+        if not any(each.state in _TOLD_BY_DATE for each in alike)
+    }
 
 
 def unsure(watches: Sequence[Watch]) -> list[Watch]:

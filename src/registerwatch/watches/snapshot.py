@@ -4,6 +4,7 @@ An empty value means that the register had nothing. `None` in place of certifica
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Literal
 
 import msgspec
@@ -54,7 +55,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
 
     @property
     def order(self) -> tuple[str | bool, ...]:
-        """Sorts certificates, by number and revision first."""
+        """Sorts certificates, by number and revision first. It has all of one but its first day."""
         body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed, self.is_undated
         return self.number, self.revision, *self.told, *body_and_flags, self.is_scoped
 
@@ -150,7 +151,7 @@ def snapshot_of_device(device: Device, *, certificates_read: bool, searched: boo
         reference=device.reference,
         manufacturer_status=device.manufacturer_status,
         version="" if device.version is None else str(device.version),
-        certs=tuple(dict.fromkeys(map(_seen, device.certs))) if certificates_read else None,
+        certs=_seen_once(device.certs) if certificates_read else None,
         searched=certificates_read and searched,
         scoped=certificates_read and scoped,
         status_code=device.status_code,
@@ -214,6 +215,12 @@ def encoded(snapshot: Snapshot) -> str:
 def decoded(text: str) -> Snapshot:
     """A stored snapshot."""
     return _decoder.decode(text)
+
+
+def _seen_once(certificates: Iterable[Certificate]) -> tuple[SeenCertificate, ...]:
+    """What is seen of certificates, in order. Of those that differ in their first day alone the earliest is kept."""
+    seen = sorted(map(_seen, certificates), key=lambda each: (each.order, each.valid_from))
+    return tuple(next(alike) for _, alike in groupby(seen, key=lambda each: each.order))
 
 
 def _seen(certificate: Certificate) -> SeenCertificate:
