@@ -72,3 +72,11 @@ def test_words_that_differ_are_told_apart_without_a_colour_for_good_or_bad(eleme
 
     assert {"del": "line-through", "ins": "underline"}[element] in rules
     assert re.findall(r"var\(--(\w+(?:-on)?)\)", rules) == ["text", "none-on"]
+
+
+@pytest.mark.parametrize("name", ["style.css", "app.css", "docs.css"])
+def test_a_selector_that_not_every_browser_knows_drops_its_own_rule_alone(name: str) -> None:
+    css = files("registerwatch.pages").joinpath(f"static/{name}").read_text(encoding="utf-8")
+
+    lists = [each for each in re.findall(r"([^{}]*)\{", css) if ":has(" in each]
+    assert [each for each in lists if "," in each] == []

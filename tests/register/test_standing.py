@@ -23,7 +23,8 @@ def standing(*certificates: tuple[str | None, str], is_listed: bool = True) -> C
 
 VALID, LATER, PAST = ("2031-11-21", "issued"), ("2032-01-01", "issued"), ("2026-11-20", "issued")
 CONTRADICTED, WITHDRAWN, UNDATED = ("2031-11-21", "expired"), ("2029-01-01", "withdrawn"), (None, "issued")
-UNHEARD_OF, RESTRICTED = ("2033-01-01", "held-back"), ("2030-01-01", "restricted")
+UNHEARD_OF, OTHER_UNHEARD_OF = ("2033-01-01", "held-back"), ("2033-02-01", "deferred")
+RESTRICTED = "2030-01-01", "restricted"
 COVERED, NONE = [("Covered until", "2031-11-21")], [("None valid today", "")]
 
 
@@ -39,7 +40,9 @@ COVERED, NONE = [("Covered until", "2031-11-21")], [("None valid today", "")]
         ([(None, "reinstated")], "No end date", "good", [("No end date", "")]),
         ([(None, "withdrawn")], "Withdrawn", "bad", NONE),
         ([UNHEARD_OF], "Held-back", "none", [("Not known whether valid today", "")]),
-        ([UNHEARD_OF, VALID], "Valid (1 of 2)", "good", [("First end", "2031-11-21")]),
+        ([UNHEARD_OF, VALID], "Valid (1 of 2)", "none", [("First end", "2031-11-21")]),
+        ([UNHEARD_OF, OTHER_UNHEARD_OF], "Held-back (1 of 2)", "none", [("Not known whether valid today", "")]),
+        ([UNHEARD_OF, UNHEARD_OF], "Held-back", "none", [("Not known whether valid today", "")]),
         ([PAST], "Expired", "bad", [("Expired since", "2026-11-20")]),
         ([PAST, ("2020-01-01", "issued")], "Expired", "bad", [("Expired since", "2026-11-20")]),
         ([CONTRADICTED], "Expired by status, not by date", "bad", NONE),

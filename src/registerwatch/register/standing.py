@@ -66,15 +66,15 @@ class CertificateStanding(msgspec.Struct, frozen=True):
         if not self.certificates:
             return ""
         worst = self._worst
-        number = sum(each.state is worst.state for each in self.certificates)
+        number = sum((each.state, each.words) == (worst.state, worst.words) for each in self.certificates)
         return worst.words + (f" ({number} of {len(self.certificates)})" if number < len(self.certificates) else "")
 
     @property
     def tone(self) -> str:
-        """Of the worst; a certificate that has ended is not as bad where another counts."""
-        if not self.certificates:
-            return "none"
-        tone = self._worst.state.tone
+        """The worst tone, so that nothing is good beside what is not known; a certificate that has ended is not as bad
+        where another counts.
+        """
+        tone = worst_tone(each.state.tone for each in self.certificates)
         return "warn" if tone == "bad" and self.counted else tone
 
     @property

@@ -136,6 +136,18 @@ async def test_a_certificate_whose_devices_were_read_at_different_times_is_one_r
     ]
 
 
+async def test_times_of_reads_that_disagree_are_in_the_users_zone(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    await owner_pages.post("/app/settings/time-zone", zone="Europe/Berlin")
+    early, late = (a_certificate("Z-1", expiry=expiry) for expiry in ("2028-01-01", "2030-01-01"))
+    await watch(harness, owner_pages, a_watch(1, early), a_watch(2, late))
+
+    [row] = (await owner_pages.page(PATH)).rows
+
+    assert row[2].count("read until 15 Jan 2027, 09:00") == 2
+
+
 async def test_filters_are_in_the_address_and_what_it_says_wrongly_is_left_out(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:

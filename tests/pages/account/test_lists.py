@@ -9,7 +9,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.register.codes import StatusFilter
+from registerwatch.register.codes import StatusFilter, label
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import a_full_reading, a_udi
@@ -55,6 +55,20 @@ async def kept(harness: ServiceHarness, pages: PagesClient, content: bytes) -> s
 def without_message(response: httpx2.Response) -> str:
     address: str = response.headers["location"]
     return address.partition("?")[0]
+
+
+async def test_a_line_that_is_listed_no_more_is_as_bad_as_its_device(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    subjects = [a_udi(number) for number in (7, 8)]
+    for udi, market in zip(subjects, (StatusFilter.ON.code, StatusFilter.NOT_EU.code), strict=True):
+        await harness.store(a_full_reading(f"u-{udi}", udi, status=label(market), status_code=market))
+        since = (await harness.service.records.state()).revision
+        await harness.service.records.delist(udi, read_at=harness.now, since=since)
+
+    page = await owner_pages.page(await kept(harness, owner_pages, a_workbook(["UDI"], *([udi] for udi in subjects))))
+
+    assert [row[2] for row in page.rows] == ["! No longer in the register", "✕ No longer in the register"]
 
 
 async def test_a_spreadsheet_is_checked_kept_watched_and_downloaded(

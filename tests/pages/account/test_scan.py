@@ -94,6 +94,21 @@ async def test_a_device_that_left_the_market_is_not_good_and_its_file_says_so(
     ]
 
 
+async def test_a_device_that_the_register_lists_no_more_has_nothing_good(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    market = StatusFilter.ON.code
+    await harness.store(a_full_reading(udi=UDI, status=label_of_code(market), status_code=market))
+    assert "✓ On the EU market" in (await scan(owner_pages, UDI)).main
+    since = (await harness.service.records.state()).revision
+    await harness.service.records.delist(UDI, read_at=harness.now, since=since)
+
+    page = await scan(owner_pages, UDI)
+
+    assert [row[3] for row in page.rows] == ["! No longer listed"]
+    assert "✓" not in page.main
+
+
 async def test_a_photo_of_two_symbols_is_one_code(harness: ServiceHarness, owner_pages: PagesClient) -> None:
     await harness.store(a_full_reading(udi=UDI, trade_name="Stent"))
     both = label(symbol("Code128", f"(01){UDI}", 3), symbol("Code128", PRODUCTION, 3))

@@ -128,6 +128,19 @@ def test_without_a_detector_there_is_no_button_for_the_camera(context: BrowserCo
     expect(page.locator("[data-live-camera]")).to_be_hidden()
 
 
+def test_a_print_has_the_table_of_codes_and_no_fields(context: BrowserContext) -> None:
+    page = scan_page(context)
+    page.keyboard.type(UDI)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="1 code in the list")).to_be_visible()
+
+    page.emulate_media(media="print")
+
+    expect(page.get_by_role("table")).to_be_visible()
+    for hidden in ("#code", "#photo", "[data-live-camera]", ".scan details"):
+        expect(page.locator(hidden)).to_be_hidden()
+
+
 def test_a_session_that_ends_meanwhile_loses_nothing(context: BrowserContext, served: Served) -> None:
     page = scan_page(context)
     page.keyboard.type(UDI)

@@ -6,17 +6,22 @@ from sqlalchemy import update
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import watches
-from registerwatch.watches import event_repository
+from registerwatch.watches import event_repository, repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_repository import NewEvent
 from registerwatch.watches.models import NO_CERTIFICATES
 from registerwatch.watches.options import WatchOptions
+from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.snapshot import encoded
 from registerwatch.watches.timeline import PAGE_LENGTH
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
+from tests.register.builders import UDI, a_full_reading
 from tests.register.certificate_rows import a_certificate, a_refusal, note_walk, store_certificates
 from tests.support.harness import SRN, ServiceHarness
 from tests.support.statements import counted_statements
+from tests.watches.builders import a_certificate as a_seen_certificate
+from tests.watches.builders import a_snapshot
 
 pytestmark = pytest.mark.anyio
 LONG = "Catheter for the temporary drainage of urine, sterile, with a coating"
@@ -222,6 +227,22 @@ async def test_before_its_first_read_a_watch_shows_what_the_copy_has(
     assert page.facts["Certificates read"].startswith("Not yet")
     assert page.facts["Never read"] == "Certificates and dates and names"
     await harness.finish_background_work()
+
+
+async def test_a_certificate_that_was_seen_once_is_no_longer_listed_also_where_the_copy_has_none(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    gone = a_seen_certificate(expiry="2029-01-01", is_gone=True)
+    await harness.store(a_full_reading(udi=UDI))
+    caller, new = await caller_of(owner_pages), NewWatch(UDI, "Stent", encoded(a_snapshot(gone)), harness.now)
+    async with harness.database.transaction() as connection:
+        await repository.add(connection, caller.account.id, [new], harness.now)
+
+    page = await owner_pages.page("/app/watches/1")
+
+    assert page.facts["Certificates"] == "✕ No longer listed"
+    assert "✕ Certificate no longer listed" in page.main
+    assert "✕ Certificate no longer listed" in (await owner_pages.page("/app/watches")).main
 
 
 async def test_the_watch_of_a_manufacturer_has_options_and_names_its_devices(

@@ -7,6 +7,7 @@ import msgspec
 
 from registerwatch.lists.models import COVERAGES, Coverage, CoverageCounts
 from registerwatch.lists.service import ShownLine
+from registerwatch.register.standing import worst_tone
 from registerwatch.web.list_files import COVERAGE_WORDS
 
 _TONES: Mapping[Coverage, str] = {
@@ -15,7 +16,9 @@ _TONES: Mapping[Coverage, str] = {
     "ambiguous": "warn",
     "invalid": "warn",
 }
-"""Of what the register does not list. Of everything else status and certificates decide."""
+"""Of what the register does not list. Of everything else, and beside it where it is delisted, status and certificates
+decide.
+"""
 BAR_WIDTH = 1_000
 """Units of the bar's view box."""
 
@@ -31,10 +34,15 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def tone_of(shown: ShownLine, today: date) -> str:
-    """The tone of a line's result: that of its subject's status and certificates, where the copy has it listed."""
-    if shown.stored is None or shown.line.coverage in _TONES:
-        return _TONES.get(shown.line.coverage, "none")
-    return shown.stored.standing(today).tone
+    """The tone of a line's result: that of its subject's status and certificates, where the copy has it. What is listed
+    no more is no better than that, and not good.
+    """
+    coverage = shown.line.coverage
+    tone = _TONES.get(coverage, "none")
+    if shown.stored is None or (coverage in _TONES and coverage != "delisted"):
+        return tone
+    found = shown.stored.standing(today).tone
+    return worst_tone((tone, found)) if coverage == "delisted" else found
 
 
 def shares(counts: CoverageCounts) -> Sequence[Share]:

@@ -14,7 +14,7 @@ from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.pages.public.listed_certificates import CertificateSection
 from registerwatch.register.codes import label
-from registerwatch.register.standing import Badge
+from registerwatch.register.standing import SubjectStanding
 from registerwatch.register.store.documents import StoredActor
 from registerwatch.structs import replace
 from registerwatch.watches.event_search_repository import ListedEvent
@@ -93,10 +93,14 @@ class WatchView(msgspec.Struct, frozen=True):
         return STATES[state], BADGES[state] or "none"
 
     @property
-    def standing(self) -> Sequence[Badge]:
-        """How its subject stands: its status, and the worst of its certificates. Empty where nothing was seen."""
+    def standing(self) -> SubjectStanding:
+        """How its subject stands: its status, and its certificates as the copy has them; where the copy has none, as
+        they were last seen.
+        """
         found = standing_of(self.watch.kind, self.seen, self.today)
-        return (replace(found, certificates=self.device.standing) if self.device else found).badges
+        if self.device is None or not self.device.certificates:
+            return found
+        return replace(found, certificates=self.device.standing)
 
     @property
     def is_partial(self) -> bool:
