@@ -140,8 +140,9 @@ class EventChecks:
     """When full reads were stored, by subject."""
     _part_at: dict[str, int] = field(default_factory=dict)
     """When parts were stored, by subject."""
-    _totals: dict[str, tuple[int, float | None]] = field(default_factory=dict)
-    """How many devices actors are known to have, and since when lists that have far fewer are doubted."""
+    _totals: dict[str, tuple[int, float, float | None]] = field(default_factory=dict)
+    """How many devices actors are known to have, when they were read, and since when lists that have none are doubted.
+    """
     _certificates: dict[str, list[tuple[CertificateKey, WatchedCertificate]]] = field(default_factory=dict)
     """Every certificate that a read brought, by UDI-DI."""
     _part_told_at: dict[Watcher, int] = field(default_factory=dict)
@@ -314,17 +315,22 @@ class EventChecks:
                 self._since[watcher, name] = max(self._since.get((watcher, name), 0), read.began)
 
     def _with_believed_total(self, read: Read, seen: Seen) -> Seen:
-        """What a stored read saw, with the number of an actor's devices that is believed: one of less than nine tenths
-        of those that are known is not before lists have said so for a day.
+        """What a stored read saw, with the number of an actor's devices that is believed: that there are none, though
+        some are known, is not before lists have said so for a day.
         """
         if not is_srn(read.subject):
             return seen
         total, at = int(seen.fields["device_total"].words), float(int(read.began_at))
-        known, since = self._totals.get(read.subject, (0, None))
-        since = (min(since, at) if since is not None else at) if total * 10 < known * 9 else None
+        known, read_at, since = self._totals.get(read.subject, (0, 0.0, None))
+        if total or not known:
+            since = None
+        elif since is None or at - read_at > 2 * DOUBT_SECONDS:
+            since = at
+        else:
+            since = min(since, at)
         if since is None or at - since >= DOUBT_SECONDS:
             known, since = total, None
-        self._totals[read.subject] = known, since
+        self._totals[read.subject] = known, at, since
         return replace(seen, fields={**seen.fields, "device_total": plain(known)})
 
     def _settled(self, watcher: Watcher, seen: Seen, queue: Sequence[Stored], snapshots: Snapshots) -> Seen:
@@ -498,6 +504,9 @@ class EventChecks:
         """The rows that sweeps stored. Of a device that was read after its row, the row is not stored."""
         rows, self.requests.listed = self.requests.listed, []
         read_at = {read.subject: read.began for read in reads if read.is_said_to_be_stored}
+        for srn in {self.requests.manufacturer_of(row.udi) for row in rows}.intersection(self._totals):
+            known, at, _ = self._totals[srn]
+            self._totals[srn] = known, at, None  # a list has shown devices
         for row in rows:
             if read_at.get(row.udi, 0) < row.at:
                 self.parts[row.udi] = row.fields

@@ -183,6 +183,8 @@ class ActorService:
         problem = self._refresher.problem(actor.srn) or dropped
         if not state.is_whole:
             problem = problem or self._refresher.list_problem(actor.srn)
+        if shown.stored.doubted_at is not None:
+            problem = problem or LISTS_NONE
         return ActorAnswer(
             srn=actor.srn,
             name=actor.name,
@@ -238,6 +240,10 @@ class _Shown(msgspec.Struct, frozen=True):
         return self.is_unfiltered and not self.listed.rows and not self.state.is_whole and not is_beyond
 
 
+LISTS_NONE = (
+    "The register answered that it lists none of this actor's devices. What was known of them is kept until it has said"
+    " so for a day."
+)
 NOT_REGISTERED = "The register has no actor with this SRN."
 UNREADABLE = "This actor is not in the copy, and the register could not be read."
 

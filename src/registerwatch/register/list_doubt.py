@@ -1,7 +1,9 @@
-"""When the register's count of a manufacturer's devices contradicts what is known so far that it is doubted. Pure."""
+"""How long a list of a manufacturer's devices that contradicts what is known is doubted. Pure."""
 
 DOUBT_SECONDS = 24 * 3600
 """So long lists of a manufacturer's devices are doubted that go on contradicting what is known."""
+MAX_GAP_SECONDS = 2 * DOUBT_SECONDS
+"""After a longer time without a list the next one begins that time anew: nobody knows what a list would have shown."""
 
 
 def is_too_short(total: int, known: int | None) -> bool:
@@ -9,11 +11,18 @@ def is_too_short(total: int, known: int | None) -> bool:
     return total * 10 < (known or 0) * 9
 
 
-def doubted_since(asked_at: int, doubted_at: int | None) -> int:
+def lists_none(total: int | None, known: int | None) -> bool:
+    """Whether a list has no device at all, though some are known."""
+    return total == 0 and bool(known)
+
+
+def doubted_since(asked_at: int, doubted_at: int | None, looked_at: int | None) -> int:
     """When the first of the lists was asked for that have been doubted ever since: the one of `asked_at` at the latest,
-    whatever became of the clock.
+    whatever became of the clock. The list before it was looked at `looked_at`.
     """
-    return asked_at if doubted_at is None else min(doubted_at, asked_at)
+    if doubted_at is None or asked_at - (looked_at or 0) > MAX_GAP_SECONDS:
+        return asked_at
+    return min(doubted_at, asked_at)
 
 
 def is_believed(asked_at: int, since: int) -> bool:

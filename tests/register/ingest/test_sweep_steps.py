@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.ingest.sweep_steps import (
-    MAX_GAP_SECONDS,
     ListedPage,
     PageStep,
     SearchStep,
@@ -18,7 +17,7 @@ from registerwatch.register.ingest.sweep_steps import (
     lists_pages,
     next_step,
 )
-from registerwatch.register.list_doubt import DOUBT_SECONDS
+from registerwatch.register.list_doubt import DOUBT_SECONDS, MAX_GAP_SECONDS
 from registerwatch.register.store.sweeps import DeviceSweep
 from registerwatch.structs import replace
 from tests.register.builders import PROPERTY

@@ -8,7 +8,7 @@ from registerwatch.clock import Clock
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.basic_reads import BasicRecordReads, SharingRule
 from registerwatch.register.ingest.device_lists import DeviceListReader
-from registerwatch.register.list_doubt import doubted_since, is_believed, is_too_short
+from registerwatch.register.list_doubt import doubted_since, is_believed, lists_none
 from registerwatch.register.models import Actor, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
@@ -178,10 +178,10 @@ class SubjectReads:
 
 
 def _doubted_at(actor: Actor, known: KnownActor, read_at: int) -> int | None:
-    """Since when the register's counts of an actor's devices are doubted, None where this one is believed."""
-    if actor.device_total is None or not is_too_short(actor.device_total, known.device_total):
+    """Since when the register's answer is doubted that it lists none of an actor's devices; None where it is not."""
+    if not lists_none(actor.device_total, known.device_total):
         return None
-    since = doubted_since(read_at, known.doubted_at)
+    since = doubted_since(read_at, known.doubted_at, known.read_at)
     return None if is_believed(read_at, since) else since
 
 

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from registerwatch.register.list_doubt import DOUBT_SECONDS, doubted_since, is_believed, is_too_short
+from registerwatch.register.list_doubt import doubted_since, is_believed, is_too_short
 from registerwatch.register.store.sweeps import DeviceSweep
 from registerwatch.structs import replace
 
-MAX_GAP_SECONDS = 2 * DOUBT_SECONDS
-"""After a longer time without a list the next one begins that time anew: nobody knows what a list would have shown."""
 FEWER = "The register lists {total} of this manufacturer's devices, of which {known} are known: not believed yet."
 
 UNSETTLED = "Of some devices several records were listed one after the other: they are listed once more."
@@ -160,9 +158,7 @@ def _doubted_since(sweep: DeviceSweep) -> int:
     """When the first of the lists began that have been doubted ever since."""
     began = sweep.walk_began_at
     assert began is not None, "a list that is doubted comes from a walk"
-    if sweep.doubted_at is None or began - (sweep.swept_at or 0) > MAX_GAP_SECONDS:
-        return began
-    return doubted_since(began, sweep.doubted_at)
+    return doubted_since(began, sweep.doubted_at, sweep.swept_at)
 
 
 def after_search(sweep: DeviceSweep, step: SearchStep) -> DeviceSweep:

@@ -267,6 +267,8 @@ class SweepTurn:
         """Store what a page tells of all devices, where somebody watches them; the sweep after it, and changes."""
         assert answer.page is not None, "what a page step asks for is a page"
         sweep, page, news = self.sweep, answer.page, 0
+        if page.total:
+            await actor_lists.end_doubt(connection, sweep.srn)
         if sweep.lists_all:
             stored = await portfolio_walk.store_page(
                 connection, sweep, answer.readings, asked_at=answer.asked_at, now=now

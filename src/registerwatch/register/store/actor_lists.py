@@ -8,7 +8,7 @@ end. See docs/decisions/0062-lists-of-actors.md.
 from collections.abc import Collection
 
 import msgspec
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.engine import Database
@@ -111,6 +111,12 @@ class ActorLists:
 async def note_whole(connection: AsyncConnection, srn: str, records: int, at: int) -> None:
     """The same inside a transaction that the caller has open."""
     await connection.execute(statements.NOTE_LISTED, {"srn": srn, "listed": records, "at": at})
+
+
+async def end_doubt(connection: AsyncConnection, srn: str) -> None:
+    """A list has shown devices of an actor: an answer that there are none, which is doubted, was wrong."""
+    is_doubted = actors.c.srn == srn, actors.c.doubted_at.is_not(None)
+    await connection.execute(update(actors).where(*is_doubted).values(doubted_at=None))
 
 
 async def note_walk(connection: AsyncConnection, srn: str, walk: int, records: int, at: int) -> None:

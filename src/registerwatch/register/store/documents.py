@@ -38,6 +38,8 @@ class StoredActor(msgspec.Struct, frozen=True):
 
     actor: Actor
     read_at: int
+    doubted_at: int | None
+    """Since when the register's answer is doubted that it lists none of its devices."""
 
 
 class ChangedRow(msgspec.Struct, frozen=True, gc=False):
@@ -137,7 +139,7 @@ CODED = (
     " JOIN devices d ON d.primary_di = c.primary_di AND d.uuid = c.uuid AND d.is_current ORDER BY d.primary_di"
 )
 ROWS = "SELECT id, document, document_version FROM devices WHERE id {} AND delisted_at IS NULL"
-ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at FROM actors WHERE srn = {}"
+ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at, doubted_at FROM actors WHERE srn = {}"
 CHANGED = (
     "SELECT id, revision, is_current, primary_di, document, delisted_at IS NULL"
     " FROM devices WHERE revision > {} ORDER BY revision LIMIT {}"
@@ -151,7 +153,7 @@ REVISION = "SELECT copy_id, revision FROM copy_state WHERE id = 1"
 
 def stored_actor(row: Sequence[Any]) -> StoredActor:
     """An actor from its columns, in the order of `ACTOR`."""
-    srn, name, country, status_code, device_total, complete, read_at = row
+    srn, name, country, status_code, device_total, complete, read_at, doubted_at = row
     actor = Actor(
         srn=srn,
         name=name,
@@ -160,4 +162,4 @@ def stored_actor(row: Sequence[Any]) -> StoredActor:
         device_total=device_total,
         complete=bool(complete),
     )
-    return StoredActor(actor, read_at)
+    return StoredActor(actor, read_at, doubted_at)

@@ -76,12 +76,13 @@ class CopyState(msgspec.Struct, frozen=True):
 
 class KnownActor(msgspec.Struct, frozen=True):
     """What a read of an actor needs to know of those before: how often it was read and stored, the register's count of
-    its devices (None where it was never asked), and since when later counts have been doubted.
+    its devices (None where it was never asked), since when a count of none is doubted, and when it was read last.
     """
 
     reads: int = 0
     device_total: int | None = None
     doubted_at: int | None = None
+    read_at: int | None = None
 
 
 class RecordStore:
@@ -325,7 +326,7 @@ class RecordStore:
         """What is known of an actor before it is read."""
         async with self._database.reading() as connection:
             row = (await connection.execute(statements.ACTOR, {"srn": srn})).one_or_none()
-        return KnownActor() if row is None else KnownActor(row.reads, row.device_total, row.doubted_at)
+        return KnownActor() if row is None else KnownActor(row.reads, row.device_total, row.doubted_at, row.read_at)
 
     async def fresh(
         self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
