@@ -139,20 +139,33 @@ def _delete_its_index(node: Node, subject: str) -> None:
 
 def _kill_in_a_recheck(fleet: Fleet, victim: Node) -> None:
     """It has seen a change, whose delivery is held until its recheck is through, and waits with other subjects."""
-    fleet.proxy.hold(_all_but(fleet, None, None))
     while not _held_deliveries(fleet):  # the first time it may be with the last subject of a recheck
-        until(lambda: bool(_held_subjects(fleet, victim)), "a recheck to read subjects")
+        _hold_a_recheck(fleet, victim)
         subject = min(_held_subjects(fleet, victim))
         fleet.change(subject)
         fleet.proxy.hold(_all_but(fleet, victim, subject))
         until(lambda: _held_deliveries(fleet) or fleet.is_told(), "the change to be seen")
-        fleet.proxy.hold(_all_but(fleet, None, None))
-        until(lambda: bool(_held_subjects(fleet, victim)), "the recheck to wait with another subject, or the next one")
+        _hold_a_recheck(fleet, victim)  # with another subject, or the next one
     victim.kill()
     fleet.proxy.release()
     assert not fleet.is_told()
     _let_time_pass(fleet)
     until(fleet.is_told, "what the dead one had seen to be told")
+
+
+def _hold_a_recheck(fleet: Fleet, victim: Node) -> None:
+    """A recheck of this node waits with subjects. What other nodes wait with is let go: it may be the recheck."""
+
+    def waits() -> bool:
+        return any(_held_subjects(fleet, node) for node in fleet.nodes)
+
+    while True:
+        fleet.proxy.hold(_all_but(fleet, None, None))
+        until(waits, "a recheck to read subjects")
+        if _held_subjects(fleet, victim):
+            return
+        fleet.proxy.release()
+        until(lambda: not waits(), "what waits to be let go")
 
 
 def _kill_in_a_delivery(fleet: Fleet, victim: Node) -> str:
