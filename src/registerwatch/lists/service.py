@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import date
+from functools import cached_property
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -30,6 +31,7 @@ from registerwatch.lists.models import (
     Upload,
     WatchedLines,
 )
+from registerwatch.register.standing import NOTHING_KNOWN, SubjectStanding
 from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.standings import StoredStanding, revision_of_copy, stored_standings
 from registerwatch.tables.cells import bare
@@ -56,11 +58,17 @@ class NoSuchList(InvalidInput):
     """The account has no such list, or the list no such upload."""
 
 
-class ShownLine(msgspec.Struct, frozen=True):
-    """A line with what the copy has of its subject; None where it has nothing."""
+class ShownLine(msgspec.Struct, frozen=True, dict=True):
+    """A line on a day, with what the copy has of its subject; None where it has nothing."""
 
     line: ListLine
     stored: StoredStanding | None
+    today: date
+
+    @cached_property
+    def standing(self) -> SubjectStanding:
+        """How its subject stands, as the copy has it."""
+        return NOTHING_KNOWN if self.stored is None else self.stored.standing(self.today)
 
 
 class LinePage(msgspec.Struct, frozen=True):
@@ -288,7 +296,7 @@ class ListService:
                 offset=offset,
             )
             total = await line_repository.count(connection, account_id, upload.id, chosen, today, beside)
-            return LinePage(await _with_stored(connection, found), total, upload)
+            return LinePage(await _with_stored(connection, found, today), total, upload)
 
     async def preview(
         self, caller: Caller, list_id: int, upload_id: int, chosen: LineFilter, *, limit: int, offset: int
@@ -308,7 +316,7 @@ class ListService:
             gone: Sequence[ListLine] = ()
             if beside is not None and details.differences is not None and details.differences.gone:
                 gone = await line_repository.gone(connection, account_id, upload_id, beside, today, SHOWN_GONE)
-            shown = await _with_stored(connection, [*found, *gone])
+            shown = await _with_stored(connection, [*found, *gone], today)
         page = LinePage(shown[: len(found)], total, details.upload)
         return UploadPreview(details, page, shown[len(found) :])
 
@@ -323,7 +331,7 @@ class ListService:
                 found = await line_repository.page(
                     connection, caller.account.id, upload.id, chosen, today, after=after, limit=AT_ONCE
                 )
-                lines = await _with_stored(connection, found)
+                lines = await _with_stored(connection, found, today)
             for each in lines:
                 yield each
             if len(lines) < AT_ONCE:
@@ -466,9 +474,9 @@ def _lines_of(item_list: ItemList, upload_id: int | None) -> tuple[Upload, int |
     return item_list.kept, None
 
 
-async def _with_stored(connection: AsyncConnection, lines: Sequence[ListLine]) -> Sequence[ShownLine]:
+async def _with_stored(connection: AsyncConnection, lines: Sequence[ListLine], today: date) -> Sequence[ShownLine]:
     stored = await stored_standings(connection, {each.subject for each in lines if each.subject})
-    return [ShownLine(each, stored.get(each.subject or "")) for each in lines]
+    return [ShownLine(each, stored.get(each.subject or ""), today) for each in lines]
 
 
 def _name_of(text: str) -> str:

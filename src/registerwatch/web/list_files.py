@@ -1,7 +1,6 @@
 """Rows of a list to download: its own columns as they were sent, then ours."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import date
 
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
@@ -43,11 +42,11 @@ async def list_rows(
     kept = (await lists.one(caller, list_id)).item_list.kept
     if kept is None or kept.found is None:
         raise InvalidInput(NOTHING_KEPT)
-    found, today = kept.found, lists.today()
+    found = kept.found
 
     async def rows() -> AsyncIterator[Row]:
         async for shown in lists.every_line(caller, kept, chosen):
-            yield _row(shown, found, today)
+            yield _row(shown, found)
 
     return _header(found), rows()
 
@@ -57,13 +56,12 @@ def _header(found: FoundTable) -> Sequence[str]:
     return [*found.headings, *(f"{each} (Registerwatch)" if each in found.headings else each for each in OURS)]
 
 
-def _row(shown: ShownLine, found: FoundTable, today: date) -> Row:
+def _row(shown: ShownLine, found: FoundTable) -> Row:
     """One line."""
-    line, stored = shown.line, shown.stored
+    line, stored, certificates = shown.line, shown.stored, shown.standing.certificates
     cells = [*line.cells, *[""] * (len(found.own_headings) - len(line.cells))]
     cells.insert(found.code_column, line.code)
     told: Row = ["", "", "", "", ""]
-    ends: Row = [None, None]
     if stored is not None:
         told = [
             stored.name,
@@ -72,26 +70,25 @@ def _row(shown: ShownLine, found: FoundTable, today: date) -> Row:
             stored.status,
             stored.risk_class,
         ]
-        certificates = stored.standing(today).certificates
-        ends = [day_or_none(certificates.first_end), day_or_none(certificates.covered_until)]
     return [
         *cells,
         line.subject,
         COVERAGE_WORDS[line.coverage],
         line.reason,
         *told,
-        certificates_words(shown, today),
-        *ends,
+        certificates_words(shown),
+        day_or_none(certificates.first_end),
+        day_or_none(certificates.covered_until),
         "yes" if line.is_watched else "no",
     ]
 
 
-def certificates_words(shown: ShownLine, today: date) -> str:
+def certificates_words(shown: ShownLine) -> str:
     """How the certificates of a line's device stand: `Withdrawn (1 of 2)`; empty for what the copy does not have."""
     line, stored = shown.line, shown.stored
     if stored is None or line.subject is None:
         return ""
     if not stored.certs:
         return "" if not stored.manufacturer_srn else "None listed" if line.certs_read else "Not read"
-    words = stored.standing(today).certificates.words
+    words = shown.standing.certificates.words
     return words if line.certs_read else f"{words}, not all read"

@@ -1,7 +1,6 @@
 """How a list stands, as its pages show it: counts with their tones, and a bar of them."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 
 import msgspec
 
@@ -33,7 +32,7 @@ class Share(msgspec.Struct, frozen=True):
     width: float
 
 
-def tone_of(shown: ShownLine, today: date) -> str:
+def tone_of(shown: ShownLine) -> str:
     """The tone of a line's result: that of its subject's status and certificates, where the copy has it. What is listed
     no more is no better than that, and not good.
     """
@@ -41,7 +40,7 @@ def tone_of(shown: ShownLine, today: date) -> str:
     tone = _TONES.get(coverage, "none")
     if shown.stored is None or (coverage in _TONES and coverage != "delisted"):
         return tone
-    found = shown.stored.standing(today).tone
+    found = shown.standing.tone
     return worst_tone((tone, found)) if coverage == "delisted" else found
 
 

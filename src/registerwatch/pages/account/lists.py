@@ -1,7 +1,6 @@
 """Saved lists: all of them, one with its lines, and a file that was sent for one."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -276,7 +275,7 @@ async def _list_page(
         sent_problem=sent_problem,
         name_problem=name_problem,
         watch_problem=watch_problem,
-        **_words(service),
+        **_words(),
     )
 
 
@@ -318,7 +317,7 @@ async def _upload_page(
         letters=column_letters,
         encodings=ENCODINGS,
         delimiters=DELIMITERS,
-        **_words(service),
+        **_words(),
     )
 
 
@@ -333,13 +332,11 @@ async def _download(request: Request, service: Service, visitor: Visitor, list_i
     return await xlsx_response("list.xlsx", header, rows)
 
 
-def _words(service: Service) -> dict[str, Any]:
-    today = service.lists.service.today()
+def _words() -> dict[str, Any]:
     return {
         "coverage_words": COVERAGE_WORDS,
-        "tone_of": partial(tone_of, today=today),
-        "standing_of": lambda shown: shown.stored.standing(today),
-        "certificates_words": partial(certificates_words, today=today),
+        "tone_of": tone_of,
+        "certificates_words": certificates_words,
         "shown_cells": SHOWN_CELLS,
     }
 
