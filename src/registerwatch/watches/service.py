@@ -74,11 +74,6 @@ class WatchService:
         async with self._database.reading() as connection:
             return await repository.ids_of(connection, caller.account.id, subjects)
 
-    async def watched_of(self, caller: Caller, subjects: Collection[str]) -> set[str]:
-        """Those of some subjects that the account watches."""
-        async with self._database.reading() as connection:
-            return await repository.subjects(connection, caller.account.id) & set(subjects)
-
     async def count(self, account_id: int) -> int:
         """How many watches the account has."""
         ((number,),) = await self._database.rows(_COUNT, account_id=account_id)

@@ -133,7 +133,7 @@ async def scanned_codes(
     if await _read_unread(request, service, [by_code[each] for each in latest]):
         plan = await _planned(service, caller, codes)
         by_code = dict(zip(codes, plan.lines, strict=True))
-    watched = await service.watches.service.watched_of(caller, [line.subject for line in plan.lines])
+    watched = await service.watches.service.ids_of(caller, [line.subject for line in plan.lines])
     standings = await service.records.standings([line.subject for line in plan.lines if line.fate != "invalid"])
     today = day_of(service.clock.now())
 
