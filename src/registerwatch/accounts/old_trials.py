@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 import structlog
-from sqlalchemy import ColumnElement, delete, exists, insert, select
+from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
@@ -85,8 +85,7 @@ class OldTrialService:
             return
         async with self._database.transaction() as connection:
             if await repository.lock_account(connection, trial.id) is not None:
-                await connection.execute(delete(deletion_notices).where(deletion_notices.c.account_id == trial.id))
-                await connection.execute(insert(deletion_notices).values(account_id=trial.id, noticed_at=now))
+                await repository.note_period_mail(connection, trial.id, now)
 
     async def _addresses(self, trial: OldTrial) -> Sequence[str]:
         async with self._database.reading() as connection:

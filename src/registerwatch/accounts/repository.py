@@ -19,6 +19,7 @@ from registerwatch.db.tables import (
     accounts,
     api_keys,
     audit,
+    deletion_notices,
     events,
     idempotent_requests,
     reset_tokens,
@@ -191,6 +192,15 @@ async def user(connection: AsyncConnection, account_id: int, user_id: int) -> St
 async def owners(connection: AsyncConnection, account_id: int) -> Sequence[StoredUser]:
     """The account's owners, the first one first."""
     return [stored_user(row) for row in await connection.execute(_OWNERS, {"account_id": account_id})]
+
+
+async def note_period_mail(connection: AsyncConnection, account_id: int, mailed_at: int | None) -> None:
+    """Note when an account, which is locked, was last mailed about its period or its deletion (unix seconds); None for
+    never.
+    """
+    await connection.execute(delete(deletion_notices).where(deletion_notices.c.account_id == account_id))
+    if mailed_at is not None:
+        await connection.execute(insert(deletion_notices).values(account_id=account_id, noticed_at=mailed_at))
 
 
 async def add_user(

@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 import msgspec
 import structlog
-from sqlalchemy import ColumnElement, and_, case, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, and_, case, exists, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
@@ -98,13 +98,13 @@ class PeriodNotices:
                 return None
             owners = await _owners(connection, period.account_id)
             before = await _noticed_at(connection, period.account_id)
-            await _note(connection, period.account_id, now)
+            await repository.note_period_mail(connection, period.account_id, now)
         outcomes = {await self._send(period, owner, now) for owner in owners}
         outcome = next((each for each in Outcome if each in outcomes), None)
         if outcome in {Outcome.OUT_OF_REACH, Outcome.NOT_YET}:
             async with self._database.transaction() as connection:
                 if await repository.lock_account(connection, period.account_id) is not None:
-                    await _note(connection, period.account_id, before)
+                    await repository.note_period_mail(connection, period.account_id, before)
         return outcome
 
     async def _send(self, period: EndingPeriod, owner: Owner, now: int) -> Outcome:
@@ -185,10 +185,3 @@ def _is_told_owner() -> ColumnElement[bool]:
 async def _noticed_at(connection: AsyncConnection, account_id: int) -> int | None:
     found = select(deletion_notices.c.noticed_at).where(deletion_notices.c.account_id == account_id)
     return (await connection.execute(found)).scalar_one_or_none()
-
-
-async def _note(connection: AsyncConnection, account_id: int, noticed_at: int | None) -> None:
-    """Note when an account, which is locked, was last mailed about its period; None for never."""
-    await connection.execute(delete(deletion_notices).where(deletion_notices.c.account_id == account_id))
-    if noticed_at is not None:
-        await connection.execute(insert(deletion_notices).values(account_id=account_id, noticed_at=noticed_at))
