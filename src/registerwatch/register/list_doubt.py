@@ -6,16 +6,6 @@ MAX_GAP_SECONDS = 2 * DOUBT_SECONDS
 """After a longer time without a list the next one begins that time anew: nobody knows what a list would have shown."""
 
 
-def is_too_short(total: int, known: int | None) -> bool:
-    """Whether a list has fewer than nine tenths of the devices that are known; never where none is."""
-    return total * 10 < (known or 0) * 9
-
-
-def lists_none(total: int | None, known: int | None) -> bool:
-    """Whether a list has no device at all, though some are known."""
-    return total == 0 and bool(known)
-
-
 def doubted_since(asked_at: int, doubted_at: int | None, looked_at: int | None) -> int:
     """When the first of the lists was asked for that have been doubted ever since: the one of `asked_at` at the latest,
     whatever became of the clock. The list before it was looked at `looked_at`.

@@ -8,7 +8,7 @@ from registerwatch.clock import Clock
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.basic_reads import BasicRecordReads, SharingRule
 from registerwatch.register.ingest.device_lists import DeviceListReader
-from registerwatch.register.list_doubt import doubted_since, is_believed, lists_none
+from registerwatch.register.list_doubt import doubted_since, is_believed
 from registerwatch.register.models import Actor, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
@@ -179,7 +179,7 @@ class SubjectReads:
 
 def _doubted_at(actor: Actor, known: KnownActor, read_at: int) -> int | None:
     """Since when the register's answer is doubted that it lists none of an actor's devices; None where it is not."""
-    if not lists_none(actor.device_total, known.device_total):
+    if actor.device_total != 0 or not known.device_total:
         return None
     since = doubted_since(read_at, known.doubted_at, known.read_at)
     return None if is_believed(read_at, since) else since

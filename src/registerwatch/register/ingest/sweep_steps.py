@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from registerwatch.register.list_doubt import doubted_since, is_believed, is_too_short
+from registerwatch.register.list_doubt import doubted_since, is_believed
 from registerwatch.register.store.sweeps import DeviceSweep
 from registerwatch.structs import replace
 
@@ -94,7 +94,7 @@ def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int 
     elif is_steady and grew and step.number:
         return replace(after, cursor=f"{_AGAIN}0"), False
     has_all = is_complete(after, page, known)
-    is_in_doubt = _is_first(after) and not has_all and (is_too_short(page.total, known) or page.is_unsettled)
+    is_in_doubt = _is_first(after) and not has_all and (_is_too_short(page, known) or page.is_unsettled)
     after = replace(after, doubted_at=_doubted_since(after) if is_in_doubt else None)
     problem = UNREADABLE.format(number=len(sweep.unreadable.split())) if sweep.unreadable else ""
     if lists_too_few(after, page, known):
@@ -130,7 +130,7 @@ def lists_too_few(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bo
     """Whether the first list of a manufacturer contradicts what is known: once it is whole again, all that a fault had
     left out would be news. Where it stays so for a day, it is what is known that is wrong.
     """
-    return _may_wait(sweep) and is_too_short(page.total, known)
+    return _may_wait(sweep) and _is_too_short(page, known)
 
 
 def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
@@ -138,6 +138,10 @@ def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
     wait for ever: where they change all the time, what the list shows is believed after a day.
     """
     return _may_wait(sweep) and page.is_unsettled
+
+
+def _is_too_short(page: ListedPage, known: int | None) -> bool:
+    return page.total * 10 < (known or 0) * 9
 
 
 def _is_first(sweep: DeviceSweep) -> bool:
