@@ -1,7 +1,7 @@
 """How devices, their certificates and actors stand on a day: words, order and tone for every surface. Pure.
 
-`certificate_states` has the state of one certificate, the most serious first. Two dates are told of several
-certificates: the *first end* is the earliest end date of those that count as valid, *covered until* is the latest.
+`certificate_states` has the state of one certificate, the most serious first. Several certificates together have two
+dates: the *first end* is the earliest end date of those that count as valid, *covered until* is the latest.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ EndFact = tuple[str, str]
 
 FIRST_END, COVERED_UNTIL = "First end", "Covered until"
 NEEDS_ATTENTION = frozenset({"warn", "bad"})
-"""Tones of what people have to look at."""
+"""Tones that people have to look at."""
 
 _MARKET: Mapping[str, str] = {
     StatusFilter.ON.code: "good",
@@ -31,12 +31,12 @@ _TONES = ("bad", "warn", "none", "good")
 
 
 def market_tone(code: str) -> str:
-    """Of a market status. Who buys for the EU may not get a device that is not intended for it."""
+    """The tone of a market status. Who buys for the EU may not get a device that is not intended for it."""
     return _MARKET.get(code, "none")
 
 
 def actor_tone(code: str) -> str:
-    """Of the status of an actor."""
+    """The tone of the status of an actor."""
     return _ACTOR.get(segment(code), "none")
 
 
@@ -57,7 +57,7 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def covered_until(self) -> str:
-        """The last end date of those that count; empty where none does, one has no end, or one may count for longer."""
+        """The last end date of those that count; empty where none has one, or one has no end or may count for longer."""
         return covered_until(self.certificates) or ""
 
     @property
@@ -71,7 +71,7 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def tone(self) -> str:
-        """The worst tone, so that nothing is good beside what is not known; a certificate that has ended is not as bad
+        """The worst tone: an unknown status keeps the whole from being good. A certificate that has ended is not as bad
         where another counts.
         """
         tone = worst_tone(each.state.tone for each in self.certificates)
@@ -85,8 +85,8 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def ends(self) -> list[EndFact]:
-        """Until when, each fact with its name: `[("First end", "2031-11-21"), ("Covered until", "2032-01-01")]`. Where
-        both are one date, that is when it is covered until.
+        """The dates with their names: `[("First end", "2031-11-21"), ("Covered until", "2032-01-01")]`. Where both are
+        the same date, the second alone.
         """
         if self.counted:
             first, last = self.first_end, self.covered_until
@@ -104,7 +104,7 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """Which ones the dates are of, where that is not plain: `2 count as valid, 1 does not`."""
+        """How many of the certificates the dates are of, where it is not all: `2 count as valid, 1 does not`."""
         counted = self.counted
         unknown = sum(each.state is CertificateState.UNKNOWN for each in self.certificates)
         others = len(self.certificates) - len(counted) - unknown
@@ -134,17 +134,17 @@ class SubjectStanding(msgspec.Struct, frozen=True):
 
     @property
     def badges(self) -> Sequence[Badge]:
-        """Its status, and the worst of its certificates; without what is not known."""
+        """Its status, and the worst of its certificates; unknown ones are left out."""
         return [each for each in (self.status, self.certificates.badge) if each[0]]
 
     @property
     def warnings(self) -> Sequence[Badge]:
-        """What of it needs attention."""
+        """The badges that need attention."""
         return [each for each in self.badges if each[1] in NEEDS_ATTENTION]
 
     @property
     def tone(self) -> str:
-        """The worst of it."""
+        """The worst tone of its badges."""
         return worst_tone(tone for _, tone in self.badges)
 
 
@@ -162,14 +162,14 @@ def actor_standing(status: str, status_code: str) -> SubjectStanding:
 
 
 def worst_tone(tones: Iterable[str]) -> str:
-    """The worst of some tones, `none` without any."""
+    """The worst of several tones, `none` for an empty collection."""
     return min(tones, key=_TONES.index, default="none")
 
 
 def covered_until(
     certificates: Iterable[ShownCertificate], counting: Collection[CertificateState] = IN_FORCE
 ) -> str | None:
-    """The last end date of the certificates in `counting` states; empty where none is in one. None without
+    """The last end date of the certificates in `counting` states, empty where no certificate is in one. `None` without
     certificates, where one of them has no end, and where one of unknown status may count for longer.
     """
     found = list(certificates)

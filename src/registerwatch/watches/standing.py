@@ -1,4 +1,4 @@
-"""How the subject of a watch stands, of what was last seen of it. Whether it could be read is another question."""
+"""How the subject of a watch stands, by its snapshot. The health of the watch says whether it could be read."""
 
 from datetime import date
 
