@@ -57,7 +57,7 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def covered_until(self) -> str:
-        """The last end date of those that count; empty where none has one, or one has no end or may count for longer."""
+        """The last end date of those that count; empty where none counts, one has no end or may count for longer."""
         return covered_until(self.certificates) or ""
 
     @property
