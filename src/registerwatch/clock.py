@@ -77,10 +77,15 @@ def iso_utc(unix_seconds: int | float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))
 
 
+def day_in_words(day: date) -> str:
+    """A day as `21 Nov 2026`, as everything for people writes it."""
+    return f"{day.day} {day:%b %Y}"
+
+
 def utc_in_words(unix_seconds: int | float) -> str:
     """Unix seconds as `21 Nov 2026, 03:38 UTC`, for mails."""
-    moment = time.gmtime(unix_seconds)
-    return f"{moment.tm_mday} {time.strftime('%b %Y, %H:%M UTC', moment)}"
+    moment = datetime.fromtimestamp(unix_seconds, UTC)
+    return f"{day_in_words(moment)}, {moment:%H:%M} UTC"
 
 
 def in_words(unix_seconds: int, zone_name: str) -> str:
@@ -90,4 +95,4 @@ def in_words(unix_seconds: int, zone_name: str) -> str:
     except (ZoneInfoNotFoundError, ValueError):
         return utc_in_words(unix_seconds)
     local = datetime.fromtimestamp(unix_seconds, zone)
-    return f"{local.day} {local:%b %Y, %H:%M} ({zone.key})"
+    return f"{day_in_words(local)}, {local:%H:%M} ({zone.key})"

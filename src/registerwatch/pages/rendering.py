@@ -12,7 +12,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from registerwatch.clock import iso_utc, utc_in_words
+from registerwatch.clock import day_in_words, iso_utc, utc_in_words
 from registerwatch.pages import addresses
 from registerwatch.pages.cookies import has_session
 from registerwatch.pages.site_files import asset_address
@@ -127,7 +127,7 @@ def day(iso: str | None) -> Markup | str:
         value = date.fromisoformat(iso or "")
     except ValueError:
         return iso or ""
-    return Markup('<time datetime="{}">{} {}</time>').format(value.isoformat(), value.day, value.strftime("%b %Y"))
+    return Markup('<time datetime="{}">{}</time>').format(value.isoformat(), day_in_words(value))
 
 
 def since_or_from(iso: str, today: date) -> Markup | str:
@@ -145,7 +145,7 @@ def moment(iso: str | None) -> Markup | str:
         value = datetime.fromisoformat(iso or "")
     except ValueError:
         return iso or ""
-    return Markup('<time datetime="{}">{} {}</time>').format(iso, value.day, value.strftime("%b %Y, %H:%M UTC"))
+    return Markup('<time datetime="{}">{}, {:%H:%M} UTC</time>').format(iso, day_in_words(value), value)
 
 
 @pass_context
@@ -154,7 +154,7 @@ def local(context: Context, at: int | None) -> Markup | str:
     if at is None:
         return ""
     shown = _in_zone(context, at)
-    return _time(at, f"{shown.day} {shown:%b %Y, %H:%M}")
+    return _time(at, f"{day_in_words(shown)}, {shown:%H:%M}")
 
 
 @pass_context

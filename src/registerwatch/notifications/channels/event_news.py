@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from registerwatch.clock import day_in_words
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.mail.news import NewsBlock, NewsMail, NewsPart, NewsRow, severity_word
 from registerwatch.notifications.channels.event_lines import MAX_ROWS, MailedEvent
@@ -154,7 +155,7 @@ def _identity(subject: str) -> str:
 
 def _seen(at: int, zone: ZoneInfo) -> str:
     local = datetime.fromtimestamp(at, zone)
-    return f"{local.day} {local:%b %Y, %H:%M}"
+    return f"{day_in_words(local)}, {local:%H:%M}"
 
 
 def _in_words(choice: Choice, zone: str) -> str:
