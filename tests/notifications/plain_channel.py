@@ -18,7 +18,7 @@ class PlainChannel:
     example = "#news"
     address_is_secret: bool = False
     pauses: Sequence[float] = (0.1,)
-    gathers_seconds: int = 0
+    is_for_people: bool = False
     sends_once: bool = False
     results: list[AttemptResult | Exception] = field(default_factory=list)
     sent: list[tuple[str, str]] = field(default_factory=list)

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from sqlalchemy import insert, text
@@ -44,11 +44,12 @@ async def queue_change(
     subject: str = "04012345678901",
     number: int = 1,
     channels: Mapping[str, Channel] | None = None,
+    changes: Sequence[FieldChange] = (CHANGE,),
 ) -> None:
     """Store events of these accounts, and their delivery to all targets of the accounts."""
     outbox = DeliveryOutbox(harness.database, harness.clock, channels or channels_of(harness))
     new = [
-        NewEvent(caller.account.id, 1, subject, "Trocar ü", "market status: a → b", [CHANGE], batch, True)
+        NewEvent(caller.account.id, 1, subject, "Trocar ü", "market status: a → b", changes, batch, True)
         for caller in callers
         for _ in range(number)
     ]

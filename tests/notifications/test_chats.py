@@ -9,8 +9,8 @@ from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import deliveries, webhooks
 from registerwatch.errors import InvalidInput
-from registerwatch.notifications.channels.chat import GATHERS_SECONDS
 from registerwatch.notifications.models import REPEAT_PAUSES
+from registerwatch.notifications.outbox import GATHERING_SECONDS, GATHERING_STEP_SECONDS
 from tests.notifications.steps import queue_change
 from tests.support.harness import ServiceHarness
 
@@ -24,7 +24,7 @@ HOST = "hooks.slack.com"
 async def _changed(harness: ServiceHarness, caller: Caller, batch: str) -> None:
     """A change, and the end of the time in which others may join it."""
     await queue_change(harness, caller, batch=batch)
-    harness.clock.move(GATHERS_SECONDS)
+    harness.clock.move(GATHERING_SECONDS + GATHERING_STEP_SECONDS)
     await harness.deliver_due()
 
 

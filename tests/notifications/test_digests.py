@@ -23,9 +23,10 @@ from registerwatch.notifications.delivery import (
 )
 from registerwatch.notifications.models import REPEAT_PAUSES, AttemptResult, Delivery, Notification, Target
 from registerwatch.notifications.targets import TargetService
+from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.tag_repository import add as add_tags
 from tests.notifications.plain_channel import FULL, PlainChannel
-from tests.notifications.steps import queue_change
+from tests.notifications.steps import CHANGE, queue_change
 from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
@@ -49,9 +50,18 @@ class Room:
         async with self.harness.database.transaction() as connection:
             await connection.execute(update(webhooks).where(webhooks.c.id == self.id).values(chosen))
 
-    async def change(self, subject: str = "04012345678901", *, batch: str = "batch", due_in: int = 0) -> None:
+    async def change(
+        self,
+        subject: str = "04012345678901",
+        *,
+        batch: str = "batch",
+        due_in: int = 0,
+        changes: Sequence[FieldChange] = (CHANGE,),
+    ) -> None:
         channels = {self.channel.name: self.channel}
-        await queue_change(self.harness, self.caller, batch=batch, due_in=due_in, subject=subject, channels=channels)
+        await queue_change(
+            self.harness, self.caller, batch=batch, due_in=due_in, subject=subject, channels=channels, changes=changes
+        )
 
     async def deliver(self) -> Sequence[str]:
         """What is sent now."""
@@ -241,19 +251,46 @@ async def test_while_an_account_is_paused_its_events_wait_and_come_together(
     assert await room.deliver() == ["C"]
 
 
-async def test_what_changes_within_some_minutes_comes_together_and_what_a_run_found_with_the_run(
-    harness: ServiceHarness, room: Room
+@pytest.mark.parametrize("second", [0, 1, 30, 59])
+async def test_people_are_told_together_what_was_found_within_two_minutes_whichever_runs_found_it(
+    harness: ServiceHarness, room: Room, second: int
 ) -> None:
-    room.channel.gathers_seconds = 300
-    harness.clock.move(-(harness.now % 300))
-    await room.change("A", batch="1")
-    harness.clock.move(299)
-    await room.change("B", batch="2")
-    await room.change("C", batch="a run", due_in=60)
-    assert await room.deliver() == []
-    harness.clock.move(1)
-    assert await room.deliver() == ["A B"]
+    room.channel.is_for_people = True
+    harness.clock.move(second - harness.now % 60)
+    await room.change("A", batch="a sweep")
+    harness.clock.move(60)
+    await room.change("B", batch="a sync", due_in=60)
     harness.clock.move(59)
+    await room.change("C", batch="a recheck", due_in=600)
+    assert await room.deliver() == []
+    harness.clock.move(61)
+    assert await room.deliver() == ["A B C"]
+    await room.change("D", batch="a recheck", due_in=480)
+    harness.clock.move(180)
+    assert await room.deliver() == ["D"]
+
+
+async def test_what_is_found_while_the_gathered_is_sent_is_gathered_anew(harness: ServiceHarness, room: Room) -> None:
+    room.channel.is_for_people = True
+    await room.change("A")
+    harness.clock.move(180)
+    (claimed,) = await room.worker.claim()
+    harness.clock.move(-180)  # the clock of another node is behind
+    await room.change("B")
+    await room.change("C")
+    await room.worker.store([await room.worker.deliver(claimed)])
+    harness.clock.move(360)
+    assert await room.deliver() == ["B C"]
+
+
+async def test_people_are_not_told_of_a_new_version_alone_and_programs_are(harness: ServiceHarness, room: Room) -> None:
+    version = FieldChange("version", "3", "4")
+    await room.change("A", changes=[version])
+    assert await room.deliver() == ["A"]
+    room.channel.is_for_people = True
+    await room.change("B", changes=[version])
+    await room.change("C", changes=[version, FieldChange("trade_name", "Ä", "Ö")])
+    harness.clock.move(180)
     assert await room.deliver() == ["C"]
 
 

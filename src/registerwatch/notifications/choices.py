@@ -20,7 +20,7 @@ class Frequency(StrEnum):
 
     OFF = "off"
     AT_ONCE = "at-once"
-    """What happened together comes together."""
+    """People are told together what was found within minutes, programs what one run found."""
     DAILY = "daily"
     WEEKLY = "weekly"
 

@@ -18,6 +18,7 @@ from registerwatch.notifications.repository import NewDelivery
 from registerwatch.notifications.waiting_deliveries import time_of_pause
 from registerwatch.register.observation import new_batch
 from registerwatch.structs import replace
+from registerwatch.watches.event_rules import is_version_alone
 from registerwatch.watches.models import Event
 from registerwatch.watches.tag_repository import tags_of
 
@@ -25,6 +26,12 @@ log = structlog.get_logger(__name__)
 
 RETRY_SECONDS = 5.0
 """After which a release is tried again that the database did not answer."""
+GATHERED = "gathered"
+"""The beginning of the batch of what people are told together, whichever runs found it."""
+GATHERING_SECONDS = 120
+"""For so long after the first event what people are told at once is gathered."""
+GATHERING_STEP_SECONDS = 60
+"""Gathered deliveries are due at whole minutes, so that transactions that do not see each other name the same batch."""
 
 
 class _Batch(msgspec.Struct, frozen=True):
@@ -33,11 +40,6 @@ class _Batch(msgspec.Struct, frozen=True):
     name: str
     due_at: int
     now: int
-
-    @property
-    def is_held(self) -> bool:
-        """Whether a run releases it at its end."""
-        return self.due_at > self.now
 
 
 class _Lines:
@@ -72,8 +74,8 @@ class DeliveryOutbox:
         """Add events, by account, to deliveries to those of the account's targets that want to hear of them; make the
         deliveries where there are none.
 
-        What a target is told at once joins its delivery of the batch; what waits for a digest, the one of its period.
-        Where a delivery is being sent already, the next one takes the events.
+        What a program is told at once joins its delivery of the batch, what people are told the one that is gathered;
+        what waits for a digest joins the one of its period. Where that is being sent already, the next one takes it.
         """
         if not events:
             return
@@ -81,14 +83,18 @@ class DeliveryOutbox:
         ready = [each for each in targets if self._is_ready(each)]
         tags = await _tags(connection, ready, events)
         pauses = await target_repository.pauses(connection, events.keys())  # behind the lock: a pause takes it, too
+        gathered = await self._gathered(connection, ready, now)
         new: list[NewDelivery] = []
         lines = _Lines(self._channels)
         for target in ready:
             heard = [
-                each for each in events[target.account_id] if target.choice.hears(each, tags.get(each.watch_id, ()))
+                each
+                for each in self._told(target, events[target.account_id])
+                if target.choice.hears(each, tags.get(each.watch_id, ()))
             ]
             paused_until = pauses.get(target.account_id, 0)
-            new += self._deliveries(target, heard, _Batch(batch, due_at, now), paused_until, lines)
+            of_batch = gathered.get(target.id) or _Batch(batch, due_at, now)
+            new += self._deliveries(target, heard, of_batch, paused_until, lines)
         left = await repository.put(connection, new, now)
         while left:
             left = await repository.put(connection, [self._later(each, now) for each in left], now)
@@ -124,25 +130,41 @@ class DeliveryOutbox:
             yield NewDelivery(target, pause.batch, pause.due_at, told, is_scheduled=pause.is_scheduled)
             return
         if at_once:
-            name, due_at = self._at_once(target, batch)
-            yield NewDelivery(target, name, due_at, lines.of(target, at_once))
+            yield NewDelivery(target, batch.name, batch.due_at, lines.of(target, at_once))
         if digest:
             period = next_period(target.choice, target.time_zone, batch.now)
             yield NewDelivery(target, period.batch, period.due_at, lines.of(target, digest), is_scheduled=True)
 
-    def _at_once(self, target: Target, batch: _Batch) -> tuple[str, int]:
-        """What a run found comes with the run. Beside runs, what a channel gathers comes together."""
-        seconds = self._channels[target.channel].gathers_seconds
-        if batch.is_held or not seconds:
-            return batch.name, batch.due_at
-        due_at = (batch.now // seconds + 1) * seconds
-        return f"gathered:{due_at}", due_at
+    def _told(self, target: Target, events: Sequence[Event]) -> Sequence[Event]:
+        """Events without new versions alone, where people are told."""
+        if not self._channels[target.channel].is_for_people:
+            return events
+        return [each for each in events if not is_version_alone(each.changes)]
+
+    async def _gathered(self, connection: AsyncConnection, targets: Sequence[Target], now: int) -> Mapping[int, _Batch]:
+        """The batch of what people are told at once, by the target's id: the one that waits already, else a new one."""
+        of_people = [each.id for each in targets if self._channels[each.channel].is_for_people]
+        if not of_people:
+            return {}
+        new = _gathered_from(now)
+        minutes = range(_whole_minute(now + 1), new.due_at, GATHERING_STEP_SECONDS)
+        possible = [_Batch(_gathered_name(due_at), due_at, now) for due_at in minutes]
+        waiting = await repository.unclaimed(connection, of_people, [each.name for each in possible])
+        return {
+            target_id: next((each for each in possible if (target_id, each.name) in waiting), new)
+            for target_id in of_people
+        }
 
     def _later(self, late: NewDelivery, now: int) -> NewDelivery:
-        """In place of a delivery that is being sent already: one of the next period, or one at once."""
+        """In place of a delivery that is being sent already: one of the next period, the next gathered one, or one at
+        once.
+        """
         if is_of_digest(late.batch):
             period = next_period(late.target.choice, late.target.time_zone, max(late.due_at, now))
             return replace(late, batch=period.batch, due_at=period.due_at)
+        if late.batch.startswith(GATHERED):
+            gathered = _gathered_from(max(late.due_at, now))
+            return replace(late, batch=gathered.name, due_at=gathered.due_at)
         return replace(late, batch=new_batch(), due_at=now, is_scheduled=False)
 
     async def _release_later(self, batch: str) -> None:
@@ -157,6 +179,21 @@ class DeliveryOutbox:
     async def _release(self, batch: str) -> None:
         async with self._database.transaction() as connection:
             await repository.release(connection, batch, int(self._clock.now()))
+
+
+def _gathered_from(now: int) -> _Batch:
+    """The batch of what people are told together, the first of it now."""
+    due_at = _whole_minute(now + GATHERING_SECONDS)
+    return _Batch(_gathered_name(due_at), due_at, now)
+
+
+def _gathered_name(due_at: int) -> str:
+    return f"{GATHERED}:{due_at}"
+
+
+def _whole_minute(at: int) -> int:
+    """The first whole minute that is not before an instant."""
+    return -(-at // GATHERING_STEP_SECONDS) * GATHERING_STEP_SECONDS
 
 
 async def _tags(

@@ -120,17 +120,19 @@ async def put(connection: AsyncConnection, new: Sequence[NewDelivery], now: int)
     if not rows:
         return ()
     await connection.execute(_PUT, rows)
-    waiting = await _unclaimed(connection, new)
+    waiting = await unclaimed(connection, {each.target.id for each in new}, {each.batch for each in new})
     joined = {waiting[_place(each)]: each.events for each in new if _place(each) in waiting}
     await delivery_event_repository.add(connection, joined)
     return [each for each in new if _place(each) not in waiting]
 
 
-async def _unclaimed(connection: AsyncConnection, new: Sequence[NewDelivery]) -> "Mapping[_Place, str]":
-    """The ids of those deliveries that no worker has claimed, where new ones belong."""
+async def unclaimed(
+    connection: AsyncConnection, target_ids: Collection[int], batches: Collection[str]
+) -> Mapping[tuple[int, str], str]:
+    """The ids of the deliveries of some batches to some targets that no worker has claimed, by target and batch."""
     found = select(deliveries.c.webhook_id, deliveries.c.batch, deliveries.c.id).where(
-        deliveries.c.batch.in_({each.batch for each in new}),
-        deliveries.c.webhook_id.in_({each.target.id for each in new}),
+        deliveries.c.batch.in_(batches),
+        deliveries.c.webhook_id.in_(target_ids),
         deliveries.c.body.is_(None),
         deliveries.c.leased_until == 0,
         deliveries.c.due_at.is_not(None),
@@ -138,11 +140,8 @@ async def _unclaimed(connection: AsyncConnection, new: Sequence[NewDelivery]) ->
     return {(target_id, batch): delivery_id for target_id, batch, delivery_id in await connection.execute(found)}
 
 
-_Place = tuple[int, str]
-"""Id of a target, and a batch: where there is one delivery."""
-
-
-def _place(new: NewDelivery) -> _Place:
+def _place(new: NewDelivery) -> tuple[int, str]:
+    """The target and the batch: there is one delivery of both."""
     return new.target.id, new.batch
 
 

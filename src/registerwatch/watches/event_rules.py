@@ -173,6 +173,11 @@ def _field_rank(field: str) -> int:
     return 0 if field in _FIRST_FIELDS else 2 if field == "version" else 1
 
 
+def is_version_alone(changes: Sequence[FieldChange]) -> bool:
+    """Whether nothing changed but the version of the record: nothing that is compared says why."""
+    return bool(changes) and all(each.field == "version" for each in changes)
+
+
 def classified(changes: Sequence[FieldChange]) -> tuple[EventKind, EventSeverity]:
     """Kind and severity of an event: those of its most severe change, of several alike the first."""
     if not changes:

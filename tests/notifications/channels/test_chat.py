@@ -11,7 +11,7 @@ import pytest
 from registerwatch.errors import InvalidInput
 from registerwatch.net.resolver import DnsResolver
 from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, checked_connections
-from registerwatch.notifications.channels.chat import GATHERS_SECONDS, ChatChannel, ChatService
+from registerwatch.notifications.channels.chat import ChatChannel, ChatService
 from registerwatch.notifications.channels.chat_news import TEST
 from registerwatch.notifications.channels.discord import Discord
 from registerwatch.notifications.channels.mattermost import Mattermost
@@ -311,7 +311,7 @@ def test_only_addresses_of_the_service_itself_are_taken(service: ChatService, ad
 
 def test_a_chat_keeps_no_secret_beside_its_address() -> None:
     chat = a_chat(Slack())
-    assert (chat.new_secret(), chat.address_is_secret, chat.gathers_seconds) == ("", True, GATHERS_SECONDS)
+    assert (chat.new_secret(), chat.address_is_secret) == ("", True)
     assert chat.problem(a_target()) is None
 
 

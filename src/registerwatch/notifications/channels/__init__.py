@@ -36,8 +36,11 @@ class Channel(Protocol):
         """Seconds between attempts, so there is one attempt more. All of them together must end within 17 seconds."""
 
     @property
-    def gathers_seconds(self) -> int:
-        """What changes within so many seconds reaches a target together; 0 where each batch comes by itself."""
+    def is_for_people(self) -> bool:
+        """Whether people read it: what is found within minutes reaches a target together, whichever runs found it, and
+        a new version of a record of which nothing else is known to have changed is not told. Else each batch comes by
+        itself, with everything.
+        """
 
     @property
     def sends_once(self) -> bool:

@@ -17,7 +17,6 @@ from registerwatch.notifications.channels.webhook import PAUSES
 from registerwatch.notifications.models import AttemptResult, Notification, Target
 from registerwatch.watches.models import Event
 
-GATHERS_SECONDS = 60
 GONE = (404, 410)
 """What services answer where somebody has deleted the webhook or archived its channel."""
 TOO_MANY = 429
@@ -57,7 +56,7 @@ class ChatChannel:
     """A chat service as a channel. Nothing is signed: whoever knows an address may post there, so it is the secret."""
 
     pauses: Sequence[float] = PAUSES
-    gathers_seconds = GATHERS_SECONDS
+    is_for_people = True
     sends_once = False
     address_is_secret = True
 

@@ -21,7 +21,6 @@ from registerwatch.notifications.models import EMAIL, AttemptResult, Notificatio
 from registerwatch.notifications.unsubscribe_tokens import PATH, token_of
 from registerwatch.watches.models import Event
 
-GATHERS_SECONDS = 300
 ACCEPTED = 250
 """What a server says to a mail that it accepts."""
 
@@ -54,7 +53,7 @@ class EmailChannel:
     example = "someone@example.org"
     address_is_secret = False
     pauses: Sequence[float] = ()
-    gathers_seconds = GATHERS_SECONDS
+    is_for_people = True
     sends_once = True
 
     def __init__(

@@ -31,7 +31,7 @@ class WebhookChannel:
     example = "https://hooks.example.org/registerwatch"
     address_is_secret = False
     pauses = PAUSES
-    gathers_seconds = 0
+    is_for_people = False
     sends_once = False
 
     def __init__(self, http_client: SafeHttpClient, *, service: str, user_agent: str, allow_private: bool) -> None:
