@@ -18,7 +18,7 @@ EndFact = tuple[str, str]
 
 FIRST_END, COVERED_UNTIL = "First end", "Covered until"
 NEEDS_ATTENTION = frozenset({"warn", "bad"})
-"""Tones that people have to look at."""
+"""Tones of what is known not to be good."""
 
 _MARKET: Mapping[str, str] = {
     StatusFilter.ON.code: "good",
@@ -139,8 +139,8 @@ class SubjectStanding(msgspec.Struct, frozen=True):
 
     @property
     def warnings(self) -> Sequence[Badge]:
-        """The badges that need attention."""
-        return [each for each in self.badges if each[1] in NEEDS_ATTENTION]
+        """The badges that are not good: what needs attention, and what is not known to be good."""
+        return [each for each in self.badges if each[1] != "good"]
 
     @property
     def tone(self) -> str:

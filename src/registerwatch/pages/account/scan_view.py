@@ -66,7 +66,7 @@ class ScannedCode(msgspec.Struct, frozen=True):
 
     @property
     def badges(self) -> Sequence[Badge]:
-        """What is known of its subject, and what of it needs attention. Nothing is good where something is not."""
+        """What is known of its subject, and what of it is not good. Nothing is good where something is not."""
         if self.state not in ("listed", "delisted"):
             return [(self.words, _TONES.get(self.state, "none"))]
         warnings = self.standing.warnings

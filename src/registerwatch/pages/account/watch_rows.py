@@ -51,7 +51,7 @@ class WatchRow(msgspec.Struct, frozen=True):
 
     @property
     def warnings(self) -> Sequence[Badge]:
-        """What needs attention of its subject."""
+        """What of its subject is not good."""
         watch = self.listed.watch
         return standing_of(watch.kind, watch.snapshot or _NOTHING, self.today).warnings
 
