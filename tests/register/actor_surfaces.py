@@ -89,7 +89,7 @@ async def _let(harness: ServiceHarness) -> None:
 
 
 def _check_page(page: Markup, answer: dict[str, Any], *, whole: bool) -> None:
-    registrations = page.facts["Registrations"]
+    registrations = page.facts["Registered devices"]
     registered, known = answer["devices_registered"], answer["devices_known"]
     assert registrations.startswith("Not known yet" if registered is None else f"{registered:,} "), registrations
     assert registrations.endswith("in the copy" if whole else "known so far"), registrations

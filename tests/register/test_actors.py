@@ -66,7 +66,7 @@ async def test_the_page_of_an_actor_that_is_read_through_shows_its_devices(harne
     page = Markup.of(await harness.client.get(f"/a/{SRN}"))
 
     assert [row[0] for row in page.rows] == [f"Stem {udi}" for udi in DEVICES[:20]]
-    assert page.facts["Registrations"] == "23 23 devices in the copy"
+    assert page.facts["Registered devices"] == "23 23 devices in the copy"
 
 
 async def test_the_tool_for_an_actor_that_is_read_through_gives_its_devices(harness: ServiceHarness) -> None:

@@ -92,14 +92,14 @@ async def test_events_are_listed_by_day_with_what_was_before_and_after(owner_pag
     today, first, day_before, second, third = page.rows
     assert (today, day_before) == ([page.all("h2")[0].text], [page.all("h2")[1].text])
     assert first[1:] == [
-        "! medium",
+        "! Medium",
         "Device 2 04012345670002",
         "Certificate expiry Z-25-052",
         "24 Dec 2026",
         "16 Sep 2030",
         first[-1],
     ]
-    assert second[1:6] == ["✕ high", "Device 1 04012345670001", "Market status", OFF.old, OFF.new]
+    assert second[1:6] == ["✕ High", "Device 1 04012345670001", "Market status", OFF.old, OFF.new]
     assert third == ["Risk class", "Class IIa", "Class IIb"]
     assert page.link("Device 2") == "/app/watches/2"
     assert page.link("Since yesterday") == "/app/events?from=2027-01-15"

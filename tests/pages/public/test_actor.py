@@ -34,7 +34,7 @@ async def test_an_actor_shows_who_it_is_and_its_devices(site: SiteMaker) -> None
         assert page.title == f"Muster GmbH · {SRN} · Registerwatch"
         assert page.facts["Country"] == "Germany"
         assert page.facts["Status"] == "✓ Active"
-        assert page.facts["Registrations"] == "2 2 devices in the copy"
+        assert page.facts["Registered devices"] == "2 2 devices in the copy"
         assert page.facts["Source"] == "Not EUDAMED: a demonstration"
         assert len(page.all("time")) == 2, "when it was read, and since when it is observed"
         assert page.rows == [

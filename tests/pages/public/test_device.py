@@ -60,8 +60,8 @@ async def test_a_device_shows_what_the_register_says(site: SiteMaker) -> None:
         assert page.facts["Nomenclature (EMDN)"] == "P090803, P0908"
         assert page.facts["Legislation"] == "Regulation (EU) 2017/745 (MDR)"
         assert page.facts["Source"] == "Not EUDAMED: a demonstration"
-        assert page.facts["Last changed there"] == "2 Jan 2025, 09:11 UTC"
-        assert page.facts["Version there"] == "1"
+        assert page.facts["Last changed in the register"] == "2 Jan 2025, 09:11 UTC"
+        assert page.facts["Version of the record"] == "1"
         assert "Read in part" not in page.main
         assert page.problems == []
 

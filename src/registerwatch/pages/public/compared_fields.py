@@ -106,7 +106,7 @@ def rows_of(views: Sequence[DeviceView | None]) -> list[ComparedRow]:
         row("Risk class", lambda view: _given(view, view.device.risk_class)),
         row("Certificates", _standing),
         row("Manufacturer", _manufacturer),
-        row("Status of the manufacturer", lambda view: _given(view, view.device.manufacturer_status)),
+        row("Manufacturer status", lambda view: _given(view, view.device.manufacturer_status)),
         *(representative if any(each.device.authorised_representative for each in found) else []),
         row("Basic UDI-DI", _basic_udi),
         row("Device name", lambda view: _given(view, view.device.device_name)),
@@ -118,8 +118,8 @@ def rows_of(views: Sequence[DeviceView | None]) -> list[ComparedRow]:
         *(row("Certificate", _certificates_of(number), number) for number in _numbers(found)),
         *(row(f"Trade name ({language_name(code)})", _trade_name_in(code)) for code in _languages(found)),
         *(row(title, _detail(title)) for title in _details(found)),
-        row("Last changed there", lambda view: _dated(view, view.device.updated)),
-        row("Version there", lambda view: _given(view, _version(view))),
+        row("Last changed in the register", lambda view: _dated(view, view.device.updated)),
+        row("Version of the record", lambda view: _given(view, _version(view))),
     ]
 
 
