@@ -28,6 +28,8 @@ class CodeOfList(msgspec.Struct, frozen=True):
     parsed: ParsedCode
     written: str
     """The identifier as it is written."""
+    certain: str
+    """What it certainly means, else what is written."""
 
     @classmethod
     def of(cls, text: str) -> "CodeOfList":
@@ -39,7 +41,7 @@ class CodeOfList(msgspec.Struct, frozen=True):
             if parsed.subject is None:
                 raise
             written = parsed.subject
-        return cls(text, parsed, written)
+        return cls(text, parsed, written, parsed.subject or as_registered(written))
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -62,4 +64,4 @@ class CodeOfList(msgspec.Struct, frozen=True):
         if found is None:
             named = (self.written, *self.parsed.device_spellings)
             found = the_owner([udi for each in named for udi in coded.get(each, ())])
-        return found or self.parsed.subject or as_registered(self.written)
+        return found or self.certain

@@ -5,7 +5,8 @@ first successful read, by the next recheck or whoever reads the subject before. 
 part of it; where not all of them were read, that read completes it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -26,9 +27,9 @@ from registerwatch.watches.import_plan import (
     ImportPlan,
     KnownSubject,
     PlannedFate,
-    doubtful_subjects,
+    ReadLine,
     plan_lines,
-    possible_udis,
+    read_lines,
 )
 from registerwatch.watches.import_table import ListLine
 from registerwatch.watches.import_text import identifiers
@@ -119,7 +120,7 @@ class ImportService:
 
         With `dry_run` nothing is added: the result tells what would be.
         """
-        lines = [ListLine(*each) for each in identifiers(text)]
+        lines = await asyncio.to_thread(_lines_of, text)
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             plan = await self._planned(connection, caller, lines)
@@ -129,8 +130,9 @@ class ImportService:
 
     async def plan(self, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:
         """What would become of the lines of a list, with what the copy knows of each. Nothing is added."""
+        read = await asyncio.to_thread(read_lines, lines)
         async with self._database.reading() as connection:
-            plan = await self._planned(connection, caller, lines)
+            plan = await self._planned(connection, caller, read)
             return plan.with_known(await self._known(connection, plan))
 
     async def add_list(
@@ -143,9 +145,10 @@ class ImportService:
         """
         caller.account.require_active(self._clock.now())
         account_id = caller.account.id
+        read = await asyncio.to_thread(read_lines, lines)
         async with self._database.transaction() as connection:
             await locked(connection, caller)
-            plan = await self._planned(connection, caller, lines)
+            plan = await self._planned(connection, caller, read)
             await self._add(connection, caller, plan)
             if tags:
                 lines_of_tag = plan.of("new", "watched") if tags_watched else plan.of("new")
@@ -153,10 +156,10 @@ class ImportService:
                 await add_tags(connection, account_id, list(tagged.values()), tags)
             return plan.with_known(await self._known(connection, plan))
 
-    async def _planned(self, connection: AsyncConnection, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:
+    async def _planned(self, connection: AsyncConnection, caller: Caller, lines: Sequence[ReadLine]) -> ImportPlan:
         present = await repository.subjects(connection, caller.account.id)
-        known = await self._copy.listed(connection, doubtful_subjects(lines))
-        coded = await self._copy.coded(connection, possible_udis(lines))
+        known = await self._copy.listed(connection, _once(each for line in lines for each in line.doubtful))
+        coded = await self._copy.coded(connection, _once(each for line in lines for each in line.possible_udis))
         cap = caller.account.plan.watches
         return ImportPlan(plan_lines(lines, present, known, cap, coded), len(present), cap)
 
@@ -190,6 +193,14 @@ class ImportService:
             for subject, known in stored.items()
         }
         return [baselines.get(each) or unread.get(each) or NewWatch(each) for each in subjects]
+
+
+def _lines_of(text: str) -> list[ReadLine]:
+    return read_lines(ListLine(*each) for each in identifiers(text))
+
+
+def _once(subjects: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(subjects))
 
 
 def _result(plan: ImportPlan, *, dry_run: bool) -> ImportResult:

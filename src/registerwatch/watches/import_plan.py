@@ -13,7 +13,6 @@ from registerwatch.register.identifiers import (
     Kind,
     can_be_stored,
     kind,
-    read_code,
     udi_spellings,
     udis_like_srn,
     why_none,
@@ -34,6 +33,39 @@ Knowledge = Literal["listed", "delisted", "unknown", "unread"]
 """What the copy knows of a subject: the register lists it; lists it no more; said lately that it has no such record;
 nobody has looked yet.
 """
+
+
+class ReadLine(msgspec.Struct, frozen=True):
+    """A line of a list whose code was read, once: that takes far longer than everything that is decided by it."""
+
+    number: int
+    typed: str
+    code: CodeOfList | None
+    """None where it is no identifier."""
+    reason: str
+    """Why it is none; of an identifier, why what it certainly means can be that of no device and no actor."""
+    doubtful: Sequence[str] = ()
+    """Subjects that the line may mean, where only the copy can say which."""
+    possible_udis: Sequence[str] = ()
+    """Every UDI-DI that the line can mean: the copy may have it as another code of a device."""
+
+    @classmethod
+    def of(cls, line: ListLine) -> "ReadLine":
+        """Read a line."""
+        typed = _shown(line.cell)
+        try:
+            code = CodeOfList.of(line.cell) if not line.problem else None
+        except InvalidInput as error:
+            return cls(line.number, typed, None, str(error))
+        if code is None:
+            return cls(line.number, typed, None, PROBLEMS[line.problem])
+        written = _subject_or_none(line.cell)
+        wrong = _why_none(written, code) if written is not None else None
+        is_doubtful = wrong or udis_like_srn(line.cell) or not {*code.parsed.device_spellings} <= {written}
+        doubtful = [written, *udi_spellings(line.cell, code.parsed)] if is_doubtful else []
+        possible = [written, *code.parsed.device_spellings] if written is None or kind(written) == "udi" else []
+        reason = wrong if code.certain == written else _why_none(code.certain, code)
+        return cls(line.number, typed, code, reason or "", _storable(doubtful), _storable(possible))
 
 
 class KnownSubject(msgspec.Struct, frozen=True):
@@ -94,8 +126,13 @@ class ImportPlan:
         return ImportPlan(lines, self.present, self.cap)
 
 
+def read_lines(lines: Iterable[ListLine]) -> list[ReadLine]:
+    """Read the code of each line. Half a millisecond for a line that is made to be slow."""
+    return [ReadLine.of(line) for line in lines]
+
+
 def plan_lines(
-    lines: Iterable[ListLine],
+    lines: Iterable[ReadLine],
     present: Collection[str],
     known: Collection[str],
     cap: int,
@@ -125,41 +162,24 @@ def plan_lines(
     return planned
 
 
-def doubtful_subjects(lines: Iterable[ListLine]) -> list[str]:
-    """Subjects that have the form of no identifier, or that are written in another way than the register's: only the
-    copy can say whether they are one.
-    """
-    doubtful: list[str] = []
-    for line in lines:
-        written = _subject_or_none(line)
-        meant = read_code(line.cell)
-        is_doubtful = (written is not None and why_none(written)) or udis_like_srn(line.cell)
-        if is_doubtful or not {*meant.device_spellings} <= {written}:
-            doubtful += [each for each in (written, *udi_spellings(line.cell)) if each and can_be_stored(each)]
-    return list(dict.fromkeys(doubtful))
+def _why_none(identifier: str, code: CodeOfList) -> str | None:
+    return why_none(identifier, code.parsed if identifier == code.text else None)
 
 
-def possible_udis(lines: Iterable[ListLine]) -> list[str]:
-    """Every UDI-DI that a line can mean: the copy may have it as another code of a device."""
-    found: dict[str, None] = {}
-    for line in lines:
-        written = _subject_or_none(line)
-        if written is None or kind(written) == "udi":
-            found |= dict.fromkeys(each for each in (written, *read_code(line.cell).device_spellings) if each)
-    return [each for each in found if can_be_stored(each)]
-
-
-def _planned(line: ListLine, present: Collection[str], known: Collection[str], coded: CodedDevices) -> PlannedLine:
+def _planned(line: ReadLine, present: Collection[str], known: Collection[str], coded: CodedDevices) -> PlannedLine:
     """A line that can be added, or is invalid."""
-    typed = _shown(line.cell)
-    if line.problem:
-        return PlannedLine(line.number, typed, typed, "invalid", PROBLEMS[line.problem])
+    if line.code is None:
+        return PlannedLine(line.number, line.typed, line.typed, "invalid", line.reason)
     try:
-        subject = CodeOfList.of(line.cell).meaning(present, known, coded=coded)
+        subject = line.code.meaning(present, known, coded=coded)
     except InvalidInput as error:
-        return PlannedLine(line.number, typed, typed, "invalid", str(error))
-    problem = None if subject in present or subject in known else why_none(subject)
-    return PlannedLine(line.number, typed, subject, "new" if problem is None else "invalid", problem or "")
+        return PlannedLine(line.number, line.typed, line.typed, "invalid", str(error))
+    reason = "" if subject in present or subject in known else line.reason
+    return PlannedLine(line.number, line.typed, subject, "invalid" if reason else "new", reason)
+
+
+def _storable(subjects: Iterable[str | None]) -> list[str]:
+    return list(dict.fromkeys(each for each in subjects if each and can_be_stored(each)))
 
 
 def _shown(cell: str) -> str:
@@ -167,9 +187,9 @@ def _shown(cell: str) -> str:
     return cell[:MAX_SHOWN].encode("utf-8", "replace").decode()
 
 
-def _subject_or_none(line: ListLine) -> str | None:
+def _subject_or_none(cell: str) -> str | None:
     try:
-        return subject_of(line.cell)
+        return subject_of(cell)
     except InvalidInput:
         return None
 

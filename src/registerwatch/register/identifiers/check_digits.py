@@ -5,6 +5,8 @@ Sources: GS1 General Specifications 7.9.1 (modulo 10) and 7.9.5 (check character
 (ISO/IEC 7064 modulo 37-2).
 """
 
+from itertools import accumulate
+
 _CHARACTERS_82 = "!\"%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 _VALUES_82 = {character: value for value, character in enumerate(_CHARACTERS_82)}
 _CHARACTERS_32 = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -50,6 +52,22 @@ def hibc_character(text: str) -> str | None:
     if not all(character in _VALUES_43 for character in text):
         return None
     return _CHARACTERS_43[sum(_VALUES_43[character] for character in text) % 43]
+
+
+class HibcSums:
+    """Sums over the beginnings of a text, from which the check character of any part of it is known at once."""
+
+    def __init__(self, text: str) -> None:
+        values = [_VALUES_43.get(character) for character in text]
+        self._text = text
+        self._sums = [0, *accumulate(value or 0 for value in values)]
+        self._strange = [0, *accumulate(value is None for value in values)]
+
+    def is_checked(self, start: int, end: int) -> bool:
+        """Whether the last character of a part, which has two at least, is the check character of the others."""
+        if self._strange[end] > self._strange[start]:
+            return False
+        return self._text[end - 1] == _CHARACTERS_43[(self._sums[end - 1] - self._sums[start]) % 43]
 
 
 def ifa_digits(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
-from registerwatch.register.identifiers.check_digits import character_pair, hibc_character, is_number
+from registerwatch.register.identifiers.check_digits import HibcSums, character_pair, hibc_character, is_number
 from registerwatch.register.identifiers.code_dates import DateForm, read_date
 from registerwatch.register.identifiers.parsed_code import (
     ABSENT,
@@ -113,12 +113,20 @@ def _without_inner_blanks(code: str) -> str:
 
 
 def _codes(code: str) -> tuple[str, list[str]]:
-    """The primary code and the secondary ones that were scanned after it."""
-    places = [0]
+    """The primary code and the secondary ones that were scanned after it.
+
+    Anybody may send a code with a mark at every third character, so what stands before a mark is looked at in constant
+    time.
+    """
+    sums = HibcSums(code)
+    places, slash = [0], code.find("/")
     for mark in _NEXT_CODE.finditer(code, MIN_LENGTH):
-        before = code[places[-1] : mark.start()]
-        if len(before) > 3 and "/" not in before[:-1] and _is_checked(before):
-            places.append(mark.start())
+        start, end = places[-1], mark.start()
+        while -1 < slash < start:
+            slash = code.find("/", slash + 1)
+        has_slash = start <= slash < end - 1
+        if end - start > 3 and not has_slash and sums.is_checked(start, end):
+            places.append(end)
     pieces = [code[start:end] for start, end in zip(places, [*places[1:], None], strict=True)]
     return pieces[0], pieces[1:]
 

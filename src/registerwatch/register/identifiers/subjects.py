@@ -109,9 +109,11 @@ def is_word(identifier: str) -> bool:
     return not _DIGIT.search(identifier)
 
 
-def why_none(identifier: str) -> str | None:
-    """Why an identifier, as the register writes it, can be that of no device and no actor; None where it can be."""
-    read = read_code(identifier)
+def why_none(identifier: str, read: ParsedCode | None = None) -> str | None:
+    """Why an identifier, as the register writes it, can be that of no device and no actor; None where it can be.
+    `read` is what `read_code` says of it, where that is known already.
+    """
+    read = read or read_code(identifier)
     if read.subject is not None or kind(identifier) == "srn":
         return None
     if any(each.kind == "basic-udi-di" and each.check.verdict == "right" for each in read.candidates):
