@@ -127,9 +127,8 @@ async def _measured(stored: Stored, path: Path) -> dict[str, float]:
         content = path.read_bytes()
         found: dict[str, float] = {}
         table = await _read(content, found)
-        lists = ListWorker(
-            service.database, SystemClock(), service.records, _ReadBefore(table), plans(settings.trial_watch_cap)
-        )
+        caps = plans(settings.trial_watch_cap)
+        lists = ListWorker(service.database, SystemClock(), service.records, _ReadBefore(table), caps, service.work)
         first = await _sent(client, content)
         await lists.work_off()
         found["first_keep"], _ = await _took(client.post(f"{first}/keep", json={}))

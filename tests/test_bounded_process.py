@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, run_process
+from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, ProcessOutput, run_process
 from registerwatch.errors import Overloaded
 
 BOUNDS = ProcessBounds(cpu_seconds=1, wall_seconds=10, memory_bytes=200 * 1024 * 1024)
@@ -19,11 +19,11 @@ class HeldWork:
         self.gate = threading.Event()
         self.begun: list[bytes] = []
 
-    def __call__(self, _module: str, content: bytes, _bounds: ProcessBounds) -> bytes:
+    def __call__(self, _module: str, content: bytes, _bounds: ProcessBounds) -> ProcessOutput:
         self.begun.append(content)
         if content.endswith(b"slow"):
             self.gate.wait(20)
-        return content
+        return ProcessOutput(content, 0.1)
 
 
 def processes(work: HeldWork, *, wait_seconds: float = 20) -> BoundedProcesses:

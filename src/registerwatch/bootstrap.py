@@ -12,7 +12,9 @@ import msgspec
 
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.passwords import Passwords
+from registerwatch.accounts.plans import plans
 from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.accounts.work_budget import WorkBudget
 from registerwatch.background import loops
 from registerwatch.background.run_forever import cancel_and_wait
 from registerwatch.billing.provider import PaymentProvider
@@ -86,8 +88,9 @@ from registerwatch.register.store.nomenclature import NomenclatureStore
 from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.unread_fields import UnreadFieldStore
-from registerwatch.scan.photo_process import PhotoReader
+from registerwatch.scan.photo_process import PhotoReader, photo_processes
 from registerwatch.settings import Settings
+from registerwatch.tables.process import MAX_AT_A_TIME as MAX_FILES_AT_A_TIME
 from registerwatch.watches.event_latency import EventLatencies
 from registerwatch.watches.observe import WatchObserver
 from registerwatch.watches.watched_devices import DevicesOfAccounts
@@ -130,6 +133,7 @@ class Service(msgspec.Struct, frozen=True):
     history: HistoryService
     refresh: RefreshService
     codes: CodeService
+    work: WorkBudget
     photos: PhotoReader
     nomenclature: NomenclatureStore
     nomenclature_source: NomenclatureSource
@@ -206,6 +210,13 @@ def build_service(
     mailer = mailer or mailer_of(settings, clock)
     notices = AccountNotices(clock, mailer, public_url=settings.public_url)
     cipher = SecretCipher(settings.secrets_keys)
+    work = WorkBudget(
+        database,
+        clock,
+        plans(settings.trial_watch_cap),
+        refuses=settings.rate_limits,
+        needs_confirmation=mailer.is_set_up,
+    )
     notifications = build_notifications(settings, database, clock, http_client, notices, cipher, mailer)
     copy = RecordStore(database, WatchObserver(notifications.outbox))
     http = httpx2.AsyncClient(
@@ -256,7 +267,7 @@ def build_service(
     nomenclature = NomenclatureStore(database)
     lists = ListedReads(database, copy, listing, register_checks, clock)
     watches = build_watches(
-        settings, database, clock, copy, refresher, notifications.outbox, codes, budgets[Host.REGISTER], lists
+        settings, database, clock, copy, refresher, notifications.outbox, codes, budgets[Host.REGISTER], lists, work
     )
     sweep = SweepAdapters(
         database,
@@ -295,7 +306,8 @@ def build_service(
         ),
         history=HistoryService(database, clock),
         codes=codes,
-        photos=PhotoReader(),
+        work=work,
+        photos=PhotoReader(photo_processes(budget=work)),
         nomenclature=nomenclature,
         nomenclature_source=EudamedNomenclature(requests, settings.register_url),
         facet_names=FacetNames(documents, nomenclature, certificate_queries),
@@ -333,7 +345,7 @@ def build_service(
             provider=_openid_provider(settings, clock),
         ),
         watches=watches,
-        lists=build_lists(settings, database, clock, copy, watches.imports),
+        lists=build_lists(settings, database, clock, copy, watches.imports, work),
         notifications=notifications,
         feeds=FeedService(database, clock, notices),
         billing=billing,
@@ -460,7 +472,10 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
             ),
             name="prune",
         ),
-        asyncio.create_task(loops.match_lists(service.lists.worker), name="match lists"),
+        *(
+            asyncio.create_task(loops.match_lists(service.lists.worker), name=f"match lists {number}")
+            for number in range(MAX_FILES_AT_A_TIME)
+        ),
         asyncio.create_task(loops.follow_lists(service.lists.worker, service.schedule), name="follow lists"),
         asyncio.create_task(
             loops.delete_old_trials(service.accounts.old_trials, service.schedule), name="delete old trials"

@@ -9,14 +9,19 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import InvalidInput
 from registerwatch.net.account_places import AccountPlaces, enter_within
+
+if TYPE_CHECKING:
+    from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
 
 REFUSED = 3
 NICENESS = 10
@@ -31,12 +36,27 @@ class ProcessBounds(msgspec.Struct, frozen=True):
     memory_bytes: int
 
 
-RunProcess = Callable[[str, bytes, ProcessBounds], bytes]
+class ProcessOutput(msgspec.Struct, frozen=True):
+    """What a process made of its content, and the seconds of the processor that it took."""
+
+    content: bytes
+    seconds: float
+
+
+RunProcess = Callable[[str, bytes, ProcessBounds], ProcessOutput]
 """As `run_process`."""
 
 
 class ProcessFailed(Exception):
     """The process used more than it may, or broke down: its content is damaged, or made to be slow."""
+
+
+class ContentRefused(InvalidInput):
+    """The process refused its content, after so many seconds of the processor."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class BoundedProcesses:
@@ -53,29 +73,50 @@ class BoundedProcesses:
         most_per_account: int,
         wait_seconds: float,
         busy: str,
+        budget: "WorkBudget | None" = None,
         run: RunProcess | None = None,
     ) -> None:
-        """`wait_seconds` is how long a content waits for those before it; then `busy` is said."""
+        """`wait_seconds` is how long a content waits for those before it; then `busy` is said. `budget` counts what
+        processes take.
+        """
         self._module = module
         self._bounds = bounds
         self._places = AccountPlaces(most=most, most_per_account=most_per_account)
         self._wait_seconds = wait_seconds
         self._busy = busy
+        self._budget = budget
         self._run = run or run_process
 
     async def run(self, content: bytes, account_id: int) -> bytes:
         """What the module makes of a content.
 
-        Raises `InvalidInput` where it refuses it, `ProcessFailed`, and `Overloaded` where too many are under way. The
-        place is kept until the process has ended, also where nobody waits for it any more.
+        Raises `InvalidInput` where it refuses it, `ProcessFailed`, `Overloaded` where too many are under way, and
+        `RateLimited` where the account has used its share of the processor. The place is kept until the process has
+        ended, also where nobody waits for it any more.
         """
         async with AsyncExitStack() as held:
             await enter_within(self._wait_seconds, held, self._places.place(account_id), otherwise=self._busy)
-            return await run_uncancelled(asyncio.to_thread(self._run, self._module, content, self._bounds))
+            if self._budget is not None:
+                await self._budget.require(account_id)
+            return await run_uncancelled(self._counted(content, account_id))
+
+    async def _counted(self, content: bytes, account_id: int) -> bytes:
+        """What the module makes of a content. One that used up its bounds counts as all that they allow."""
+        seconds = float(self._bounds.cpu_seconds)
+        try:
+            output = await asyncio.to_thread(self._run, self._module, content, self._bounds)
+            seconds = output.seconds
+            return output.content
+        except ContentRefused as refused:
+            seconds = refused.seconds
+            raise
+        finally:
+            if self._budget is not None:
+                await self._budget.spend(account_id, seconds)
 
 
-def run_process(module: str, content: bytes, bounds: ProcessBounds) -> bytes:
-    """What a module makes of a content, in a process of its own. Raises `InvalidInput`, `ProcessFailed`."""
+def run_process(module: str, content: bytes, bounds: ProcessBounds) -> ProcessOutput:
+    """What a module makes of a content, in a process of its own. Raises `ContentRefused`, `ProcessFailed`."""
     command = [sys.executable, "-I", "-m", module]
     try:
         done = subprocess.run(  # noqa: S603  # our own module
@@ -89,15 +130,18 @@ def run_process(module: str, content: bytes, bounds: ProcessBounds) -> bytes:
         )
     except subprocess.TimeoutExpired:
         raise ProcessFailed from None
-    if done.returncode == REFUSED:
-        raise InvalidInput(done.stdout.decode())
-    if done.returncode:
+    if done.returncode not in (0, REFUSED):
         raise ProcessFailed
-    return done.stdout
+    seconds, _, output = done.stdout.partition(b"\n")
+    if done.returncode == REFUSED:
+        raise ContentRefused(output.decode(), float(seconds))
+    return ProcessOutput(output, float(seconds))
 
 
 def answer_from_input(work: Callable[[bytes], bytes], bounds: ProcessBounds) -> int:
-    """Bound this process, and write what `work` makes of its input. Gives the exit code."""
+    """Bound this process, and write the seconds of the processor that it took, in a line, and what `work` makes of its
+    input. Gives the exit code.
+    """
     os.nice(NICENESS)
     _limit(resource.RLIMIT_CPU, bounds.cpu_seconds)
     _limit(resource.RLIMIT_AS, bounds.memory_bytes)
@@ -107,7 +151,7 @@ def answer_from_input(work: Callable[[bytes], bytes], bounds: ProcessBounds) -> 
         output, code = work(sys.stdin.buffer.read()), 0
     except InvalidInput as error:
         output, code = str(error).encode(), REFUSED
-    sys.stdout.buffer.write(output)
+    sys.stdout.buffer.write(b"%.3f\n" % time.process_time() + output)
     return code
 
 

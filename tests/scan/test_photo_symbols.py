@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from registerwatch.bounded_process import ProcessBounds
+from registerwatch.bounded_process import ProcessBounds, ProcessOutput
 from registerwatch.errors import InvalidInput
 from registerwatch.scan.photo_process import BOUNDS, PhotoReader, photo_processes
 from registerwatch.scan.photo_symbols import symbols_in_photo
@@ -176,9 +176,9 @@ NO_PHOTOS = {
 async def test_no_process_is_started_for_what_does_not_begin_as_a_photo() -> None:
     started: list[bytes] = []
 
-    def note(_module: str, content: bytes, _bounds: ProcessBounds) -> bytes:
+    def note(_module: str, content: bytes, _bounds: ProcessBounds) -> ProcessOutput:
         started.append(content)
-        return b"[]"
+        return ProcessOutput(b"[]", 0.1)
 
     reader = PhotoReader(photo_processes(run=note))
     for content in NO_PHOTOS.values():

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from registerwatch.accounts.plans import plans
-from registerwatch.bounded_process import BoundedProcesses, ProcessBounds
+from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessOutput
 from registerwatch.lists.worker import ListWorker
 from registerwatch.tables.process import BOUNDS, BUSY, WAIT_SECONDS, TableReader, _read
 from tests.support.harness import ServiceHarness
@@ -14,8 +14,8 @@ Reading = Callable[[bytes], bytes]
 def in_this_process(read: Reading = _read) -> TableReader:
     """A reader of files, few at a time as always. `read` takes the choices and the file, and gives the table."""
 
-    def run(_module: str, content: bytes, _bounds: ProcessBounds) -> bytes:
-        return read(content)
+    def run(_module: str, content: bytes, _bounds: ProcessBounds) -> ProcessOutput:
+        return ProcessOutput(read(content), 0.01)
 
     processes = BoundedProcesses("", BOUNDS, most=2, most_per_account=1, wait_seconds=WAIT_SECONDS, busy=BUSY, run=run)
     return TableReader(processes)
@@ -25,7 +25,7 @@ def list_worker(harness: ServiceHarness, reader: TableReader | None = None) -> L
     """Another worker over the same database, as another node has one."""
     service = harness.service
     caps = plans(service.settings.trial_watch_cap)
-    return ListWorker(service.database, harness.clock, service.records, reader or in_this_process(), caps)
+    return ListWorker(service.database, harness.clock, service.records, reader or in_this_process(), caps, service.work)
 
 
 async def work_on_lists(harness: ServiceHarness) -> None:

@@ -88,7 +88,9 @@ def test_any_text_gives_cells_without_space_around_them_or_is_refused(csv: str) 
 
 @pytest.fixture
 def import_service(harness: ServiceHarness) -> ImportService:
-    return ImportService(harness.database, harness.clock, harness.service.records, fresh_for=FRESH)
+    return ImportService(
+        harness.database, harness.clock, harness.service.records, fresh_for=FRESH, work=harness.service.work
+    )
 
 
 async def subjects(harness: ServiceHarness, caller: Caller) -> list[str]:

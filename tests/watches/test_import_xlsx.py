@@ -16,7 +16,7 @@ from registerwatch.watches.import_process import BOUNDS, ListFileReader, workboo
 from registerwatch.watches.import_table import LeftOut
 from registerwatch.watches.import_xlsx import workbook_lines
 from tests.register.builders import PROPERTY, UDI
-from tests.support.harness import SRN
+from tests.support.harness import SRN, ServiceHarness
 from tests.tables.workbooks import a_workbook, saved, with_part
 from tests.tables.workbooks import an_archive as archive_of
 
@@ -133,14 +133,14 @@ def test_a_damaged_workbook_is_a_list_or_refused(place: int, damage: bytes, is_c
 
 
 @pytest.mark.anyio
-async def test_a_workbook_is_read_in_a_process_that_ends_when_it_takes_too_long() -> None:
-    reader = ListFileReader()
+async def test_a_workbook_is_read_in_a_process_that_ends_when_it_takes_too_long(harness: ServiceHarness) -> None:
+    reader = harness.service.watches.list_files
 
     parsed = await reader.read(WORKBOOK, 1)
     assert [line.cell for line in parsed.lines] == [UDI, "=1+1"]
     with pytest.raises(InvalidInput, match="cannot be read"):
         await reader.read(WORKBOOK[:100], 1)
     assert [line.cell for line in (await reader.read(f"udi\n{UDI}".encode(), 1)).lines] == [UDI]
-    hasty = ListFileReader(workbook_processes(replace(BOUNDS, wall_seconds=0.01)))
+    hasty = ListFileReader(harness.service.work, workbook_processes(replace(BOUNDS, wall_seconds=0.01)))
     with pytest.raises(InvalidInput, match="takes too long"):
         await hasty.read(WORKBOOK, 1)

@@ -17,13 +17,20 @@ class PlanName(StrEnum):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The caps of a plan: watches, users, API keys that are not revoked, and lines of all saved lists together."""
+    """The caps of a plan: watches, users, API keys that are not revoked, lines of all saved lists together, and seconds
+    of the processor that may be used in an hour for what the account sends to be read.
+    """
 
     name: PlanName
     watches: int
     users: int
     keys: int
     lines: int
+    work_seconds: int
+
+
+UNCONFIRMED_WORK_SECONDS = 40
+"""The same of an account of which no owner has confirmed their address, where that is possible."""
 
 
 def keep_cap(present: int, cap: int, what: str) -> None:
@@ -38,8 +45,8 @@ Plans = Mapping[PlanName, Plan]
 def plans(trial_watch_cap: int) -> Plans:
     """The table of plans."""
     table = (
-        Plan(PlanName.TRIAL, watches=trial_watch_cap, users=10, keys=10, lines=5_000),
-        Plan(PlanName.STANDARD, watches=250, users=10, keys=10, lines=50_000),
-        Plan(PlanName.OPERATOR, watches=2_500, users=25, keys=25, lines=250_000),
+        Plan(PlanName.TRIAL, watches=trial_watch_cap, users=10, keys=10, lines=5_000, work_seconds=120),
+        Plan(PlanName.STANDARD, watches=250, users=10, keys=10, lines=50_000, work_seconds=900),
+        Plan(PlanName.OPERATOR, watches=2_500, users=25, keys=25, lines=250_000, work_seconds=1_800),
     )
     return {plan.name: plan for plan in table}

@@ -648,6 +648,14 @@ expiry_notices = Table(  # how near the end of a certificate is of which a watch
     Column("days", Integer, nullable=False, doc="the last notice: so many days before, or more at the baseline"),
 )
 
+work_used = Table(
+    "work_used",
+    metadata,
+    Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
+    Column("began_at", BigInteger, nullable=False, doc="of the hour in which they were used"),
+    Column("milliseconds", BigInteger, nullable=False, doc="of the processor"),
+)
+
 item_lists = Table(  # lists of articles that an account keeps, such as those of its enterprise resource planning
     "item_lists",
     metadata,

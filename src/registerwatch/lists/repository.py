@@ -7,13 +7,17 @@ import msgspec
 from sqlalchemy import ColumnElement, Row, bindparam, case, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.tables import item_lists, list_lines, list_uploads
+from registerwatch.accounts.work_budget import used_in_window
+from registerwatch.db.tables import item_lists, list_lines, list_uploads, work_used
 from registerwatch.lists.models import FoundTable, ItemList, Upload
 from registerwatch.structs import replace
 from registerwatch.tables.table import ReadChoices
 
 _choices = msgspec.json.Decoder(ReadChoices)
 _found = msgspec.json.Decoder(FoundTable)
+
+MAX_LEASE_SECONDS = 24 * 3600
+"""No lease of an upload lasts longer, nor does one wait longer for the processor."""
 
 _MATCHED = ("ready", "kept")
 """States in which no node adds lines."""
@@ -156,16 +160,25 @@ async def has_waiting(connection: AsyncConnection, now: int) -> bool:
 
 
 async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tuple[Upload, bytes, int] | None:
-    """The oldest upload that waits for a node or whose node has died, its file, and the account's id.
+    """An upload that waits for a node or whose node has died, its file, and the account's id: of the account for which
+    least work was done in the last hour, and none where a node works for it already. The oldest of several alike.
 
     It is this node's until the lease ends.
     """
+    other, its_list = list_uploads.alias(), item_lists.alias()
+    is_worked_for = (
+        exists()
+        .where(other.c.list_id == its_list.c.id, its_list.c.account_id == item_lists.c.account_id)
+        .where(other.c.state == "working", other.c.leased_until >= now, other.c.leased_until <= now + MAX_LEASE_SECONDS)
+    )
     waiting = (
         select(_row.id)
-        .where(*_waiting(now))
-        .order_by(_row.queued_at, _row.id)
+        .join(item_lists, item_lists.c.id == _row.list_id)
+        .outerjoin(work_used, work_used.c.account_id == item_lists.c.account_id)
+        .where(*_waiting(now), ~is_worked_for)
+        .order_by(used_in_window(now), _row.queued_at, _row.id)
         .limit(1)
-        .with_for_update(skip_locked=True)
+        .with_for_update(skip_locked=True, of=list_uploads)
     )
     claimed = (await connection.execute(waiting)).scalar_one_or_none()
     if claimed is None:
@@ -180,7 +193,7 @@ async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tupl
 
 def _waiting(now: int) -> Sequence[ColumnElement[bool]]:
     """A lease that ends much later was given before the clock was put back."""
-    is_free = or_(_row.leased_until < now, _row.leased_until > now + 24 * 3600)
+    is_free = or_(_row.leased_until < now, _row.leased_until > now + MAX_LEASE_SECONDS)
     return _row.state.in_(("waiting", "working")), is_free
 
 

@@ -1,9 +1,11 @@
 """Reads and matches the files of lists, and keeps the lines of all lists up with the copy."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
+from functools import partial
+from typing import Any
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,9 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.repository import account as stored_account
 from registerwatch.accounts.repository import lock_account
+from registerwatch.accounts.work_budget import WorkBudget
 from registerwatch.clock import Clock, day_of
 from registerwatch.db.engine import Database
-from registerwatch.errors import CapReached, InvalidInput, Overloaded
+from registerwatch.errors import CapReached, InvalidInput, Overloaded, RateLimited
 from registerwatch.lists import line_repository, repository
 from registerwatch.lists.lines import due_at, known_of, row_of
 from registerwatch.lists.matching import Known, Match, ReadLine, match, match_of
@@ -49,12 +52,21 @@ class LeaseLost(Exception):
 class ListWorker:
     """The work on lists of one process. Any number of processes may do it."""
 
-    def __init__(self, database: Database, clock: Clock, copy: RecordStore, reader: TableReader, plans: Plans) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        copy: RecordStore,
+        reader: TableReader,
+        plans: Plans,
+        budget: WorkBudget,
+    ) -> None:
         self._database = database
         self._clock = clock
         self._copy = copy
         self._reader = reader
         self._plans = plans
+        self._budget = budget
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
@@ -98,7 +110,8 @@ class ListWorker:
         if claimed is None:
             return False
         upload, content, account_id = claimed
-        work = _Work(self._database, self._clock, self._copy, upload, now + LEASE_SECONDS)
+        measured = partial(self._budget.measured, account_id)
+        work = _Work(self._database, self._clock, self._copy, upload, now + LEASE_SECONDS, measured)
         try:
             await self._work_on(work, content, account_id)
         except LeaseLost:
@@ -107,6 +120,9 @@ class ListWorker:
             with suppress(LeaseLost):
                 await work.note(leased_until=0)
             return False
+        except RateLimited as error:
+            with suppress(LeaseLost):
+                await work.note(leased_until=now + error.retry_after)
         except InvalidInput as error:
             await work.fail(str(error))
         return True
@@ -176,12 +192,21 @@ class ListWorker:
 class _Work:
     """An upload that this node has a lease of. Every step raises `LeaseLost` where it has it no more."""
 
-    def __init__(self, database: Database, clock: Clock, copy: RecordStore, upload: Upload, lease: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        copy: RecordStore,
+        upload: Upload,
+        lease: int,
+        measured: Callable[[Callable[[], Any]], Awaitable[Any]],
+    ) -> None:
         self.upload = upload
         self._database = database
         self._clock = clock
         self._copy = copy
         self._lease = lease
+        self._measured = measured
         self._matched = upload.matched
 
     async def note(self, **values: object) -> None:
@@ -197,11 +222,11 @@ class _Work:
 
     async def store(self, table: Table, rows: Sequence[TableRow], today: date) -> None:
         """Match some rows, and store them as lines."""
-        lines = await asyncio.to_thread(_read_lines, rows)
+        lines = await self._measured(partial(_read_lines, rows))
         async with self._database.reading() as connection:
             known = await known_of(connection, self._copy, lines)
         now = int(self._clock.now())
-        made = await asyncio.to_thread(self._rows, table, rows, lines, known, today, now)
+        made = await self._measured(partial(self._rows, table, rows, lines, known, today, now))
         lease, matched = now + LEASE_SECONDS, self._matched + len(rows)
         async with self._database.transaction() as connection:
             await self._set(connection, {"matched": matched, "leased_until": lease})

@@ -7,12 +7,16 @@ writes the symbols that it shows as JSON. Exit code 3: the file is no photo, and
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, RunProcess, answer_from_input
 from registerwatch.errors import InvalidInput
 from registerwatch.scan.symbols import Symbol
+
+if TYPE_CHECKING:
+    from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
 
 MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1
 WAIT_SECONDS = 15.0
@@ -31,7 +35,9 @@ UNREADABLE = "This photo could not be read: it is damaged, or takes too long. Ta
 BUSY = "Other photos are being read at the moment. Send yours again in a few seconds."
 
 
-def photo_processes(bounds: ProcessBounds = BOUNDS, run: RunProcess | None = None) -> BoundedProcesses:
+def photo_processes(
+    bounds: ProcessBounds = BOUNDS, run: RunProcess | None = None, budget: "WorkBudget | None" = None
+) -> BoundedProcesses:
     """The processes that read photos."""
     return BoundedProcesses(
         __name__,
@@ -40,6 +46,7 @@ def photo_processes(bounds: ProcessBounds = BOUNDS, run: RunProcess | None = Non
         most_per_account=MAX_OF_ACCOUNT,
         wait_seconds=WAIT_SECONDS,
         busy=BUSY,
+        budget=budget,
         run=run,
     )
 

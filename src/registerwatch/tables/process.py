@@ -7,6 +7,7 @@ takes a line of JSON with the choices, then the file; and writes the table as Me
 
 import asyncio
 import sys
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,6 +15,9 @@ from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, Proce
 from registerwatch.errors import InvalidInput
 from registerwatch.tables.reading import read_table
 from registerwatch.tables.table import MAX_FILE_BYTES, ReadChoices, Table
+
+if TYPE_CHECKING:
+    from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
 
 MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1
 WAIT_SECONDS = 20.0
@@ -29,7 +33,9 @@ _table_decoder = msgspec.msgpack.Decoder(Table)
 _choices_decoder = msgspec.json.Decoder(ReadChoices)
 
 
-def table_processes(bounds: ProcessBounds = BOUNDS, wait_seconds: float = WAIT_SECONDS) -> BoundedProcesses:
+def table_processes(
+    bounds: ProcessBounds = BOUNDS, wait_seconds: float = WAIT_SECONDS, budget: "WorkBudget | None" = None
+) -> BoundedProcesses:
     """The processes that read files."""
     return BoundedProcesses(
         __name__,
@@ -38,6 +44,7 @@ def table_processes(bounds: ProcessBounds = BOUNDS, wait_seconds: float = WAIT_S
         most_per_account=MAX_OF_ACCOUNT,
         wait_seconds=wait_seconds,
         busy=BUSY,
+        budget=budget,
     )
 
 

@@ -5,9 +5,9 @@ first successful read, by the next recheck or whoever reads the subject before. 
 part of it; where not all of them were read, that read completes it.
 """
 
-import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import locked
+from registerwatch.accounts.work_budget import WorkBudget
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.observation import ActorObservation, Observation
@@ -107,12 +108,14 @@ class ImportService:
         copy: RecordStore,
         *,
         fresh_for: float,
+        work: WorkBudget,
         remembered: Remembered = lambda _subject: None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._copy = copy
         self._fresh_for = fresh_for
+        self._work = work
         self._remembered = remembered
 
     async def add_all(self, caller: Caller, text: str, *, dry_run: bool = False) -> ImportResult:
@@ -120,7 +123,7 @@ class ImportService:
 
         With `dry_run` nothing is added: the result tells what would be.
         """
-        lines = await asyncio.to_thread(_lines_of, text)
+        lines = await self._work.run(caller.account.id, partial(_lines_of, text))
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             plan = await self._planned(connection, caller, lines)
@@ -130,7 +133,7 @@ class ImportService:
 
     async def plan(self, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:
         """What would become of the lines of a list, with what the copy knows of each. Nothing is added."""
-        read = await asyncio.to_thread(read_lines, lines)
+        read = await self._work.run(caller.account.id, partial(read_lines, lines))
         async with self._database.reading() as connection:
             plan = await self._planned(connection, caller, read)
             return plan.with_known(await self._known(connection, plan))
@@ -145,7 +148,7 @@ class ImportService:
         """
         caller.account.require_active(self._clock.now())
         account_id = caller.account.id
-        read = await asyncio.to_thread(read_lines, lines)
+        read = await self._work.run(account_id, partial(read_lines, lines))
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             plan = await self._planned(connection, caller, read)

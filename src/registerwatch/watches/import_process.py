@@ -5,8 +5,9 @@
 writes the list as JSON. Exit code 3: the file is none, and the output says why.
 """
 
-import asyncio
 import sys
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +16,9 @@ from registerwatch.errors import InvalidInput
 from registerwatch.tables.file_kinds import is_workbook
 from registerwatch.watches.import_file import text_file_lines, text_lines
 from registerwatch.watches.import_table import ParsedList
+
+if TYPE_CHECKING:
+    from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
 
 MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1
 WAIT_SECONDS = 10.0
@@ -25,7 +29,7 @@ TOO_MUCH_WORK = "This workbook takes too long to read. Save the column of identi
 BUSY = "Other lists are being read at the moment. Send yours again in a few seconds."
 
 
-def workbook_processes(bounds: ProcessBounds = BOUNDS) -> BoundedProcesses:
+def workbook_processes(bounds: ProcessBounds = BOUNDS, budget: "WorkBudget | None" = None) -> BoundedProcesses:
     """The processes that read workbooks."""
     return BoundedProcesses(
         __name__,
@@ -34,23 +38,27 @@ def workbook_processes(bounds: ProcessBounds = BOUNDS) -> BoundedProcesses:
         most_per_account=MAX_OF_ACCOUNT,
         wait_seconds=WAIT_SECONDS,
         busy=BUSY,
+        budget=budget,
     )
 
 
 class ListFileReader:
     """Reads files, few workbooks at a time."""
 
-    def __init__(self, workbooks: BoundedProcesses | None = None) -> None:
-        self._workbooks = workbooks or workbook_processes()
+    def __init__(self, budget: "WorkBudget", workbooks: BoundedProcesses | None = None) -> None:
+        self._budget = budget
+        self._workbooks = workbooks or workbook_processes(budget=budget)
 
-    async def read_text(self, text: str) -> ParsedList:
-        """The list in what was pasted. Raises `InvalidInput`."""
-        return await asyncio.to_thread(text_lines, text)
+    async def read_text(self, text: str, account_id: int) -> ParsedList:
+        """The list in what was pasted. Raises `InvalidInput`, and `RateLimited` where the account's share of the
+        processor is used.
+        """
+        return await self._budget.run(account_id, partial(text_lines, text))
 
     async def read(self, content: bytes, account_id: int) -> ParsedList:
-        """The list in a file. Raises `InvalidInput`, and `Overloaded` where too many are being read."""
+        """The list in a file. Raises `InvalidInput`, `Overloaded` where too many are being read, and `RateLimited`."""
         if not is_workbook(content):
-            return await asyncio.to_thread(text_file_lines, content)
+            return await self._budget.run(account_id, partial(text_file_lines, content))
         try:
             output = await self._workbooks.run(content, account_id)
         except ProcessFailed:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from registerwatch.accounts.work_budget import WorkBudget
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.register.code_service import CodeService
@@ -65,8 +66,9 @@ def build_watches(
     codes: CodeService,
     budget: RequestBudget,
     lists: ListedReads,
+    work: WorkBudget,
 ) -> Watches:
-    """The use cases over one database. `budget` is that of the register."""
+    """The use cases over one database. `budget` is that of the register, `work` that of the processor."""
 
     async def at_a_time() -> int:
         return side_by_side((await budget.pace()).per_minute)
@@ -86,9 +88,9 @@ def build_watches(
         ),
         listing=ListingService(database, clock),
         imports=ImportService(
-            database, clock, copy, fresh_for=settings.cache_hours * 3600, remembered=refresher.remembered
+            database, clock, copy, fresh_for=settings.cache_hours * 3600, work=work, remembered=refresher.remembered
         ),
-        list_files=ListFileReader(),
+        list_files=ListFileReader(work),
         certificates=CertificateService(database, clock),
         tags=TagService(database),
         bulk=BulkService(database, clock),

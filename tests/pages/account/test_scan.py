@@ -10,7 +10,7 @@ import pytest
 from bench.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographed, saved, symbol
 from PIL import Image
 
-from registerwatch.bounded_process import ProcessBounds
+from registerwatch.bounded_process import ProcessBounds, ProcessOutput
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter
 from registerwatch.register.codes import label as label_of_code
 from registerwatch.register.models import Certificate
@@ -200,12 +200,12 @@ class CountedRun:
     def __init__(self) -> None:
         self.running = self.most = self.runs = 0
 
-    def __call__(self, _module: str, _content: bytes, _bounds: ProcessBounds) -> bytes:
+    def __call__(self, _module: str, _content: bytes, _bounds: ProcessBounds) -> ProcessOutput:
         self.running += 1
         self.runs += 1
         self.most = max(self.most, self.running)
         self.running -= 1
-        return b"[]"
+        return ProcessOutput(b"[]", 0.1)
 
 
 async def test_of_fifty_photos_at_once_each_is_read_or_told_to_come_again(

@@ -83,17 +83,17 @@ async def _form(request: Request, service: Service, visitor: Visitor, typed: Typ
 
 
 async def _parsed(service: Service, visitor: Visitor, form: Form) -> ParsedList:
-    """The list that was pasted or uploaded. Raises `InvalidInput`, `Overloaded`."""
+    """The list that was pasted or uploaded. Raises `InvalidInput`, `Overloaded`, `RateLimited`."""
     file, text = form.file("file"), form["text"]
     if file is not None and text.strip():
         raise InvalidInput(TWO_LISTS)
     if file is None and not text.strip():
         raise InvalidInput(NO_LIST)
-    files = service.watches.list_files
+    files, account_id = service.watches.list_files, visitor.caller.account.id
     if file is None:
-        parsed = await files.read_text(text)
+        parsed = await files.read_text(text, account_id)
     else:
-        parsed = await files.read(file.content, visitor.caller.account.id)
+        parsed = await files.read(file.content, account_id)
     if not parsed.lines:
         raise InvalidInput(EMPTY_LIST)
     return parsed
