@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from functools import lru_cache
 from typing import Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -21,9 +21,9 @@ class Clock(Protocol):
         """Let `seconds` pass."""
 
 
-def day_of(unix_seconds: float) -> date:
-    """The day of an instant, in UTC: days of certificates have no time zone."""
-    return datetime.fromtimestamp(unix_seconds, UTC).date()
+def day_of(unix_seconds: float, zone: tzinfo = UTC) -> date:
+    """The day of an instant; in UTC where no reader's time zone is given: days of certificates have none."""
+    return datetime.fromtimestamp(unix_seconds, zone).date()
 
 
 CLOCK_DIFFERENCE_SECONDS = 60

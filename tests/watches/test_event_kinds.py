@@ -63,7 +63,7 @@ async def test_rest_the_tool_and_the_feed_say_what_an_event_is_about_and_how_muc
     assert [(each["kind"], each["severity"]) for each in events] == expected
     assert [tuple(each.terms) for each in entries] == expected
     assert told[0]["text"].count('"severity":"high"') == 2
-    assert "certificate status (Z-1): Issued → Withdrawn" in entries[-1].text
+    assert "Certificate status (Z-1): Issued → Withdrawn" in entries[-1].text
 
 
 async def test_an_event_that_a_node_of_the_release_before_stored_is_told_like_any_other(

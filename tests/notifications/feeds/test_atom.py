@@ -51,4 +51,4 @@ def test_a_title_names_few_of_many_devices_and_the_text_all_that_the_event_names
     made = atom(shown, public_url="https://watch.example", links=PageLinks("https://a", "https://a", None)).decode()
 
     assert "<title>Acme: 64 devices registered: D-0, D-1, D-2 and 61 more</title>" in made
-    assert "device registered: D-49 (049)" in made
+    assert "Device registered: D-49 (049)" in made

@@ -82,7 +82,7 @@ async def test_a_new_status_of_a_manufacturer_is_one_entry_however_many_of_its_d
     assert len(events) == number > 2, "each watch has its own"
     assert {event["summary"] for event in events} == {"manufacturer_status: Active → Inactive"}
     [entry] = (await read(harness, changes)).entries
-    assert entry.title == f"Manufacturer {srn} ({number} watches): manufacturer status: Active → Inactive"
+    assert entry.title == f"Manufacturer {srn} ({number} watches): Manufacturer status: Active → Inactive"
     assert entry.link.endswith(f"/a/{srn}")
     assert entry.terms == ["record", "medium"]
     for event in events:
@@ -145,7 +145,7 @@ async def test_a_device_that_changed_by_itself_too_has_an_entry_of_its_own(
     titles = sorted(each.title for each in (await read(harness, changes)).entries)
     assert len(titles) == 2
     assert any(f"({number - 1} watches)" in each for each in titles)
-    assert any("catalogue reference" in each for each in titles)
+    assert any("Catalogue reference" in each for each in titles)
 
 
 async def test_pages_of_a_feed_lead_to_every_entry_once(harness: ServiceHarness, owner: NewAccount) -> None:

@@ -299,7 +299,7 @@ async def test_the_download_has_every_event_that_matches_and_no_formula(owner_pa
 async def test_devices_are_told_by_number_with_links_to_the_first(owner_pages: PagesClient) -> None:
     named = [FieldChange("device_registered", "", f"<b>{number}", device=f"04/{number}") for number in range(7)]
     await happen(owner_pages, FieldChange("devices_registered", "", "1007"), *named)
-    await happen(owner_pages, FieldChange("cert_ends", "2026-12-24", "in 30 days", "Z-25-052"))
+    await happen(owner_pages, FieldChange("cert_ends", "2027-02-14", "in 30 days", "Z-25-052"))
     await happen(owner_pages, FieldChange("device_off_market", "", "Alone", device="0405"))
 
     page = await owner_pages.page("/app/events")
@@ -310,7 +310,7 @@ async def test_devices_are_told_by_number_with_links_to_the_first(owner_pages: P
     ]
     assert " ".join(told[0]) == "Device off the market End of the certificate Z-25-052 Devices registered"
     assert " ".join(told[1]).startswith(
-        "Alone 24 Dec 2026, in 30 days 1,007: <b>0, <b>1, <b>2, <b>3, <b>4 and 1,002 more"
+        "Alone 14 Feb 2027, in 30 days 1,007: <b>0, <b>1, <b>2, <b>3, <b>4 and 1,002 more"
     )
     links = [each["href"] for each in page.all("a") if (each.attributes.get("href") or "").startswith("/d/")]
     assert links == ["/d/0405", *(f"/d/04%2F{number}" for number in range(5))]
@@ -318,14 +318,14 @@ async def test_devices_are_told_by_number_with_links_to_the_first(owner_pages: P
 
     today = await owner_pages.page("/app")
     assert "1,007 devices registered: <b>0, <b>1, <b>2 and 1,004 more" in today.main
-    assert "Certificate Z-25-052 ends in 30 days: 2026-12-24" in today.main
+    assert "End of the certificate (Z-25-052): 14 Feb 2027, in 30 days" in today.main
     assert accessibility_problems(today) == []
 
     response = await owner_pages.get("/app/events.csv")
     _, *rows = csv.reader(io.StringIO(response.content.decode("utf-8-sig")))
     assert [row[9:12] for row in rows[:2]] == [
         ["device off the market", "", "Alone"],
-        ["end of the certificate", "2026-12-24", "in 30 days"],
+        ["end of the certificate", "", "2027-02-14, in 30 days"],
     ]
     assert [row[14] for row in rows] == ["0405", "", "", *(f"04/{number}" for number in range(7))]
 

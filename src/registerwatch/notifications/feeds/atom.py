@@ -6,11 +6,12 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from registerwatch.clock import iso_utc
+from registerwatch.clock import day_of, iso_utc
 from registerwatch.notifications.feeds.models import FeedPage
 from registerwatch.register.identifiers import kind
 from registerwatch.watches.causes import EventGroup
-from registerwatch.watches.event_rules import headlines, told
+from registerwatch.watches.change_words import row_of, rows_of
+from registerwatch.watches.event_rules import most_severe_first
 from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -63,7 +64,8 @@ def _entry(feed: ElementTree.Element, group: EventGroup, public_url: str) -> Non
     event = group.newest
     told_of = group.manufacturer_srn if len(group.events) > 1 else event.subject
     name = f"cause/{group.cause}" if group.cause else f"event/{event.id}"
-    lines = [told(change) for change in group.changes]
+    day = day_of(event.created_at)
+    lines = [row_of(change).line(day) for change in most_severe_first(group.changes)]
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:{name}")
     _text(entry, "title", f"{_title(group)}: {'; '.join(_headlines(group))}")
     _text(entry, "updated", iso_utc(event.created_at))
@@ -105,7 +107,8 @@ def _title(group: EventGroup) -> str:
 
 def _headlines(group: EventGroup) -> list[str]:
     """What the title tells: the first changes, devices by number."""
-    lines = headlines(group.changes)
+    day = day_of(group.newest.created_at)
+    lines = [row.line(day) for row in rows_of(group.changes)]
     more = len(lines) - MAX_HEADLINES
     return [*lines[:MAX_HEADLINES], *([f"and {more:,} more"] if more > 0 else [])]
 

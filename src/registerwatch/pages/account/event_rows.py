@@ -1,13 +1,12 @@
 """Events as the page of events shows them: by day, and those of one cause together."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date, tzinfo
 from itertools import groupby
-from typing import Any
-from zoneinfo import ZoneInfo
 
 import msgspec
 
+from registerwatch.clock import day_of
 from registerwatch.pages.account.changes import ShownChange, severity_tone, shown_changes
 from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.event_search_repository import ListedEvent
@@ -17,6 +16,8 @@ class EventRow(msgspec.Struct, frozen=True):
     """One event, or several of one cause, newest first."""
 
     listed: Sequence[ListedEvent]
+    zone: tzinfo
+    """The reader's."""
 
     @property
     def group(self) -> EventGroup:
@@ -26,7 +27,7 @@ class EventRow(msgspec.Struct, frozen=True):
     @property
     def changes(self) -> Sequence[ShownChange]:
         """What changed, once."""
-        return shown_changes(self.group.changes)
+        return shown_changes(self.group.changes, self.group.newest.created_at, self.zone)
 
     @property
     def severity(self) -> str:
@@ -47,19 +48,18 @@ class Day(msgspec.Struct, frozen=True):
     rows: Sequence[EventRow]
 
 
-def by_day(events: Iterable[ListedEvent], zone: ZoneInfo) -> list[Day]:
+def by_day(events: Iterable[ListedEvent], zone: tzinfo) -> list[Day]:
     """Events by the days of a time zone, in their order; those of one cause stand where the newest of them does."""
 
-    def day_of(each: ListedEvent) -> Any:
-        return datetime.fromtimestamp(each.event.created_at, zone).date()
+    def local_day(each: ListedEvent) -> date:
+        return day_of(each.event.created_at, zone)
 
-    return [
-        Day(group[0].event.created_at, _rows(group)) for _, found in groupby(events, day_of) if (group := list(found))
-    ]
+    days = [list(found) for _, found in groupby(events, local_day)]
+    return [Day(of_day[0].event.created_at, _rows(of_day, zone)) for of_day in days]
 
 
-def _rows(events: Sequence[ListedEvent]) -> list[EventRow]:
+def _rows(events: Sequence[ListedEvent], zone: tzinfo) -> list[EventRow]:
     found: dict[object, list[ListedEvent]] = {}
     for each in events:
         found.setdefault(each.event.cause or each.event.id, []).append(each)
-    return [EventRow(group) for group in found.values()]
+    return [EventRow(group, zone) for group in found.values()]

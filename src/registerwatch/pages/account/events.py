@@ -18,6 +18,7 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, form_of
 from registerwatch.tables.csv_file import Cell, Row
+from registerwatch.watches.change_words import ChangeRow, row_of
 from registerwatch.watches.event_marks import MAX_COUNTED, EventListing
 from registerwatch.watches.event_rules import FIELDS, field_name
 from registerwatch.watches.event_search_repository import ListedEvent
@@ -211,6 +212,12 @@ def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
     archived = iso_utc(listed.archived_at) if listed.archived_at is not None else ""
     end: list[Cell] = ["yes" if listed.is_seen else "no", archived]
     changes: list[tuple[list[Cell], Cell]] = [
-        ([each.certificate, field_name(each.field), each.old, each.new], each.device) for each in event.changes
+        (_change_cells(row_of(each), local.date()), each.device) for each in event.changes
     ]
     return [[*about, *change, *end, device] for change, device in changes or [(["", "", "", ""], "")]]
+
+
+def _change_cells(row: ChangeRow, day: date) -> list[Cell]:
+    """Certificate, field, before and after. Dates stay ISO dates, by which a spreadsheet sorts."""
+    after = f"{row.after}, {row.when(day)}" if row.is_end else row.after
+    return [row.certificate, row.name, row.before or "", after]

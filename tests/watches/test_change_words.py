@@ -1,0 +1,54 @@
+"""What people read of a change where it stands alone: the order of rows, lines that name devices, the fewest words."""
+
+from datetime import date
+
+import pytest
+
+from registerwatch.watches.change_words import row_of, rows_of
+from registerwatch.watches.diff import FieldChange
+
+DAY = date(2026, 12, 17)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (FieldChange("cert_status", "Issued", "Suspended", "Z-1"), "certificate Z-1 suspended"),
+        (FieldChange("cert_status", "Issued", "Suspended"), "certificate suspended"),
+        (FieldChange("certificate", "", "Z-1", "Z-1"), "new certificate Z-1"),
+        (FieldChange("certificate", "Z-1", "Z-2", "Z-2"), "certificate number Z-2"),
+        (FieldChange("cert_expiry", "2026-12-24", "2030-09-16", "Z-1"), "certificate expiry (Z-1) 16 Sep 2030"),
+        (FieldChange("cert_ends", "2026-12-24", "in 8 days", "Z-1"), "certificate Z-1 ends in 7 days"),
+        (FieldChange("cert_ends", "2026-12-17", "today", "Z-1"), "certificate Z-1 ends today"),
+        (FieldChange("cert_ends", "2026-12-15", "2 days ago", "Z-1"), "certificate Z-1 ended 2 days ago"),
+        (FieldChange("cert_refused", "", "A-17"), "refused application for a certificate: A-17"),
+        (FieldChange("status", "On the EU market", "Not on the market"), "Not on the market"),
+        (FieldChange("version", "4", "5"), "new version 5 of the record"),
+        (FieldChange("devices_off_market", "", "1"), "1 device off the market"),
+        (FieldChange("device_off_market", "", "Savina", device="0401"), "device off the market: Savina (0401)"),
+        (FieldChange("trade_name", "Zolid", "Zolid HT+"), "trade name Zolid HT+"),
+    ],
+)
+def test_the_subject_of_a_mail_says_a_change_in_the_fewest_words(change: FieldChange, expected: str) -> None:
+    assert row_of(change).brief(DAY) == expected
+
+
+def test_a_line_names_the_first_devices_and_the_number_of_the_others() -> None:
+    named = [FieldChange("device_registered", "", f"D-{number}", device=f"0{number}") for number in range(5)]
+
+    def lines(*changes: FieldChange) -> list[str]:
+        return [row.line(DAY) for row in rows_of(changes)]
+
+    assert lines(*named, FieldChange("devices_registered", "", "1002")) == [
+        "1,002 devices registered: D-0, D-1, D-2 and 999 more"
+    ]
+    assert lines(FieldChange("devices_registered", "", "2"), *named[:2]) == ["2 devices registered: D-0, D-1"]
+    assert lines(named[0]) == ["Device registered: D-0 (00)"]
+    assert lines(FieldChange("device_registered", "", "0401", device="0401")) == ["Device registered: 0401"]
+
+
+def test_what_is_no_date_and_no_number_stays_as_it_is() -> None:
+    assert (
+        row_of(FieldChange("cert_ends", "soon", "in 7 days", "Z-1")).line(DAY) == "End of the certificate (Z-1): soon"
+    )
+    assert row_of(FieldChange("devices_registered", "", "many")).line(DAY) == "Devices registered: many"
