@@ -69,7 +69,7 @@ async def test_every_user_gets_one_mail_over_tls_and_two_workers_send_none_twice
     assert sorted(mail.recipient for mail in box.mails) == list(USERS)
     assert all(mail.encrypted for mail in box.mails)
     message = box.mails[0].message
-    assert message["Subject"] == "High: certificate suspended (Device 1)"
+    assert message["Subject"] == "High: certificate Z-25-052 suspended (Device 1)"
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     rows = await harness.rows(deliveries)
     assert message["Message-ID"] in {f"<{row['id']}@watch.example.org>" for row in rows}
@@ -187,7 +187,7 @@ async def test_what_changes_within_minutes_comes_in_one_mail(harness: ServiceHar
     harness.clock.move(180)
     await send_due(mail_worker(harness, sent))
 
-    assert [mail.subject for mail in sent.mails] == ["High: certificate suspended, 2 changes of 2 watches"]
+    assert [mail.subject for mail in sent.mails] == ["High: certificate Z-25-052 suspended, 2 changes of 2 watches"]
 
 
 async def test_no_more_mails_leave_in_a_minute_than_is_set_over_all_workers(
@@ -274,7 +274,7 @@ async def test_a_user_adds_their_own_address_and_gets_a_test_and_the_changes(har
     await tell(harness, caller, SUSPENDED)
     harness.clock.move(300)
     await harness.deliver_due()
-    expected = ["A test of your mails", "High: certificate suspended (Device 1)"]
+    expected = ["A test of your mails", "High: certificate Z-25-052 suspended (Device 1)"]
     assert [(mail.to, mail.subject) for mail in harness.mail.mails] == [(caller.name, each) for each in expected]
 
 

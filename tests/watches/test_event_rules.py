@@ -1,4 +1,4 @@
-"""Which kind and severity a change has, what people read of it, and the page that says so."""
+"""Which kind and severity a change has, in which order people read changes, and the page that says so."""
 
 import re
 from pathlib import Path
@@ -6,15 +6,7 @@ from pathlib import Path
 import pytest
 
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
-from registerwatch.watches.event_rules import (
-    FIELDS,
-    SEVERITY_RULES,
-    SeverityRule,
-    classified,
-    headlines,
-    most_severe_first,
-    told,
-)
+from registerwatch.watches.event_rules import FIELDS, SEVERITY_RULES, SeverityRule, classified, most_severe_first
 from registerwatch.watches.expiry_marks import ENDS
 from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.watches.news_changes import NUMBER_OF, REFUSED, REVISION
@@ -89,37 +81,6 @@ def test_people_read_first_what_matters_most() -> None:
     risk = FieldChange("risk_class", "I", "IIa")
 
     assert most_severe_first([version, reference, found, risk, status]) == [status, risk, found, reference, version]
-
-
-def test_people_read_the_fields_name_and_the_certificate() -> None:
-    assert told(FieldChange("cert_expiry", "", "2030-09-16", "Z-1")) == "certificate expiry (Z-1): – → 2030-09-16"
-    assert told(FieldChange("of_a_later_release", "a", "b")) == "of a later release: a → b"
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (FieldChange("devices_registered", "", "12"), "12 devices registered"),
-        (FieldChange("devices_off_market", "", "1"), "1 device off the market"),
-        (FieldChange("device_registered", "", "Savina", device="0401"), "device registered: Savina (0401)"),
-        (FieldChange("device_registered", "", "0401", device="0401"), "device registered: 0401"),
-        (FieldChange("cert_refused", "", "A-17"), "refused application for a certificate: A-17"),
-        (FieldChange("cert_ends", "2026-12-24", "today", "Z-1"), "certificate Z-1 ends today: 2026-12-24"),
-        (FieldChange("cert_ends", "2026-12-24", "2 days ago", "Z-1"), "certificate Z-1 ended 2 days ago: 2026-12-24"),
-    ],
-)
-def test_people_read_news_as_sentences(change: FieldChange, expected: str) -> None:
-    assert told(change) == expected
-
-
-def test_a_headline_names_the_first_devices_and_the_number_of_the_others() -> None:
-    named = [FieldChange("device_registered", "", f"D-{number}", device=f"0{number}") for number in range(5)]
-
-    assert headlines([FieldChange("devices_registered", "", "1002"), *named]) == [
-        "1,002 devices registered: D-0, D-1, D-2 and 999 more"
-    ]
-    assert headlines([FieldChange("devices_registered", "", "2"), *named[:2]]) == ["2 devices registered: D-0, D-1"]
-    assert headlines(named[:1]) == ["device registered: D-0 (00)"]
 
 
 def test_every_compared_field_has_a_name_and_a_kind() -> None:

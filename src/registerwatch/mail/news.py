@@ -22,11 +22,13 @@ _BREAKABLE = re.compile("[./:@_]")
 
 
 class NewsRow(msgspec.Struct, frozen=True):
-    """A field that changed, as people read it. `before` is empty for no value, None where there is no before."""
+    """A field that changed, as people read it. `before` is None where there is no before."""
 
     field: str
     before: str | None
     after: str
+    line: str
+    """All of it in one line."""
 
 
 class NewsPart(msgspec.Struct, frozen=True):
@@ -48,11 +50,13 @@ class NewsPart(msgspec.Struct, frozen=True):
 
 
 class NewsBlock(msgspec.Struct, frozen=True):
-    """All that one watch, or several of one manufacturer, has to tell. Addresses are of this service."""
+    """All that one watch has to report, several of one manufacturer, or several about one certificate. Addresses are of
+    this service.
+    """
 
     title: str
     identity: str
-    """`UDI-DI 04012345678901`."""
+    """`UDI-DI 04012345678901`; empty where that is not known."""
     severity: str
     parts: Sequence[NewsPart]
     watch_url: str
@@ -62,6 +66,8 @@ class NewsBlock(msgspec.Struct, frozen=True):
     """Which watches it is about, where it is about several."""
     changes: int = 1
     """How many changes it tells, with those that are left out."""
+    record_title: str = "Record"
+    """What `record_url` leads to."""
 
 
 class NewsMail(msgspec.Struct, frozen=True):

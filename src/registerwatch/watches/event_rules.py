@@ -23,9 +23,6 @@ from registerwatch.watches.news_changes import (
     REVISION,
 )
 
-MAX_NAMED = 3
-"""Devices that a headline names."""
-
 
 class EventField(msgspec.Struct, frozen=True):
     """A compared field: what people call it, and what its change is about."""
@@ -119,42 +116,6 @@ def field_name(field: str) -> str:
     """What people call a field; of one that a later release added, its own name made readable."""
     known = FIELDS.get(field)
     return known.name if known else field.replace("_", " ")
-
-
-def told(change: FieldChange) -> str:
-    """A change as people read it: `certificate expiry (Z-25-052): 2026-12-24 → 2030-09-16`, `3 devices registered`."""
-    name = field_name(change.field)
-    if change.field in NUMBERS:
-        number = f"{int(change.new):,}" if change.new.isdecimal() else change.new
-        return f"{number} {field_name(NUMBERS[change.field]) if number == '1' else name}"
-    if change.field == ENDS:
-        ends = "ended" if change.new.endswith(" ago") else "ends"
-        return f"certificate {change.certificate or '–'} {ends} {change.new}: {change.old}"
-    if change.field == REFUSED:
-        return f"{name}: {change.new}"
-    if change.device:
-        return f"{name}: {change.new}" + (f" ({change.device})" if change.new != change.device else "")
-    of = f" ({change.certificate})" if change.certificate else ""
-    return f"{name}{of}: {change.old or '–'} → {change.new}"
-
-
-def headlines(changes: Sequence[FieldChange]) -> list[str]:
-    """The changes as people read them, devices by number with the first names alone."""
-    numbers = {change.field for change in changes}
-    return [
-        told(change) + (_names(change, changes) if change.field in NUMBERS else "")
-        for change in changes
-        if NUMBER_OF.get(change.field) not in numbers
-    ]
-
-
-def _names(number: FieldChange, changes: Iterable[FieldChange]) -> str:
-    """`: Ceramill Zolid, Savina 300 and 7 more`, the devices that a number counts."""
-    named = [change.new for change in changes if NUMBER_OF.get(change.field) == number.field][:MAX_NAMED]
-    if not named:
-        return ""
-    more = int(number.new) - len(named) if number.new.isdecimal() else 0
-    return f": {', '.join(named)}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def severity_of(change: FieldChange) -> EventSeverity:

@@ -30,7 +30,7 @@ def an_event(
     at: int = AT,
 ) -> Event:
     kind, severity = classified(changes)
-    return Event(at, watch, subject, label, at, "a summary", changes, kind, severity, cause, at - 60)
+    return Event(at * 10_000 + watch, watch, subject, label, at, "a summary", changes, kind, severity, cause, at - 60)
 
 
 def a_target(choice: Choice = EVERYTHING, *, email: str | None = "bob@example.org", is_proven: bool = True) -> Target:

@@ -71,7 +71,7 @@ def texts_in(value: object, *names: str) -> Iterator[str]:
 def test_a_message_of_slack_has_a_header_a_block_for_each_watch_and_links() -> None:
     other = an_event(RENAMED, watch=13, subject="04012345678918", label="Savina")
     assert body_about(Slack(), an_event(SUSPENDED), other) == {
-        "text": "High: certificate suspended, 2 changes of 2 watches",
+        "text": "High: certificate Z-25-052 suspended, 2 changes of 2 watches",
         "mrkdwn": False,
         "unfurl_links": False,
         "unfurl_media": False,
@@ -80,7 +80,7 @@ def test_a_message_of_slack_has_a_header_a_block_for_each_watch_and_links() -> N
                 "type": "header",
                 "text": {
                     "type": "plain_text",
-                    "text": "High: certificate suspended, 2 changes of 2 watches",
+                    "text": "High: certificate Z-25-052 suspended, 2 changes of 2 watches",
                     "emoji": False,
                 },
             },
@@ -126,7 +126,7 @@ def test_a_message_of_teams_is_one_adaptive_card() -> None:
     line = {"type": "TextRun", "text": "• Certificate status (Z-25-052): Issued → Suspended"}
     headline = {
         "type": "TextRun",
-        "text": "High: certificate suspended (Ceramill Zolid)",
+        "text": "High: certificate Z-25-052 suspended (Ceramill Zolid)",
         "size": "large",
         "weight": "bolder",
     }
@@ -181,7 +181,7 @@ def test_a_message_of_mattermost_is_markdown() -> None:
 
 def test_a_message_of_discord_is_embeds_that_mention_nobody() -> None:
     assert body_about(Discord(), an_event(SUSPENDED)) == {
-        "content": "**High\\: certificate suspended \\(Ceramill Zolid\\)**\n"
+        "content": "**High\\: certificate Z\\-25\\-052 suspended \\(Ceramill Zolid\\)**\n"
         f"[All changes](<{PUBLIC_URL}/app/events>) · [What is posted here](<{PUBLIC_URL}/app/notifications>)",
         "embeds": [
             {
@@ -205,8 +205,13 @@ def test_a_test_says_that_it_is_one(service: ChatService) -> None:
 
 def many(number: int, text: str) -> Sequence[Event]:
     """Events of as many watches, each with more changes than a message shows, all as long as can be."""
-    changes = [FieldChange(f"{text}{index}", text * 9, text * 9, certificate=text) for index in range(20)]
-    return [an_event(SUSPENDED, *changes, watch=each, subject=f"{each:014}", label=text * 9) for each in range(number)]
+
+    def changes(watch: int) -> Sequence[FieldChange]:
+        suspended = FieldChange("cert_status", "Issued", "Suspended", certificate=f"{watch} {text}")
+        others = [FieldChange(f"{text}{index}", text * 9, text * 9, f"{watch} {text}") for index in range(20)]
+        return [suspended, *others]
+
+    return [an_event(*changes(each), watch=each, subject=f"{each:014}", label=text * 9) for each in range(number)]
 
 
 @pytest.mark.parametrize("number", [1, 200])

@@ -1,4 +1,4 @@
-"""The same change has the same words wherever people read of it: on pages and in feeds."""
+"""The same change has the same words wherever people read of it: on pages, in mails, in chats, in feeds."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,17 +10,21 @@ from sqlalchemy import update
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.db.tables import users
+from registerwatch.notifications.channels.chat import ChatService
 from registerwatch.notifications.feeds.atom import PageLinks, atom
 from registerwatch.notifications.feeds.models import Feed, FeedPage
+from registerwatch.notifications.wiring import CHATS
 from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_listing import GroupPage
 from registerwatch.watches.event_repository import NewEvent, add_events
 from registerwatch.watches.event_selection import EventSelection, EventView
 from registerwatch.watches.models import Event
-from tests.notifications.channels.sample_events import AT, an_event
+from tests.notifications.channels.sample_events import AT, an_event, mail_about
+from tests.notifications.channels.test_chat import body_about, texts_in
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.pages.account.pages_client import PagesClient
+from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness
 
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -106,6 +110,30 @@ SAMPLES = [
 ]
 
 
+def in_mail_text(event: Event) -> Told:
+    text = mail_about(event).text
+    compared = re.search(r"\n\n  (.+)\n    before: (.+)\n    after:  (.+)\n", text)
+    if compared:
+        return Told(*compared.groups())
+    alone = re.search(r"\n\n  (.+)\n    (.+)\n", text)
+    assert alone, text
+    return Told(alone[1], None, alone[2])
+
+
+def in_mail_html(event: Event) -> Told:
+    [[field, *values]] = [row for row in Markup(mail_about(event).html).rows if len(row) > 1]
+    return Told(field, values[0] if len(values) == 2 else None, values[-1])
+
+
+def in_chat(service: ChatService) -> Callable[[Event], Sequence[str]]:
+    def lines(event: Event) -> Sequence[str]:
+        texts = texts_in(body_about(service, event), "text", "content", "description")
+        unescaped = (re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text) for text in texts)
+        return [line.lstrip("-• ") for text in unescaped for line in text.splitlines()]
+
+    return lines
+
+
 def in_feed(event: Event) -> Sequence[str]:
     shown = FeedPage(Feed(7, "ft_ab…wxyz", SEEN_AT), GroupPage([EventGroup([event])], None))
     links = PageLinks("https://a", "https://a", None)
@@ -113,11 +141,22 @@ def in_feed(event: Event) -> Sequence[str]:
     return [entry.title.removeprefix(f"{event.label}: "), *entry.text.splitlines()]
 
 
-LINES: dict[str, Callable[[Event], Sequence[str]]] = {"feed": in_feed}
+ROWS: dict[str, Callable[[Event], Told]] = {"text": in_mail_text, "HTML": in_mail_html}
+LINES: dict[str, Callable[[Event], Sequence[str]]] = {
+    **{service.name: in_chat(service) for service in CHATS},
+    "feed": in_feed,
+}
+
+
+@pytest.mark.parametrize("form", ROWS)
+def test_a_mail_has_the_row_of_a_change(form: str) -> None:
+    found = {each.name: ROWS[form](an_event(*each.changes, at=SEEN_AT)) for each in SAMPLES}
+
+    assert found == {each.name: each.told for each in SAMPLES}
 
 
 @pytest.mark.parametrize("surface", LINES)
-def test_feeds_have_the_line_of_a_change_and_no_iso_date(surface: str) -> None:
+def test_chats_and_feeds_have_the_line_of_a_change_and_no_iso_date(surface: str) -> None:
     found = {each.name: LINES[surface](an_event(*each.changes, at=SEEN_AT)) for each in SAMPLES}
 
     expected = {each.name: (surface == "feed" and each.line_in_utc) or each.line for each in SAMPLES}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from registerwatch.mail.clean_text import unlinked
-from registerwatch.mail.news import NewsBlock, NewsMail, NewsRow, severity_word
+from registerwatch.mail.news import NewsBlock, NewsMail, severity_word
 from registerwatch.structs import replace
 
 MAX_LINES = 8
@@ -15,7 +15,7 @@ TEST = "A test of Registerwatch: changes of what you watch will be posted here."
 
 
 class ChatBlock(msgspec.Struct, frozen=True):
-    """All that one watch, or several of one manufacturer, has to tell. `more` changes are left out."""
+    """A block of the mail: all that one watch reports, or several about the same. `more` changes are left out."""
 
     title: str
     about: str
@@ -71,7 +71,7 @@ def chat_news(mail: NewsMail) -> ChatNews:
 
 def _block(block: NewsBlock) -> ChatBlock:
     rows = [row for part in block.parts for row in part.rows]
-    lines = [unlinked(_line(row)) for row in rows[:MAX_LINES]]
+    lines = [unlinked(row.line) for row in rows[:MAX_LINES]]
     return ChatBlock(
         title=unlinked(block.title),
         about=", ".join(filter(None, [unlinked(block.identity), severity_word(block.severity), unlinked(block.about)])),
@@ -81,13 +81,6 @@ def _block(block: NewsBlock) -> ChatBlock:
         more=max(0, block.changes - len(lines)) if lines else 0,
         changes=block.changes,
     )
-
-
-def _line(row: NewsRow) -> str:
-    """`Status: On the EU market → No longer placed on the EU market`."""
-    if row.before is None:
-        return f"{row.field}: {row.after}"
-    return f"{row.field}: {row.before or '(nothing)'} → {row.after or '(nothing)'}"
 
 
 def and_more(block: ChatBlock) -> Sequence[str]:

@@ -1,18 +1,20 @@
-"""What a mail says of its events: the worst first, those of one watch or one cause together, bounded. Pure."""
+"""What a mail says of its events: the worst first, by certificate, cause or watch, bounded. Pure."""
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date, datetime
 from urllib.parse import quote
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from registerwatch.clock import day_in_words
+from registerwatch.clock import day_in_words, day_of
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.mail.news import NewsBlock, NewsMail, NewsPart, NewsRow, severity_word
-from registerwatch.notifications.channels.event_lines import MAX_ROWS, MailedEvent
+from registerwatch.notifications.channels.event_groups import EventPart, NewsGroup, groups_of
+from registerwatch.notifications.channels.event_lines import MAX_BRIEF_LENGTH, MAX_DEVICES, MAX_ROWS, MailedEvent
 from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.register.identifiers import kind
+from registerwatch.structs import replace
 from registerwatch.watches.models import EventSeverity
 
 MAX_BLOCKS = 50
@@ -20,11 +22,9 @@ MAX_PARTS = 5
 """Times at which one watch has something to tell that a mail shows."""
 MAX_LABEL_IN_SUBJECT = 60
 MAX_NAMED = 5
-"""Watches of one cause that a mail names."""
+"""Watches of one cause or one certificate that a mail names."""
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-_RANKS = {str(severity): rank for rank, severity in enumerate(EventSeverity)}
 
 
 class MailAddresses(msgspec.Struct, frozen=True):
@@ -41,17 +41,21 @@ class MailAddresses(msgspec.Struct, frozen=True):
         """The page of a device or an actor."""
         return self.page(f"/{'a' if kind(subject) == 'srn' else 'd'}/{quote(subject, safe='')}")
 
+    def certificates(self, number: str) -> str:
+        """The account's certificates with this number."""
+        return self.page(f"/app/certificates?q={quote(number, safe='')}")
+
 
 def news_of(
     events: Sequence[MailedEvent], choice: Choice, zone_name: str, addresses: MailAddresses, note: str = ""
 ) -> NewsMail:
     """The mail that tells events; a test where there are none."""
     zone = _zone(zone_name)
-    groups = _groups(events)
-    changes = [_changes(group) for group in groups]
+    groups = groups_of(events)
+    changes = [group.changes for group in groups]
     blocks = [_block(group, zone, addresses) for group in groups[:MAX_BLOCKS]]
     return NewsMail(
-        subject=_subject(groups, sum(changes)) if groups else "A test of your mails",
+        subject=_subject(groups, sum(changes), zone) if groups else "A test of your mails",
         blocks=blocks,
         choice=_in_words(choice, zone.key),
         times=f"Times are those of {zone.key}.",
@@ -70,83 +74,97 @@ def only_watch(events: Sequence[MailedEvent]) -> int | None:
     return watches.pop() if len(watches) == 1 else None
 
 
-def _groups(events: Iterable[MailedEvent]) -> list[list[MailedEvent]]:
-    """Events of one cause together, others by their watch; worst first, of several alike the newest. A new version of a
-    record of which nothing else is known comes after all that is alike.
-    """
-    found: dict[object, list[MailedEvent]] = {}
-    for event in events:
-        found.setdefault(event.cause or (event.watch_id, event.subject), []).append(event)
-    groups = [sorted(group, key=_worst_first) for group in found.values()]  # sorting 50,000 at once stops all threads
-    return sorted(groups, key=lambda group: _worst_first(group[0]))
+def _subject(groups: Sequence[NewsGroup], number: int, zone: ZoneInfo) -> str:
+    """`High: certificate Z-25-052 suspended, 3 changes of 2 watches`."""
+    worst = groups[0].parts[0]
+    watches = {watch_id for group in groups for watch_id in group.watches}
+    begin = f"{severity_word(worst.severity)}: {_brief(worst, zone)}"
+    whose = f"{len(watches):,} watches" if len(watches) > 1 else clean(worst.event.label, MAX_LABEL_IN_SUBJECT)
+    return unlinked(f"{begin} ({whose})" if number == 1 else f"{begin}, {number:,} changes of {whose}")
 
 
-def _worst_first(event: MailedEvent) -> tuple[int, bool, int, int]:
-    return rank(event.severity), event.is_version_alone, -event.created_at, -event.id
+def _brief(part: EventPart, zone: ZoneInfo) -> str:
+    """The worst of it; of a row that an earlier release stored in the words of then."""
+    row = part.rows[0] if part.rows else None
+    return clean(row.brief(_day(part, zone)), MAX_BRIEF_LENGTH) if row and row.field else part.event.brief
 
 
-def rank(severity: str) -> int:
-    """0 for the worst; one of a later release counts as the worst, so that it is not overlooked."""
-    return _RANKS.get(severity, 0)
+def _block(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
+    if group.certificate:
+        return _block_of_certificate(group, zone, addresses)
+    return _block_of_watch(group, zone, addresses) if group.is_of_watch else _block_of_cause(group, zone, addresses)
 
 
-def _subject(groups: Sequence[Sequence[MailedEvent]], number: int) -> str:
-    """`High: certificate suspended, 3 changes of 2 watches`."""
-    worst = groups[0][0]
-    watches = {event.watch_id for group in groups for event in group}
-    begin = f"{severity_word(worst.severity)}: {worst.brief}"
-    label = clean(worst.label, MAX_LABEL_IN_SUBJECT)
-    if number == 1:
-        return unlinked(f"{begin} ({label})")
-    of = f"of {len(watches):,} watches" if len(watches) > 1 else f"of {label}"
-    return unlinked(f"{begin}, {number:,} changes {of}")
-
-
-def _block(events: Sequence[MailedEvent], zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
-    if len({event.watch_id for event in events}) > 1:
-        return _block_of_cause(events, zone, addresses)
-    worst = events[0]
-    parts = [NewsPart(_seen(each.created_at, zone), _rows(each), each.more) for each in events[:MAX_PARTS]]
-    if len(events) > MAX_PARTS:
-        left_out = _changes(events[MAX_PARTS:])
-        parts[-1] = NewsPart(parts[-1].seen, parts[-1].rows, parts[-1].more + left_out)
+def _block_of_watch(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
+    event = group.parts[0].event
     return NewsBlock(
-        title=worst.label,
-        identity=_identity(worst.subject),
-        severity=worst.severity,
-        parts=parts,
-        watch_url=addresses.page(f"/app/watches/{worst.watch_id}"),
-        record_url=addresses.record(worst.subject),
-        changes=_changes(events),
+        title=event.label,
+        identity=_identity(event.subject),
+        severity=group.parts[0].severity,
+        parts=_parts(group, zone),
+        watch_url=addresses.page(f"/app/watches/{event.watch_id}"),
+        record_url=addresses.record(event.subject),
+        changes=group.changes,
     )
 
 
-def _block_of_cause(events: Sequence[MailedEvent], zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
-    """What many watches tell since something of their manufacturer changed."""
-    worst, srn = events[0], (events[0].cause or "").partition("/")[2]
-    watches = list(dict.fromkeys(event.watch_id for event in events))
-    named = list({event.watch_id: event.label for event in events}.values())[:MAX_NAMED]
-    more = f" and {len(watches) - len(named):,} more" if len(watches) > len(named) else ""
-    rows = list(dict.fromkeys(change for event in events for change in _rows(event)))
+def _block_of_certificate(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
+    """What several watches report of one certificate."""
     return NewsBlock(
-        title=f"{len(watches):,} watches of the manufacturer {srn}",
+        title=f"Certificate {group.certificate}",
+        identity=_identity(group.manufacturer_srn) if group.manufacturer_srn else "",
+        severity=group.parts[0].severity,
+        parts=_parts(group, zone),
+        watch_url="",
+        record_url=addresses.certificates(group.certificate),
+        about=f"{len(group.watches):,} watches: {_named(group)}",
+        changes=group.changes,
+        record_title="Certificate",
+    )
+
+
+def _block_of_cause(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
+    """What many watches report since something of their manufacturer changed."""
+    worst, srn = group.parts[0], group.manufacturer_srn
+    rows = _rows(replace(worst, rows=group.distinct_rows[:MAX_ROWS]), zone)
+    return NewsBlock(
+        title=f"{len(group.watches):,} watches of the manufacturer {srn}",
         identity=_identity(srn),
         severity=worst.severity,
-        parts=[NewsPart(_seen(worst.created_at, zone), rows[:MAX_ROWS], max(0, len(rows) - MAX_ROWS))],
+        parts=[NewsPart(_seen(worst.event.created_at, zone), rows, group.changes - (len(rows) or 1))],
         watch_url="",
         record_url=addresses.record(srn),
-        about=", ".join(named) + more,
-        changes=_changes(events),
+        about=_named(group),
+        changes=group.changes,
     )
 
 
-def _rows(event: MailedEvent) -> list[NewsRow]:
-    return [NewsRow(each.field, each.before, each.after) for each in event.changes]
+def _parts(group: NewsGroup, zone: ZoneInfo) -> Sequence[NewsPart]:
+    """What was seen at each time. What is left out counts to the last that is shown."""
+    shown = group.parts[:MAX_PARTS]
+    parts = [NewsPart(_seen(each.event.created_at, zone), _rows(each, zone), each.more) for each in shown]
+    left_out = sum(each.changes for each in group.parts[MAX_PARTS:])
+    return [*parts[:-1], replace(parts[-1], more=parts[-1].more + left_out)]
 
 
-def _changes(events: Sequence[MailedEvent]) -> int:
-    """How many changes events tell; one that tells none is one all the same."""
-    return sum(len(event.changes) + event.more or 1 for event in events)
+def _rows(part: EventPart, zone: ZoneInfo) -> list[NewsRow]:
+    day = _day(part, zone)
+    return [
+        NewsRow(row.heading, row.before_text, row.after_text(day, MAX_DEVICES), row.line(day, MAX_DEVICES))
+        for row in part.rows
+    ]
+
+
+def _day(part: EventPart, zone: ZoneInfo) -> date:
+    """The reader's day on which it was seen, from which days are counted."""
+    return day_of(part.event.created_at, zone)
+
+
+def _named(group: NewsGroup) -> str:
+    """`Ceramill Zolid, Savina 300 and 7 more`, the watches of a group."""
+    named = list(group.watches.values())[:MAX_NAMED]
+    more = len(group.watches) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 
 def _identity(subject: str) -> str:

@@ -1,0 +1,120 @@
+"""A message tells each certificate once, whoever watches it, and the rest by watch."""
+
+import re
+
+from registerwatch.notifications.channels.discord import Discord
+from registerwatch.notifications.channels.event_lines import event_in
+from registerwatch.notifications.channels.event_news import MailAddresses, news_of
+from registerwatch.notifications.choices import EVERYTHING
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.models import Event
+from tests.notifications.channels.sample_events import AT, PUBLIC_URL, RENAMED, SUSPENDED, an_event, mail_about
+from tests.notifications.channels.test_chat import body_about
+
+SRN, OTHER_SRN = "DE-MF-000006413", "FR-MF-000000001"
+REVISED = FieldChange("cert_revision", "01", "02", "Z-25-052")
+ENDS = FieldChange("cert_ends", "2027-01-22", "in 7 days", "Z-77")
+HOUR = 3600
+
+
+def of_manufacturer(*changes: FieldChange, srn: str = SRN, watch: int = 1, at: int = AT) -> Event:
+    """What a sweep found."""
+    return an_event(*changes, watch=watch, subject=srn, label="Acme", cause=f"sweep/{srn}", at=at)
+
+
+def of_device(watch: int, *changes: FieldChange, cause: str | None = None, at: int = AT + HOUR) -> Event:
+    """What a recheck found."""
+    return an_event(*changes, watch=watch, subject=f"{watch:014}", label=f"Device {watch}", cause=cause, at=at)
+
+
+def blocks_of(text: str) -> list[str]:
+    """The blocks of a mail, without its head and its foot."""
+    return re.split(r"\n\n-{60}\n\n", text)[1:-1]
+
+
+def test_a_certificate_that_a_sweep_and_rechecks_found_changed_is_told_once() -> None:
+    mail = mail_about(
+        of_manufacturer(REVISED, SUSPENDED),
+        of_device(2, SUSPENDED, cause=f"recheck 1f/{SRN}"),
+        of_device(3, SUSPENDED, RENAMED),
+        of_device(4, RENAMED),
+    )
+
+    assert mail.subject == "High: certificate Z-25-052 suspended, 4 changes of 4 watches"
+    certificate, *others = blocks_of(mail.text)
+    assert certificate == (
+        f"High: Certificate Z-25-052\nSRN {SRN}\nAbout 3 watches: Acme, Device 2, Device 3\n\n"
+        "Seen 15 Jan 2027, 10:00\n\n"
+        "  Certificate status (Z-25-052)\n    before: Issued\n    after:  Suspended\n\n"
+        f"Certificate: {PUBLIC_URL}/app/certificates?q=Z-25-052"
+    )
+    assert [block.splitlines()[0] for block in others] == ["Low: Device 4", "Low: Device 3", "Low: Acme"]
+    assert "Certificate revision (Z-25-052)" in others[2]
+    assert mail.html.count("Suspended") == 1
+    assert "About <span" in mail.html
+
+
+def test_an_event_that_tells_nothing_else_has_no_block_and_a_chat_has_the_same_blocks() -> None:
+    events = [of_manufacturer(SUSPENDED), *(of_device(watch, SUSPENDED, RENAMED) for watch in range(2, 9))]
+    embeds = body_about(Discord(), *events)["embeds"]
+
+    assert [each["title"] for each in embeds][:2] == [r"Certificate Z\-25\-052", "Device 8"]
+    assert len(embeds) == 8
+    assert "8 watches\\: Acme\\, Device 2\\, Device 3\\, Device 4\\, Device 5 and 3 more" in embeds[0]["description"]
+    alone = mail_about(*(of_device(watch, SUSPENDED) for watch in (2, 3)))
+    assert alone.subject == "High: certificate Z-25-052 suspended (2 watches)"
+    assert len(blocks_of(alone.text)) == 1
+    assert "SRN" not in alone.text
+
+
+def test_ends_of_certificates_are_told_once_though_days_were_counted_on_two_days() -> None:
+    mail = mail_about(
+        of_manufacturer(ENDS, FieldChange("cert_ends", "2027-02-14", "in 30 days", "Z-78")),
+        of_device(2, FieldChange("cert_ends", "2027-01-22", "in 6 days", "Z-77"), at=AT + 24 * HOUR),
+    )
+
+    assert mail.subject == "High: certificate Z-77 ends in 7 days, 2 changes of 2 watches"
+    assert mail.text.count("22 Jan 2027") == 1
+    assert [block.splitlines()[0] for block in blocks_of(mail.text)] == ["High: Certificate Z-77", "Medium: Acme"]
+
+
+def test_certificates_of_two_manufacturers_with_one_number_are_two() -> None:
+    mail = mail_about(
+        of_manufacturer(SUSPENDED),
+        of_device(2, SUSPENDED, cause=f"run/{SRN}"),
+        of_manufacturer(SUSPENDED, srn=OTHER_SRN, watch=3),
+        of_device(4, SUSPENDED, RENAMED),
+    )
+
+    assert mail.subject == "High: certificate Z-25-052 suspended, 4 changes of 4 watches"
+    titles = [block.splitlines()[0] for block in blocks_of(mail.text)]
+    assert sorted(titles) == ["High: Acme", "High: Certificate Z-25-052", "High: Device 4"]
+
+
+def test_a_certificate_that_is_suspended_twice_is_told_twice() -> None:
+    back = FieldChange("cert_status", "Suspended", "Reinstated", "Z-25-052")
+    again = FieldChange("cert_status", "Reinstated", "Suspended", "Z-25-052")
+    days = [SUSPENDED, back, again, back]
+    found = [of_device(watch, each, at=AT + day * HOUR) for day, each in enumerate(days) for watch in (2, 3)]
+    mail = mail_about(*found)
+
+    assert mail.subject == "High: certificate Z-25-052 suspended, 4 changes of 2 watches"
+    [block] = blocks_of(mail.text)
+    assert (block.count("after:  Suspended"), block.count("after:  Reinstated")) == (2, 2)
+    assert "Seen 15 Jan 2027, 13:00" in block
+
+
+def test_what_an_earlier_release_stored_is_still_told() -> None:
+    line = (
+        '{"id":1,"watch_id":2,"subject":"04012345678901","label":"Zolid","kind":"certificate","severity":"high",'
+        '"created_at":1800000000,"brief":"certificate suspended","changes":[["Certificate status (Z-1)","Issued",'
+        '"Suspended"],["End of the certificate (Z-1)",null,"2027-01-22, in 7 days"],["Trade name","","Zolid"]]}'
+    )
+    news = news_of([event_in(line)], EVERYTHING, "Europe/Athens", MailAddresses(PUBLIC_URL, ""))
+
+    assert news.subject == "High: certificate suspended, 3 changes of Zolid"
+    assert [row.line for row in news.blocks[0].parts[0].rows] == [
+        "Certificate status (Z-1): Issued → Suspended",
+        "End of the certificate (Z-1): 2027-01-22, in 7 days",
+        "Trade name: nothing → Zolid",
+    ]
