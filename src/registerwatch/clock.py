@@ -82,6 +82,14 @@ def day_in_words(day: date) -> str:
     return f"{day.day} {day:%b %Y}"
 
 
+def iso_day_in_words(text: str) -> str:
+    """`2026-11-21` as `21 Nov 2026`; what is no date stays as it is."""
+    try:
+        return day_in_words(date.fromisoformat(text))
+    except ValueError:
+        return text
+
+
 def utc_in_words(unix_seconds: int | float) -> str:
     """Unix seconds as `21 Nov 2026, 03:38 UTC`, for mails."""
     moment = datetime.fromtimestamp(unix_seconds, UTC)

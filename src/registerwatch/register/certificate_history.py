@@ -25,6 +25,7 @@ FIELDS = {
     "unlisted_at": ("listed", "Listed by the register"),
 }
 """Fields that are told, by their columns: what the interface and what people call them."""
+DATES = frozenset({"expiry", "issue_date", "valid_from"})
 _IN_WORDS: Mapping[str, Callable[[str], str]] = {"status_code": label, "type_code": kind_of_certificate}
 MAX_TEXT_LENGTH = 300
 
@@ -36,6 +37,11 @@ class ChangedField(msgspec.Struct, frozen=True):
     title: str
     old: str
     new: str
+
+    @property
+    def is_date(self) -> bool:
+        """Whether both values are dates."""
+        return self.field in DATES
 
 
 class ObservedChange(msgspec.Struct, frozen=True):

@@ -310,7 +310,7 @@ async def test_devices_are_told_by_number_with_links_to_the_first(owner_pages: P
     ]
     assert " ".join(told[0]) == "Device off the market End of the certificate Z-25-052 Devices registered"
     assert " ".join(told[1]).startswith(
-        "Alone 14 Feb 2027, in 30 days 1,007: <b>0, <b>1, <b>2, <b>3, <b>4 and 1,002 more"
+        "Alone (0405) 14 Feb 2027, in 30 days 1,007: <b>0, <b>1, <b>2, <b>3, <b>4 and 1,002 more"
     )
     links = [each["href"] for each in page.all("a") if (each.attributes.get("href") or "").startswith("/d/")]
     assert links == ["/d/0405", *(f"/d/04%2F{number}" for number in range(5))]

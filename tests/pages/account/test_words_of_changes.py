@@ -104,6 +104,9 @@ SAMPLES = [
     a_sample(
         "Devices off the market", None, "1", FieldChange("devices_off_market", "", "1"), line="1 device off the market"
     ),
+    a_sample(
+        "Device off the market", None, "Savina (0401)", FieldChange("device_off_market", "", "Savina", device="0401")
+    ),
     a_sample("Version of the record", "4", "5", FieldChange("version", "4", "5")),
     a_sample("Date of the market status", "nothing", "3 Jan 2027", FieldChange("status_date", "", "2027-01-03")),
     a_sample("Recall state", "Open", "Ordered", FieldChange("recall_state", "Open", "Ordered")),
@@ -202,6 +205,6 @@ async def test_pages_have_the_row_and_the_line_of_a_change(harness: ServiceHarne
 
 
 def _plain(told: Told) -> Told:
-    """Without the signs by which pages and texts set a number apart, or say that there is nothing."""
-    before = None if told.before in (None, "–") else told.before.replace("Nothing", "nothing")
+    """Without the signs by which pages and texts set a number apart, or say that there is no before."""
+    before = None if told.before in (None, "–") else told.before
     return Told(re.sub("[()]", "", told.field), before, told.after)

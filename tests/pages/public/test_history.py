@@ -97,6 +97,6 @@ def test_certificates_are_told_one_by_one_and_names_by_language(database_kind: s
     assert [(each.title, each.of, each.old, each.new) for each in lines] == [
         ("Status", "A", "Issued", "Suspended"),
         ("Listing", "B", "Listed", ""),
-        ("Listing", "C", "", "Listed, until 2030-01-01"),
+        ("Listing", "C", "", "Listed, until 1 Jan 2030"),
     ]
     assert [(each.title, each.old, each.new) for each in names] == [("Trade name (English)", "A", "C")]

@@ -30,6 +30,10 @@ class ShownChange(msgspec.Struct, frozen=True):
         """How near the end of a certificate was on that day; empty of any other change."""
         return self.row.when(self.day)
 
+    def shortened(self, most: int) -> "ShownChange":
+        """The same with values of at most so many characters."""
+        return ShownChange(self.row.shortened(most), self.day)
+
 
 def shown_changes(changes: Iterable[FieldChange], seen_at: int, zone: tzinfo) -> list[ShownChange]:
     """Changes that were seen at an instant, in a reader's time zone: those that matter most first."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from registerwatch.clock import iso_utc
+from registerwatch.clock import iso_day_in_words, iso_utc
 from registerwatch.pages.languages import language_name
 from registerwatch.pages.public.device_details import TITLES as CHARACTERISTICS
 from registerwatch.register.history_service import Entry, HistoryPage
@@ -212,14 +212,14 @@ def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterable[Line]:
 
 
 def _told(certificates: Sequence[Mapping[str, Any]]) -> str:
-    """`Listed, issued, until 2030-09-16`, one after the other."""
+    """`Listed, issued, until 16 Sep 2030`, one after the other."""
     return "; ".join(
         ", ".join(
             part
             for part in (
                 "Listed",
                 text_of(each.get("status")).lower(),
-                f"until {text_of(each['expiry'])}" if each.get("expiry") else "",
+                f"until {iso_day_in_words(text_of(each['expiry']))}" if each.get("expiry") else "",
             )
             if part
         )
