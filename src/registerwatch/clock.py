@@ -22,7 +22,7 @@ class Clock(Protocol):
 
 
 def day_of(unix_seconds: float, zone: tzinfo = UTC) -> date:
-    """The day of an instant; in UTC where no reader's time zone is given: days of certificates have none."""
+    """The day of an instant in a time zone: that of the reader on pages of an account, UTC everywhere else."""
     return datetime.fromtimestamp(unix_seconds, zone).date()
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import date
+from datetime import UTC, date, tzinfo
 from functools import cached_property
 
 import msgspec
@@ -114,7 +114,9 @@ class UploadPreview(msgspec.Struct, frozen=True):
 
 
 class ListService:
-    """The saved lists of accounts. What is sent is worked on by `lists.worker`, which `wake` calls."""
+    """The saved lists of accounts. What is sent is worked on by `lists.worker`, which `wake` calls. Days, such as
+    those on which certificates end, are counted in `zone`.
+    """
 
     def __init__(
         self, database: Database, clock: Clock, copy: RecordStore, imports: ImportService, wake: Callable[[], None]
@@ -125,11 +127,11 @@ class ListService:
         self._imports = imports
         self._wake = wake
 
-    async def all(self, caller: Caller) -> Sequence[ListState]:
+    async def all(self, caller: Caller, *, zone: tzinfo = UTC) -> Sequence[ListState]:
         """The account's lists by name, each with its coverage."""
         async with self._database.reading() as connection:
             lists = await repository.lists_of(connection, caller.account.id)
-            return await self._states(connection, caller, lists)
+            return await self._states(connection, caller, lists, self.today(zone))
 
     async def names(self, caller: Caller) -> Mapping[int, str]:
         """The names of the account's lists that have lines, by id, in alphabetical order."""
@@ -137,11 +139,11 @@ class ListService:
             lists = await repository.lists_of(connection, caller.account.id)
         return {each.id: each.name for each in lists if each.kept is not None}
 
-    async def one(self, caller: Caller, list_id: int) -> ListState:
+    async def one(self, caller: Caller, list_id: int, *, zone: tzinfo = UTC) -> ListState:
         """A list of the account with its coverage. Raises `InvalidInput` for none."""
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
-            return (await self._states(connection, caller, [own]))[0]
+            return (await self._states(connection, caller, [own], self.today(zone)))[0]
 
     async def rename(self, caller: Caller, list_id: int, name: str) -> None:
         """Give a list another name. Raises `InvalidInput`, `PeriodEnded`."""
@@ -230,10 +232,11 @@ class ListService:
                 await repository.note_appended(connection, upload.id, total, revision)
         return len(read)
 
-    async def upload(self, caller: Caller, list_id: int, upload_id: int) -> UploadDetails:
+    async def upload(self, caller: Caller, list_id: int, upload_id: int, *, zone: tzinfo = UTC) -> UploadDetails:
         """How far an upload is. Raises `InvalidInput` for none."""
         async with self._database.reading() as connection:
-            return await self._details(connection, caller, await _own(connection, caller, list_id), upload_id)
+            own = await _own(connection, caller, list_id)
+            return await self._details(connection, caller, own, upload_id, self.today(zone))
 
     async def read_anew(self, caller: Caller, list_id: int, upload_id: int, choices: ReadChoices) -> None:
         """Let a file be read in another way. Raises `InvalidInput`, `PeriodEnded`."""
@@ -277,9 +280,10 @@ class ListService:
         after: int = 0,
         limit: int = AT_ONCE,
         offset: int = 0,
+        zone: tzinfo = UTC,
     ) -> LinePage:
         """Lines of a list, or of an upload of it, that match a filter. Raises `InvalidInput`."""
-        today = self.today()
+        today = self.today(zone)
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
             upload, beside = _lines_of(own, upload_id)
@@ -299,13 +303,21 @@ class ListService:
             return LinePage(await _with_stored(connection, found, today), total, upload)
 
     async def preview(
-        self, caller: Caller, list_id: int, upload_id: int, chosen: LineFilter, *, limit: int, offset: int
+        self,
+        caller: Caller,
+        list_id: int,
+        upload_id: int,
+        chosen: LineFilter,
+        *,
+        limit: int,
+        offset: int,
+        zone: tzinfo = UTC,
     ) -> UploadPreview:
         """How far an upload is; once it is ready, some of its lines and of those that it lacks. Raises `NoSuchList`."""
-        today, account_id = self.today(), caller.account.id
+        today, account_id = self.today(zone), caller.account.id
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
-            details = await self._details(connection, caller, own, upload_id)
+            details = await self._details(connection, caller, own, upload_id, today)
             if details.upload.state != "ready":
                 return UploadPreview(details)
             beside = None if own.kept is None else own.kept.id
@@ -320,11 +332,13 @@ class ListService:
         page = LinePage(shown[: len(found)], total, details.upload)
         return UploadPreview(details, page, shown[len(found) :])
 
-    async def every_line(self, caller: Caller, upload: Upload, chosen: LineFilter) -> AsyncIterator[ShownLine]:
+    async def every_line(
+        self, caller: Caller, upload: Upload, chosen: LineFilter, *, zone: tzinfo = UTC
+    ) -> AsyncIterator[ShownLine]:
         """All lines of an upload that match, a bounded number of them in memory. Raises `NoSuchList`, also where
         another upload is kept meanwhile: its columns are others.
         """
-        after, today = 0, self.today()
+        after, today = 0, self.today(zone)
         while True:
             async with self._database.reading() as connection:
                 _upload_of(await _own(connection, caller, upload.list_id), upload.id)
@@ -338,14 +352,19 @@ class ListService:
                 return
             after = lines[-1].line.number
 
-    async def count_subjects(self, caller: Caller, list_id: int, chosen: LineFilter) -> SubjectCounts:
+    async def count_subjects(
+        self, caller: Caller, list_id: int, chosen: LineFilter, *, zone: tzinfo = UTC
+    ) -> SubjectCounts:
         """How many devices and actors lines that match mean, and how many are watched. Raises `InvalidInput`."""
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
             upload, _ = _lines_of(own, None)
-            return await line_repository.count_subjects(connection, caller.account.id, upload.id, chosen, self.today())
+            account_id, today = caller.account.id, self.today(zone)
+            return await line_repository.count_subjects(connection, account_id, upload.id, chosen, today)
 
-    async def watch(self, caller: Caller, list_id: int, chosen: LineFilter, tags: Collection[str] = ()) -> WatchedLines:
+    async def watch(
+        self, caller: Caller, list_id: int, chosen: LineFilter, tags: Collection[str] = (), *, zone: tzinfo = UTC
+    ) -> WatchedLines:
         """Watch the subjects of lines that match, in the order of the list, until the plan is full; those that are
         watched get the tags too. Raises `InvalidInput`, `PeriodEnded`, and `CapReached` for too many tags.
         """
@@ -353,7 +372,8 @@ class ListService:
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
             upload, _ = _lines_of(own, None)
-            subjects = await line_repository.subjects(connection, caller.account.id, upload.id, chosen, self.today())
+            account_id, today = caller.account.id, self.today(zone)
+            subjects = await line_repository.subjects(connection, account_id, upload.id, chosen, today)
         most = caller.account.plan.watches + LOOKED_AT_BESIDE
         some = [ImportLine(number, each) for number, each in enumerate(subjects[:most], start=1)]
         plan = await self._imports.add_list(caller, some, tags, tags_watched=True)
@@ -361,25 +381,25 @@ class ListService:
         left = counted["left"] + max(0, len(subjects) - most)
         return WatchedLines(counted["new"], counted["watched"] + counted["twice"], left, counted["invalid"])
 
-    def today(self) -> date:
-        """The day now, in UTC."""
-        return day_of(self._clock.now())
+    def today(self, zone: tzinfo = UTC) -> date:
+        """The day now, in a time zone."""
+        return day_of(self._clock.now(), zone)
 
     async def _details(
-        self, connection: AsyncConnection, caller: Caller, own: ItemList, upload_id: int
+        self, connection: AsyncConnection, caller: Caller, own: ItemList, upload_id: int, today: date
     ) -> UploadDetails:
         upload = _upload_of(own, upload_id)
-        counts = await line_repository.counts(connection, caller.account.id, [upload.id], self.today())
+        counts = await line_repository.counts(connection, caller.account.id, [upload.id], today)
         differences = None
         if upload.state == "ready" and own.kept is not None:
             differences = await line_repository.differences(connection, upload.id, own.kept.id)
         return UploadDetails(own, upload, counts[upload.id], differences)
 
     async def _states(
-        self, connection: AsyncConnection, caller: Caller, lists: Sequence[ItemList]
+        self, connection: AsyncConnection, caller: Caller, lists: Sequence[ItemList], today: date
     ) -> Sequence[ListState]:
         kept = [each.kept.id for each in lists if each.kept is not None]
-        counts = await line_repository.counts(connection, caller.account.id, kept, self.today())
+        counts = await line_repository.counts(connection, caller.account.id, kept, today)
         revision = await revision_of_copy(connection)
         return [
             ListState(each, counts[each.kept.id], max(0, revision - each.kept.revision))

@@ -116,7 +116,7 @@ def _environment() -> Environment:
         market_tone=market_tone,
         actor_tone=actor_tone,
     )
-    environment.filters.update(day=day, moment=moment, count=count, isolated=isolated)
+    environment.filters.update(day=day, moment=moment_on_page, count=count, isolated=isolated)
     environment.filters.update(local=local, local_day=local_day, local_time=local_time)
     return environment
 
@@ -146,6 +146,17 @@ def moment(iso: str | None) -> Markup | str:
     except ValueError:
         return iso or ""
     return Markup('<time datetime="{}">{}, {:%H:%M} UTC</time>').format(iso, day_in_words(value), value)
+
+
+@pass_context
+def moment_on_page(context: Context, iso: str | None) -> Markup | str:
+    """`moment`, and on pages of an account the same instant as `local` writes it."""
+    try:
+        return (
+            local(context, int(datetime.fromisoformat(iso or "").timestamp())) if context.get("zone") else moment(iso)
+        )
+    except ValueError:
+        return moment(iso)
 
 
 @pass_context

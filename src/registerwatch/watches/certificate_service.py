@@ -1,5 +1,7 @@
 """Showing the certificates of an account's watches. The register is not asked."""
 
+from datetime import UTC, tzinfo
+
 from registerwatch.accounts.models import Caller
 from registerwatch.clock import Clock, day_of
 from registerwatch.db.engine import Database
@@ -14,7 +16,7 @@ class CertificateService:
         self._database = database
         self._clock = clock
 
-    async def overview(self, caller: Caller, chosen: CertificateFilter) -> CertificateOverview:
-        """The certificates of all watched devices that match a filter."""
-        today = day_of(self._clock.now())
+    async def overview(self, caller: Caller, chosen: CertificateFilter, *, zone: tzinfo = UTC) -> CertificateOverview:
+        """The certificates of all watched devices that match a filter. Days are counted in `zone`."""
+        today = day_of(self._clock.now(), zone)
         return overview(await devices_of_account(self._database, caller.account.id), chosen, today)

@@ -1,7 +1,7 @@
 """The certificates of the watched devices, as the snapshots have them: which end when, and whose were never read. Pure.
 
-Devices often share a certificate, so one is listed once with its devices. Dates are days without a time zone, and
-"today" is the day in UTC, as for `/v1/expiring`.
+Devices often share a certificate, so one is listed once with its devices. Dates are days without a time zone;
+"today" is the day of whoever looks.
 """
 
 from collections import Counter

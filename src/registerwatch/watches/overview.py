@@ -1,7 +1,7 @@
 """How an account's watches are on the whole: what its first page shows, in few statements however many there are."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
 
 import msgspec
 
@@ -68,10 +68,10 @@ class OverviewService:
         self._clock = clock
         self._recheck_interval = recheck_interval
 
-    async def read(self, caller: Caller) -> WatchOverview:
-        """The account's watches on the whole."""
+    async def read(self, caller: Caller, *, zone: tzinfo = UTC) -> WatchOverview:
+        """The account's watches on the whole. Days are counted in `zone`."""
         now, account_id = int(self._clock.now()), caller.account.id
-        today = day_of(now)
+        today = day_of(now, zone)
         first, last = today - timedelta(days=PAST_DAYS), today + timedelta(days=AHEAD_DAYS)
         async with self._database.reading() as connection:
             states, slot = await overview_repository.states(connection, account_id, now)

@@ -1,6 +1,7 @@
 """Rows of a list to download: its own columns as they were sent, then ours."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, tzinfo
 
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
@@ -36,16 +37,18 @@ OURS = (
 
 
 async def list_rows(
-    lists: ListService, caller: Caller, list_id: int, chosen: LineFilter
+    lists: ListService, caller: Caller, list_id: int, chosen: LineFilter, *, zone: tzinfo = UTC
 ) -> tuple[Sequence[str], AsyncIterator[Row]]:
-    """The headings and the rows of a list. Raises `InvalidInput` for none, and for one without lines."""
+    """The headings and the rows of a list, with days counted in `zone`. Raises `InvalidInput` for none, and for one
+    without lines.
+    """
     kept = (await lists.one(caller, list_id)).item_list.kept
     if kept is None or kept.found is None:
         raise InvalidInput(NOTHING_KEPT)
     found = kept.found
 
     async def rows() -> AsyncIterator[Row]:
-        async for shown in lists.every_line(caller, kept, chosen):
+        async for shown in lists.every_line(caller, kept, chosen, zone=zone):
             yield _row(shown, found)
 
     return _header(found), rows()

@@ -116,7 +116,7 @@ class Shown(msgspec.Struct, frozen=True):
 async def certificates(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The certificates that match, or what the view shows of them."""
     shown = Shown.of(request)
-    found = await service.watches.certificates.overview(visitor.caller, shown.chosen)
+    found = await service.watches.certificates.overview(visitor.caller, shown.chosen, zone=visitor.zone)
     chart = CertificateChart(found.certificates, found.today)
     rows = chart.months if shown.view is View.MONTHS else _rows(found, shown.view)
     paging = PagePosition(shown.page, PAGE_ROWS, len(rows))
@@ -144,7 +144,7 @@ async def certificates(request: Request, service: InjectedService, visitor: Sign
 async def certificates_csv(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The same as a file: a row for each device and certificate; without a search also devices that have none."""
     shown = Shown.of(request)
-    found = await service.watches.certificates.overview(visitor.caller, shown.chosen)
+    found = await service.watches.certificates.overview(visitor.caller, shown.chosen, zone=visitor.zone)
     return await csv_response("certificates.csv", CSV_HEADER, _csv_rows(found))
 
 

@@ -111,7 +111,7 @@ async def watch(request: Request, service: InjectedService, visitor: SignedIn, l
     query = ListQuery.of(list_path(list_id), dict(form.fields))
     try:
         tags = tags_of_text(form["tag"])
-        watched = await service.lists.service.watch(visitor.caller, list_id, query.chosen, tags)
+        watched = await service.lists.service.watch(visitor.caller, list_id, query.chosen, tags, zone=visitor.zone)
     except NoSuchList as error:
         return _no_list(request, visitor, str(error))
     except REFUSED as error:
@@ -210,7 +210,7 @@ async def _scanned(service: Service, visitor: Visitor, form: Form) -> Response:
 async def _all_page(
     request: Request, service: Service, visitor: Visitor, status: int = 200, *, name: str = "", problem: str = ""
 ) -> Response:
-    states = await service.lists.service.all(visitor.caller)
+    states = await service.lists.service.all(visitor.caller, zone=visitor.zone)
     plan = visitor.caller.account.plan
     return app_page(
         request,
@@ -246,13 +246,15 @@ async def _list_page(
     query = query or ListQuery.of(list_path(list_id), request.query_params)
     lists = service.lists.service
     try:
-        state = await lists.one(visitor.caller, list_id)
+        state = await lists.one(visitor.caller, list_id, zone=visitor.zone)
         if state.item_list.kept is None:
             waiting = state.item_list.waiting
             return redirect_to(upload_path(list_id, waiting.id) if waiting else PATH)
         offset = (query.page - 1) * PAGE_ROWS
-        page = await lists.lines(visitor.caller, list_id, query.chosen, limit=PAGE_ROWS, offset=offset)
-        subjects = await lists.count_subjects(visitor.caller, list_id, query.chosen)
+        page = await lists.lines(
+            visitor.caller, list_id, query.chosen, limit=PAGE_ROWS, offset=offset, zone=visitor.zone
+        )
+        subjects = await lists.count_subjects(visitor.caller, list_id, query.chosen, zone=visitor.zone)
     except NoSuchList as error:
         return _no_list(request, visitor, str(error))
     watches = service.watches.service
@@ -292,7 +294,13 @@ async def _upload_page(
     query = ListQuery.of(upload_path(list_id, upload_id), request.query_params)
     try:
         shown = await service.lists.service.preview(
-            visitor.caller, list_id, upload_id, query.chosen, limit=PAGE_ROWS, offset=(query.page - 1) * PAGE_ROWS
+            visitor.caller,
+            list_id,
+            upload_id,
+            query.chosen,
+            limit=PAGE_ROWS,
+            offset=(query.page - 1) * PAGE_ROWS,
+            zone=visitor.zone,
         )
     except NoSuchList as error:
         return _no_list(request, visitor, str(error))
@@ -324,7 +332,7 @@ async def _upload_page(
 async def _download(request: Request, service: Service, visitor: Visitor, list_id: int, form: str) -> Response:
     query = ListQuery.of(list_path(list_id), request.query_params)
     try:
-        header, rows = await list_rows(service.lists.service, visitor.caller, list_id, query.chosen)
+        header, rows = await list_rows(service.lists.service, visitor.caller, list_id, query.chosen, zone=visitor.zone)
     except NoSuchList as error:
         return _no_list(request, visitor, str(error))
     if form == "csv":

@@ -120,7 +120,7 @@ async def _latest(service: Service, visitor: Visitor, form: Form) -> list[str]:
 
 
 async def _page(request: Request, service: Service, visitor: Visitor, scan: Scan) -> Response:
-    scanned = await scanned_codes(request, service, visitor.caller, scan.collected, scan.latest)
+    scanned = await scanned_codes(request, service, visitor, scan.collected, scan.latest)
     is_region = fragment_asked(request) == LIST_REGION
     response = app_page(
         request,
@@ -141,7 +141,7 @@ async def _page(request: Request, service: Service, visitor: Visitor, scan: Scan
 
 async def _download(request: Request, service: Service, visitor: Visitor, collected: Sequence[str]) -> Response:
     await limits_of(request).check_party(request, Limit.DOWNLOAD, f"account {visitor.caller.account.id}")
-    scanned = await scanned_codes(request, service, visitor.caller, collected)
+    scanned = await scanned_codes(request, service, visitor, collected)
     return await csv_response("scanned-codes.csv", CSV_HEADER, _csv_rows(scanned))
 
 

@@ -8,10 +8,9 @@ from typing import Literal
 import msgspec
 from starlette.requests import Request
 
-from registerwatch.accounts.models import Caller
 from registerwatch.bootstrap import Service
-from registerwatch.clock import day_of
 from registerwatch.errors import RateLimited
+from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.register.identifiers import ParsedCode, PartName, kind, parse
 from registerwatch.register.standing import NEEDS_ATTENTION, NOTHING_KNOWN, Badge, SubjectStanding, worst_tone
@@ -122,20 +121,20 @@ class ScannedCodes(msgspec.Struct, frozen=True):
 
 
 async def scanned_codes(
-    request: Request, service: Service, caller: Caller, collected: Sequence[str], latest: Sequence[str] = ()
+    request: Request, service: Service, visitor: Visitor, collected: Sequence[str], latest: Sequence[str] = ()
 ) -> ScannedCodes:
     """What the codes are. Of the latest, devices that the copy has not are read from the register, few at a time."""
     codes = list(dict.fromkeys([*collected, *latest]))
     if not codes:
         return ScannedCodes()
-    plan = await _planned(service, caller, codes)
+    plan = await _planned(service, visitor, codes)
     by_code = dict(zip(codes, plan.lines, strict=True))
     if await _read_unread(request, service, [by_code[each] for each in latest]):
-        plan = await _planned(service, caller, codes)
+        plan = await _planned(service, visitor, codes)
         by_code = dict(zip(codes, plan.lines, strict=True))
-    watched = await service.watches.service.ids_of(caller, [line.subject for line in plan.lines])
+    watched = await service.watches.service.ids_of(visitor.caller, [line.subject for line in plan.lines])
     standings = await service.records.standings([line.subject for line in plan.lines if line.fate != "invalid"])
-    today = day_of(service.clock.now())
+    today = visitor.day_of(service.clock.now())
 
     def scanned(code: str) -> ScannedCode:
         line = by_code[code]
@@ -150,8 +149,8 @@ async def scanned_codes(
     )
 
 
-async def _planned(service: Service, caller: Caller, codes: Sequence[str]) -> ImportPlan:
-    return await service.watches.imports.plan(caller, [ListLine(n, code) for n, code in enumerate(codes, 1)])
+async def _planned(service: Service, visitor: Visitor, codes: Sequence[str]) -> ImportPlan:
+    return await service.watches.imports.plan(visitor.caller, [ListLine(n, code) for n, code in enumerate(codes, 1)])
 
 
 async def _read_unread(request: Request, service: Service, lines: Iterable[PlannedLine]) -> bool:

@@ -30,7 +30,7 @@ router = account_pages()
 async def today(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """What is new."""
     caller, now = visitor.caller, service.clock.now()
-    overview = await service.watches.overview.read(caller)
+    overview = await service.watches.overview.read(caller, zone=visitor.zone)
     must_confirm = await service.accounts.confirmations.is_open(caller)
     listed = await service.notifications.channels.of_account(caller)
     channels = listed.channels

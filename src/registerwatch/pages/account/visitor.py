@@ -1,5 +1,6 @@
 """Who looks at a page of an account: dependencies that ask people to sign in where they have not."""
 
+from datetime import date
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -9,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from registerwatch.accounts.models import Caller, Role
+from registerwatch.clock import day_of
 from registerwatch.errors import OwnerOnly, Unauthenticated
 from registerwatch.pages.account.next_page import sign_in_address
 from registerwatch.pages.account.sign_in_form import kept_form_page
@@ -32,6 +34,10 @@ class Visitor(msgspec.Struct, frozen=True):
             return ZoneInfo(self.caller.time_zone)
         except (ZoneInfoNotFoundError, ValueError):
             return ZoneInfo("UTC")
+
+    def day_of(self, unix_seconds: float) -> date:
+        """The day of an instant in their zone, in which pages of an account count days."""
+        return day_of(unix_seconds, self.zone)
 
     @property
     def is_owner(self) -> bool:

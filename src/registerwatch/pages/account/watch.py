@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import day_of
 from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
 from registerwatch.pages.account.changes import severity_tone
 from registerwatch.pages.account.questions import ask_once, not_there
@@ -157,18 +156,18 @@ async def _view(
 ) -> WatchView:
     """The watch with what the copy has of its subject."""
     subject, now = details.watch.subject, service.clock.now()
+    today = visitor.day_of(now)
     unseen = await service.watches.marks.unseen_of_watch(visitor.caller, details.watch.id, PAGE_LENGTH + 1)
     device = actor = None
     if details.watch.kind == "udi":
         answer = await service.devices.stored(subject, client=lambda: address_of(request))
-        today = day_of(now)
         device = None if answer is None else DeviceView(_served.decode(answer.body), today)
     else:
         actor = await service.documents.actor(subject)
     is_real = service.settings.reads_real_register
     certificates = None
     if is_actor_of_devices(subject) and details.watch.kind == "srn":
-        certificates = await section_of_actor(service, subject, most=MAX_BESIDE)
+        certificates = await section_of_actor(service, subject, today, most=MAX_BESIDE)
     return WatchView(details, now, visitor.zone, before, device, actor, is_real, unseen, certificates)
 
 

@@ -81,7 +81,7 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo) -> Row:
         watch.risk_class,
         watch.manufacturer_name,
         watch.manufacturer_srn,
-        *_certificates(listed.watch, now),
+        *_certificates(listed.watch, day_of(now, zone)),
         ", ".join(listed.tags),
         _instant(listed.watch.last_sync, zone),
         STATES[watch.health.state],
@@ -91,13 +91,13 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo) -> Row:
     )
 
 
-def _certificates(watch: Watch, now: float) -> tuple[str, str, date | None, date | None]:
+def _certificates(watch: Watch, today: date) -> tuple[str, str, date | None, date | None]:
     """All certificates of a device, their worst standing, the first end of those that count as valid, and the last."""
     if watch.kind != "udi":
         return "", "", None, None
     if watch.snapshot is None or watch.snapshot.certs is None:
         return "", NOT_READ, None, None
-    standing = certificates_of(watch.snapshot, day_of(now))
+    standing = certificates_of(watch.snapshot, today)
     told = "; ".join(map(_told, standing.certificates))
     return told, standing.words or NONE_LISTED, day_or_none(standing.first_end), day_or_none(standing.covered_until)
 

@@ -6,7 +6,6 @@ from datetime import date
 import msgspec
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import day_of
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.page_position import PagePosition
@@ -39,9 +38,8 @@ class WatchRow(msgspec.Struct, frozen=True):
     today: date
 
     @classmethod
-    def of(cls, listed: ListedWatch, now: float, chosen: Collection[str]) -> "WatchRow":
-        """A watch as it is at `now` (unix seconds)."""
-        today = day_of(now)
+    def of(cls, listed: ListedWatch, now: float, today: date, chosen: Collection[str]) -> "WatchRow":
+        """A watch as it is at `now` (unix seconds), which is `today` where the reader is."""
         return cls(listed, WatchObject.of(listed.watch, now), str(listed.watch.id) in chosen, today)
 
     @property
@@ -79,11 +77,12 @@ class WatchTable(msgspec.Struct, frozen=True):
         """The table that an address asks for; a page beyond the last is the last."""
         caller, now = visitor.caller, service.clock.now()
         listing = service.watches.listing
+        today = visitor.day_of(now)
         page = await listing.page(caller, query.chosen, query.order, is_descending=query.is_descending, page=query.page)
         is_filtered = bool(query.chosen.text or query.chosen.tags)
         return cls(
             replace(query, page=page.page),
-            [WatchRow.of(row, now, chosen) for row in page.rows],
+            [WatchRow.of(row, now, today, chosen) for row in page.rows],
             page.counts,
             PagePosition(page.page, PAGE_ROWS, page.counts.matching),
             await service.watches.tags.counts(caller),

@@ -71,8 +71,8 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def today(self) -> date:
-        """The day in UTC."""
-        return day_of(self.now)
+        """The day in the zone of the reader."""
+        return day_of(self.now, self.zone)
 
     @property
     def is_device(self) -> bool:

@@ -131,7 +131,8 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
     answer = await actor_for(request, service, code, query.filters, query.page)
     if answer.read_at is None:
         return no_actor(request, answer)
-    certificates = await section_of_actor(service, code) if is_actor_of_devices(code) else None
+    today = day_of(service.clock.now())
+    certificates = await section_of_actor(service, code, today) if is_actor_of_devices(code) else None
     history = await service.history.actor(code, only_changes=True)
     watched = await own_watches(request, service, [code, *(each.udi for each in answer.devices)])
     return _actor_page(request, service, ActorView(answer, query, certificates), history, watched)

@@ -126,10 +126,10 @@ class CertificateSection(msgspec.Struct, frozen=True):
         return notice_of(self.refusals) if self.refusals.state is not self.knowledge.state else ("", "")
 
 
-async def section_of_actor(service: Service, srn: str, *, most: int = MAX_ON_PAGE) -> CertificateSection:
-    """Everything of a manufacturer."""
+async def section_of_actor(service: Service, srn: str, today: date, *, most: int = MAX_ON_PAGE) -> CertificateSection:
+    """Everything of a manufacturer, on a day."""
     found, refused = await service.certificates.everything_of_actor(srn, MAX_ON_PAGE)
-    rows = _rows(found, _today(service))
+    rows = _rows(found, today)
     return CertificateSection(srn, rows, found.total, found.knowledge, *_of_refusals(refused), most)
 
 

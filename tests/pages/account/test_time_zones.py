@@ -1,0 +1,88 @@
+"""Days and times on pages of an account are those of whoever looks, and the pages name the zone."""
+
+from typing import Any
+
+import pytest
+
+from registerwatch.accounts.credentials import credential_of
+from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter, label
+from registerwatch.register.models import Certificate
+from registerwatch.watches import repository
+from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.snapshot import encoded, snapshot_of_device
+from tests.lists.steps import ListSteps
+from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
+from tests.pages.markup import Markup
+from tests.register.builders import a_full_reading, a_udi
+from tests.support.harness import EMAIL, NewAccount, ServiceHarness
+
+pytestmark = pytest.mark.anyio
+BERLIN, LOS_ANGELES = "Europe/Berlin", "America/Los_Angeles"
+COLLEAGUE = "colleague@acme.example"
+UDI = a_udi(1)
+LAST_DAY = "2027-01-15"
+ISSUED = f"{CERTIFICATE_STATUS_PREFIX}issued"
+HOUR = 3600
+
+
+@pytest.fixture
+async def colleague_pages(harness: ServiceHarness, owner_pages: PagesClient) -> PagesClient:
+    """A colleague in Los Angeles, and the owner in Berlin."""
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+    await harness.service.accounts.members.add_user(caller, COLLEAGUE, STRONG_PASSWORD)
+    colleague = PagesClient(harness)
+    await colleague.sign_in(COLLEAGUE, STRONG_PASSWORD)
+    await owner_pages.post("/app/settings/time-zone", zone=BERLIN)
+    await colleague.post("/app/settings/time-zone", zone=LOS_ANGELES)
+    return colleague
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("hours", [15.5, 19], ids=["the day of Los Angeles is that of UTC", "that of Berlin is"])
+async def test_each_user_of_an_account_counts_days_in_their_own_zone_and_is_told_which(
+    harness: ServiceHarness, owner_pages: PagesClient, colleague_pages: PagesClient, hours: float
+) -> None:
+    list_id = await _device_with_a_certificate(harness, owner_pages)
+    harness.clock.move(hours * HOUR)
+
+    for pages, zone in ((owner_pages, BERLIN), (colleague_pages, LOS_ANGELES)):
+        for name, (text, (before, after), foot) in (await _told(pages, list_id)).items():
+            assert (before in text, after in text) == (zone != BERLIN, zone == BERLIN), (zone, name, text)
+            assert f"Days and times are those of {zone.replace('_', ' ')}." in foot, (zone, name)
+
+
+async def _device_with_a_certificate(harness: ServiceHarness, pages: PagesClient) -> int:
+    """Let the account watch a device, and have it in a list; the id of the list."""
+    market: dict[str, Any] = {"status": label(StatusFilter.ON.code), "status_code": StatusFilter.ON.code}
+    certificate = Certificate("Z-1", expiry=LAST_DAY, status="Issued", status_code=ISSUED, type_code="x")
+    reading = a_full_reading("u-1", UDI, trade_name="Pump", certs=(certificate,), **market)
+    await harness.store(reading)
+    seen = snapshot_of_device(reading.device, certificates_read=True, searched=True)
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+    async with harness.database.transaction() as connection:
+        new = NewWatch(UDI, "Pump", encoded(seen), harness.now)
+        await repository.add(connection, caller.account.id, [new], harness.now)
+    steps = ListSteps(harness, NewAccount(EMAIL, "", pages.session, pages.session, {}))
+    return await steps.kept(f"GTIN\n{UDI}\n")
+
+
+async def _told(pages: PagesClient, list_id: int) -> dict[str, tuple[str, tuple[str, str], str]]:
+    """By page its text, words that are there before and after the certificate has ended, and its foot."""
+    states = "ends within 90 days", "expired"
+    asked = {
+        "/app": ("today is the last day", "ended yesterday"),
+        "/app/watches": states,
+        "/app/watches/1": states,
+        "/app/certificates": states,
+        "/app/lists": ("found", "certificate ended"),
+        f"/app/lists/{list_id}": states,
+    }
+    found = {path: (await pages.page(path), words) for path, words in asked.items()}
+    found["scan"] = Markup.of(await pages.post("/app/scan", code=UDI, codes="")), states
+    shown = {
+        name: (page.main.casefold(), words, page.one("p", **{"class": "zone"}).text)
+        for name, (page, words) in found.items()
+    }
+    files = {path: (await pages.get(path)).text for path in ("/app/watches.csv", f"/app/lists/{list_id}/lines.csv")}
+    zone = shown["/app"][2]
+    return {**shown, **{path: (text.casefold(), states, zone) for path, text in files.items()}}
