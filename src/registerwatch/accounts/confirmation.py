@@ -22,6 +22,7 @@ from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.profile import zone_of_browser
 from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.validation import company_name
 from registerwatch.clock import Clock
@@ -202,8 +203,9 @@ class ConfirmationService:
         async with self._database.transaction() as connection:
             await self._leave(connection, token)
 
-    async def leave_and_open(self, token: str, password: str) -> None:
-        """Take a member's address out of its account, and open a trial with it, whose address is proven.
+    async def leave_and_open(self, token: str, password: str, *, zone: str = "") -> None:
+        """Take a member's address out of its account, and open a trial with it, whose address is proven. `zone` is the
+        time zone that the browser names.
 
         Raises `LinkNotValid`, `SignupClosed`, `InvalidInput` for an owner and for a password that cannot be set.
         """
@@ -222,7 +224,13 @@ class ConfirmationService:
                 now=now,
             )
             user_id = await repository.add_user(
-                connection, stored.id, email=email, role=Role.OWNER, password_hash=password_hash, now=now
+                connection,
+                stored.id,
+                email=email,
+                role=Role.OWNER,
+                password_hash=password_hash,
+                now=now,
+                time_zone=zone_of_browser(zone),
             )
             await confirmation_repository.confirm(connection, stored.id, user_id, now)
             await repository.note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)

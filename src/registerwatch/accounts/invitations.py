@@ -13,6 +13,7 @@ from registerwatch.accounts.members import USERS_CLOSED
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans, keep_cap
+from registerwatch.accounts.profile import zone_of_browser
 from registerwatch.accounts.queries import account_of, locked_account
 from registerwatch.accounts.validation import email_address
 from registerwatch.clock import Clock
@@ -134,8 +135,9 @@ class InvitationService:
             raise LinkNotValid(BAD_TOKEN)
         return found
 
-    async def accept(self, token: str, password: str) -> None:
-        """Add the invited address as a member with this password; the link has proven it.
+    async def accept(self, token: str, password: str, *, zone: str = "") -> None:
+        """Add the invited address as a member with this password; the link has proven it. `zone` is the time zone that
+        the browser names.
 
         Raises `LinkNotValid`, `CapReached`, `InvalidInput` for a password that cannot be set, or where the address
         belongs to an account.
@@ -151,7 +153,13 @@ class InvitationService:
                 account = account_of(stored, self._plans)
                 keep_cap(len(await repository.users_of(connection, account.id)), account.plan.users, "users")
                 user_id = await repository.add_user(
-                    connection, account.id, email=found.email, role=Role.MEMBER, password_hash=password_hash, now=now
+                    connection,
+                    account.id,
+                    email=found.email,
+                    role=Role.MEMBER,
+                    password_hash=password_hash,
+                    now=now,
+                    time_zone=zone_of_browser(zone),
                 )
                 await confirmation_repository.confirm(connection, account.id, user_id, now)
                 await confirmation_repository.remove_invitation(connection, account.id, asked.digest)

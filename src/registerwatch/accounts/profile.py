@@ -69,3 +69,11 @@ def zone_of(text: str) -> str:
     if len(found) != 1:
         raise InvalidInput(UNKNOWN_ZONE)
     return found[0]
+
+
+def zone_of_browser(text: str) -> str:
+    """The zone that the browser of a new user names; UTC where it names none, or one that is not offered."""
+    try:
+        return zone_of(text)
+    except InvalidInput:
+        return UTC

@@ -204,7 +204,14 @@ async def note_period_mail(connection: AsyncConnection, account_id: int, mailed_
 
 
 async def add_user(
-    connection: AsyncConnection, account_id: int, *, email: str, role: Role, password_hash: str | None, now: int
+    connection: AsyncConnection,
+    account_id: int,
+    *,
+    email: str,
+    role: Role,
+    password_hash: str | None,
+    now: int,
+    time_zone: str = "UTC",
 ) -> int:
     """Add a user, who has seen the account's events so far. Raises SQLAlchemy's `IntegrityError` when a user has this
     address.
@@ -216,6 +223,7 @@ async def add_user(
         "role": role,
         "password_hash": password_hash,
         "created_at": now,
+        "time_zone": time_zone,
         "events_seen_through": newest.scalar_subquery(),
     }
     added: int = (await connection.execute(insert(users).values(values).returning(users.c.id))).scalar_one()

@@ -18,6 +18,7 @@ from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.notices import AccountNotices, no_notices
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.accounts.plans import PlanName, Plans
+from registerwatch.accounts.profile import zone_of_browser
 from registerwatch.accounts.queries import AccountQueries, account_of, profile_of
 from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.second_step import WRONG_CODE
@@ -106,22 +107,32 @@ class SessionService:
         return _session_of(opened)
 
     async def sign_up(
-        self, name: str, email: str, password: str, client: Client = UNKNOWN_CLIENT
+        self, name: str, email: str, password: str, client: Client = UNKNOWN_CLIENT, *, zone: str = ""
     ) -> NewSession | NewStep:
-        """The same for a page, which makes no key and asks for the second factor afterwards."""
+        """The same for a page, which makes no key and asks for the second factor afterwards. `zone` is the time zone
+        that the browser names.
+        """
         address = email_address(email)
         async with self._throttle.slot(client.network):
-            return await self._open_or_sign_in(name, address, password, client, None, makes_key=False)
+            return await self._open_or_sign_in(name, address, password, client, None, makes_key=False, zone=zone)
 
     async def _open_or_sign_in(
-        self, name: str, address: str, password: str, client: Client, code: str | None, *, makes_key: bool
+        self,
+        name: str,
+        address: str,
+        password: str,
+        client: Client,
+        code: str | None,
+        *,
+        makes_key: bool,
+        zone: str = "",
     ) -> NewSession | NewStep:
         user = await self._reads.user_by_email(address)
         if user is None and self._anybody_may_sign_up:
             password_hash = await self._passwords.hashed(await self._passwords.allowed(password, address))
             try:
                 return await self._open(
-                    company_name(name, address), address, password_hash, client, makes_key=makes_key
+                    company_name(name, address), address, password_hash, client, makes_key=makes_key, zone=zone
                 )
             except IntegrityError:  # another request opened an account with this address meanwhile
                 user = await self._reads.user_by_email(address)
@@ -195,7 +206,9 @@ class SessionService:
             proved_at=holder.proved_at,
         )
 
-    async def _open(self, name: str, email: str, password_hash: str, client: Client, *, makes_key: bool) -> NewSession:
+    async def _open(
+        self, name: str, email: str, password_hash: str, client: Client, *, makes_key: bool, zone: str
+    ) -> NewSession:
         now, key = self._now(), credentials.new_key() if makes_key else None
         async with self._database.transaction() as connection:
             stored = await repository.add_account(
@@ -207,7 +220,13 @@ class SessionService:
                 now=now,
             )
             user_id = await repository.add_user(
-                connection, stored.id, email=email, role=Role.OWNER, password_hash=password_hash, now=now
+                connection,
+                stored.id,
+                email=email,
+                role=Role.OWNER,
+                password_hash=password_hash,
+                now=now,
+                time_zone=zone_of_browser(zone),
             )
             await repository.note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)
             if key is not None:

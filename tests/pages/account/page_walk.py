@@ -211,7 +211,8 @@ class PageWalk:
             route = self.route_of("POST", action)
             assert route is not None, f"{state.name} has a form that posts to {action}, which takes none"
             found = PageForm(action, form.fields, form.texts, form.has_file)
-            if len(found.fields) > len(self.forms.get(route.label, found).fields) or route.label not in self.forms:
+            known = self.forms.get(route.label)
+            if known is None or (len(found.fields), len(found.texts)) > (len(known.fields), len(known.texts)):
                 self.forms[route.label] = found
         links = [urljoin(state.address, each["href"]) for each in page.all("a") if each.attributes.get("href")]
         return [each.partition("#")[0] for each in links if each.startswith("/")]

@@ -86,3 +86,24 @@ async def _told(pages: PagesClient, list_id: int) -> dict[str, tuple[str, tuple[
     files = {path: (await pages.get(path)).text for path in ("/app/watches.csv", f"/app/lists/{list_id}/lines.csv")}
     zone = shown["/app"][2]
     return {**shown, **{path: (text.casefold(), states, zone) for path, text in files.items()}}
+
+
+@pytest.mark.parametrize(
+    ("named", "zone"),
+    [
+        ("Asia/Kolkata", "Asia/Kolkata"),
+        ("", "UTC"),
+        ("Mars/Olympus", "UTC"),
+        ("Etc/GMT+5", "UTC"),
+        ("x" * 9_000, "UTC"),
+    ],
+)
+async def test_a_new_user_has_the_zone_that_the_browser_names_or_utc(
+    harness: ServiceHarness, browser_client: PagesClient, named: str, zone: str
+) -> None:
+    form = await browser_client.page("/signup")
+    assert form.one("input", name="zone").attributes["value"] == "", "without script it stays empty"
+    fields = {"email": EMAIL, "password": STRONG_PASSWORD, "company": "Acme", "zone": named}
+    assert (await browser_client.post("/signup", **fields)).status_code == 303
+
+    assert f"those of {zone}." in (await browser_client.page("/app")).one("p", **{"class": "zone"}).text

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
+from registerwatch.db.tables import users as users_table
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup
 from tests.pages.public.test_password import NO_FORMS, shown
@@ -275,7 +276,7 @@ async def test_who_is_invited_chooses_their_password_and_their_address_is_proven
     page = shown(await harness.get(INVITATION, token=token), 200, "Join an account")
     assert harness.all_rows() == before
     assert EMAIL in page.main
-    answer = await harness.client.post(INVITATION, data={"token": token, "password": NEW})
+    answer = await harness.client.post(INVITATION, data={"token": token, "password": NEW, "zone": "Asia/Tokyo"})
     done = shown(answer, 200, "You have joined the account")
     assert "/v1/login" not in answer.text
     sign_in = Markup.of(await harness.client.get(done.link("Sign in to your account")))
@@ -287,6 +288,10 @@ async def test_who_is_invited_chooses_their_password_and_their_address_is_proven
         (GUEST, "member", True),
     ]
     assert await login(harness, GUEST, NEW) == 200
+    assert {each["email"]: each["time_zone"] for each in await harness.rows(users_table)} == {
+        EMAIL: "UTC",
+        GUEST: "Asia/Tokyo",
+    }
     again = await harness.client.post(INVITATION, data={"token": token, "password": NEW})
     shown(again, 400, "This link does not work")
 

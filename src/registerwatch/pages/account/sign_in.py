@@ -71,7 +71,9 @@ async def signup(request: Request, service: InjectedService) -> Response:
         _require_cookies(service)
         await check_user(request, email)
         await service.accounts.passwords.refuse_common(password, email)
-        opened = await service.accounts.sessions.sign_up(form["company"], email, password, client_of(request))
+        opened = await service.accounts.sessions.sign_up(
+            form["company"], email, password, client_of(request), zone=form["zone"]
+        )
     except (InvalidInput, SignupClosed, Overloaded) as error:
         return await _signup_page(request, service, destination, 400, form=form, problem=str(error))
     response = await _opened_response(request, service, opened, destination)

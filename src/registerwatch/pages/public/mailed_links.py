@@ -92,7 +92,7 @@ async def accept(request: Request, service: InjectedService) -> Response:
     try:
         email = (await invitations.look(token)).email
         await service.accounts.passwords.refuse_common(password, email)
-        await invitations.accept(token, password)
+        await invitations.accept(token, password, zone=fields.get("zone", ""))
         await service.accounts.sessions.trust_client(email, client_of(request))
     except LinkNotValid as error:
         return _bad_link(request, str(error))
@@ -140,7 +140,7 @@ async def _carried_out(service: Service, token: str, choice: str, fields: Mappin
             await confirmations.take_over(token, password)
             return TAKEN_OVER
         case "open":
-            await confirmations.leave_and_open(token, password)
+            await confirmations.leave_and_open(token, password, zone=fields.get("zone", ""))
             return OPENED
         case "leave":
             await confirmations.leave(token)

@@ -3,6 +3,8 @@
 
 const PAUSE_AFTER_TYPING_MS = 250;
 const SIGNED_OUT = "signed out";
+const MONTH_MS = 30.4 * 24 * 3600 * 1000;
+const ZONE_KEPT = "time zone that is kept";
 
 const say = (words) => {
   document.getElementById("announcement").textContent = words;
@@ -185,6 +187,32 @@ function closeMenu(menu) {
   });
 }
 
+// Whether clocks in both time zones show the same, today and in each month of a year from now on.
+function showTheSame(zone, other) {
+  const clocks = (timeZone) => Array.from({ length: 13 }, (_, n) => new Date(Date.now() + n * MONTH_MS).toLocaleString("en", { timeZone }));
+  try {
+    return clocks(zone).join() === clocks(other).join();
+  } catch {
+    return true; // the browser does not know one of them
+  }
+}
+
+// <section data-other-zone="UTC" hidden>: shown where the browser is in another time zone, unless somebody has said here
+// to keep this one. [data-named-zone] are named after that of the browser, which input[data-browser-zone] has.
+function offerZone(notice) {
+  const zone = notice.dataset.otherZone;
+  const browsers = notice.querySelector("input[data-browser-zone]").value;
+  const kept = `${zone} in ${browsers}`;
+  if (!browsers || showTheSame(zone, browsers) || localStorage.getItem(ZONE_KEPT) === kept) return;
+  for (const each of notice.querySelectorAll("[data-named-zone]")) each.textContent = browsers.replaceAll("_", " ");
+  notice.hidden = false;
+  notice.querySelector("[data-dismiss]").addEventListener("click", () => {
+    localStorage.setItem(ZONE_KEPT, kept);
+    notice.hidden = true;
+    say(`Times stay in ${zone.replaceAll("_", " ")}.`);
+  });
+}
+
 const BEHAVIOURS = [
   ["form[data-live]", filterLive],
   ["form[data-send]", sendInPlace],
@@ -192,6 +220,7 @@ const BEHAVIOURS = [
   ["input[data-select-all]", selectAll],
   ["button[data-copy]", copyOnClick],
   ["details.more", closeMenu],
+  ["[data-other-zone]", offerZone],
 ];
 const prepared = new WeakSet();
 

@@ -109,6 +109,12 @@ function showOnDemand(button, field) {
   field.form.addEventListener("submit", () => show(false));
 }
 
+// <input type="hidden" data-browser-zone>: the time zone of this browser, such as Europe/Berlin.
+function nameBrowserZone(field) {
+  field.value = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+}
+
+for (const field of document.querySelectorAll("input[data-browser-zone]")) nameBrowserZone(field);
 if (search) searchAsOneTypes(search, document.getElementById("results"));
 foldFacets();
 if (content.querySelector("[data-reading]")) showWhenReadInFull().catch(() => {});
