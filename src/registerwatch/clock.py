@@ -91,16 +91,20 @@ def iso_day_in_words(text: str) -> str:
 
 
 def utc_in_words(unix_seconds: int | float) -> str:
-    """Unix seconds as `21 Nov 2026, 03:38 UTC`, for mails."""
+    """Unix seconds as `21 Nov 2026, 03:38 UTC`, for texts that people in several zones read."""
     moment = datetime.fromtimestamp(unix_seconds, UTC)
     return f"{day_in_words(moment)}, {moment:%H:%M} UTC"
 
 
 def in_words(unix_seconds: int, zone_name: str) -> str:
-    """Unix seconds as `21 Nov 2026, 04:38 (Europe/Berlin)`, for mails to a user; UTC where the zone is not known."""
+    """Unix seconds as `21 Nov 2026, 04:38 (Europe/Berlin)`, for mails to a user; as `utc_in_words` where the zone is
+    UTC or not known.
+    """
     try:
         zone = ZoneInfo(zone_name)
     except (ZoneInfoNotFoundError, ValueError):
+        return utc_in_words(unix_seconds)
+    if zone.key == "UTC":
         return utc_in_words(unix_seconds)
     local = datetime.fromtimestamp(unix_seconds, zone)
     return f"{day_in_words(local)}, {local:%H:%M} ({zone.key})"

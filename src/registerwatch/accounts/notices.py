@@ -17,7 +17,7 @@ from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import StoredUser
-from registerwatch.clock import Clock, utc_in_words
+from registerwatch.clock import Clock, in_words
 from registerwatch.mail.mailer import Mail, Mailer, NoMailer
 from registerwatch.mail.texts import notice, sign_in_notice
 
@@ -60,10 +60,10 @@ class AccountNotices:
         if not self._mailer.is_set_up:
             return ()
         now, mails = int(self._clock.now()), []
-        for address in await _addresses(connection, account_id, about):
-            if await take_place(connection, now, MailLimit.NOTICE, f"{kind} {address} {account_id}"):
-                line = f"{utc_in_words(now)}: {sentence}."
-                mails.append(notice(address, kind, line, self._public_url, MailLimit.NOTICE.value.mails))
+        for user in await _told(connection, account_id, about):
+            if await take_place(connection, now, MailLimit.NOTICE, f"{kind} {user.email} {account_id}"):
+                line = f"{in_words(now, user.time_zone)}: {sentence}."
+                mails.append(notice(user.email, kind, line, self._public_url, MailLimit.NOTICE.value.mails))
         return mails
 
     async def prepare_sign_in(self, connection: AsyncConnection, user: StoredUser, what: str) -> Sequence[Mail]:
@@ -73,7 +73,7 @@ class AccountNotices:
             return ()
         if not await take_place(connection, now, MailLimit.NOTICE, whom):
             return ()
-        line = f"{utc_in_words(now)}: {user.email} {what}."
+        line = f"{in_words(now, user.time_zone)}: {user.email} {what}."
         return (sign_in_notice(user.email, line, self._public_url, MailLimit.NOTICE.value.mails),)
 
     def send(self, mails: Sequence[Mail]) -> None:
@@ -95,10 +95,10 @@ def no_notices(clock: Clock) -> AccountNotices:
     return AccountNotices(clock, NoMailer(), public_url="")
 
 
-async def _addresses(connection: AsyncConnection, account_id: int, about: str | None) -> Sequence[str]:
-    """The proven addresses of the owners, and of the user whom it is about."""
+async def _told(connection: AsyncConnection, account_id: int, about: str | None) -> Sequence[StoredUser]:
+    """The owners, and the user whom it is about, whose addresses are proven."""
     told = [owner for owner in await repository.owners(connection, account_id) if owner.is_confirmed]
     user = None if about is None else await repository.user_by_email(connection, about)
     if user is not None and user.account_id == account_id and user.is_confirmed:
         told.append(user)
-    return list(dict.fromkeys(each.email for each in told))
+    return list({each.id: each for each in told}.values())

@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository
 from registerwatch.accounts.deletion import DeletionService
 from registerwatch.accounts.plans import PlanName
-from registerwatch.clock import Clock, iso_utc, utc_in_words
+from registerwatch.accounts.repository import StoredUser
+from registerwatch.clock import Clock, in_words, iso_utc
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import accounts, deletion_notices, subscriptions
 from registerwatch.errors import MailNotSent
@@ -76,10 +77,9 @@ class OldTrialService:
         now = int(self._clock.now())
         try:
             if self._mailer.is_set_up:
-                for address in await self._addresses(trial):
-                    await self._mailer.send(
-                        deletion_notice(address, self._public_url, utc_in_words(now + NOTICE_SECONDS))
-                    )
+                for owner in await self._owners(trial):
+                    at = in_words(now + NOTICE_SECONDS, owner.time_zone)
+                    await self._mailer.send(deletion_notice(owner.email, self._public_url, at))
         except MailNotSent as error:
             log.error("the deletion of a trial could not be announced", account=trial.id, reason=str(error))
             return
@@ -87,9 +87,9 @@ class OldTrialService:
             if await repository.lock_account(connection, trial.id) is not None:
                 await repository.note_period_mail(connection, trial.id, now)
 
-    async def _addresses(self, trial: OldTrial) -> Sequence[str]:
+    async def _owners(self, trial: OldTrial) -> Sequence[StoredUser]:
         async with self._database.reading() as connection:
-            return [each.email for each in await repository.owners(connection, trial.id) if each.is_confirmed]
+            return [each for each in await repository.owners(connection, trial.id) if each.is_confirmed]
 
 
 def _is_old(now: int) -> ColumnElement[bool]:

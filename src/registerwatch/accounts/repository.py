@@ -59,6 +59,8 @@ class StoredUser:
     is_confirmed: bool = False
     key_set_password_at: int | None = None
     """When an API key set the password; None after a mailed link did."""
+    time_zone: str = "UTC"
+    """In which they read times, an IANA name."""
 
 
 _USER = select(
@@ -69,6 +71,7 @@ _USER = select(
     users.c.password_hash,
     users.c.confirmed_at,
     users.c.key_set_password_at,
+    users.c.time_zone,
 )
 USER_BY_EMAIL = _USER.where(users.c.email == bindparam("email"))
 _USER_BY_ID = _USER.where(users.c.id == bindparam("user_id"), users.c.account_id == _OF_ACCOUNT)
@@ -384,9 +387,9 @@ async def _one_user(
 
 def stored_user(row: Sequence[Any]) -> StoredUser:
     """A row of `USER_BY_EMAIL`."""
-    user_id, account_id, email, role, password_hash, confirmed_at, key_set_password_at = row
+    user_id, account_id, email, role, password_hash, confirmed_at, key_set_password_at, zone = row
     is_confirmed = confirmed_at is not None
-    return StoredUser(user_id, account_id, email, Role(role), password_hash, is_confirmed, key_set_password_at)
+    return StoredUser(user_id, account_id, email, Role(role), password_hash, is_confirmed, key_set_password_at, zone)
 
 
 def listed_user(row: Sequence[Any]) -> User:

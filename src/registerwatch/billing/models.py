@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import Literal
 
 import msgspec
 
@@ -33,12 +34,36 @@ class PaidSubscription(msgspec.Struct, frozen=True):
         """Whether it is one that gives the account something, and can be cancelled."""
         return self.subscription.status in _HOLDING
 
+    @property
+    def is_renewed(self) -> bool:
+        """Whether its period goes on by itself when it ends."""
+        is_well = self.subscription.status in (provider.TRIALING, provider.ACTIVE)
+        return is_well and not self.subscription.cancel_at_period_end
+
 
 class Period(msgspec.Struct, frozen=True):
     """A plan until a time."""
 
     plan: PlanName
     until: int
+
+
+class PlanEnd(msgspec.Struct, frozen=True):
+    """When the plan of an account ends or has ended, or its period is renewed, as pages and mails tell it."""
+
+    words: Literal["until", "renews", "ended"]
+    at: int
+
+    @classmethod
+    def of(cls, expires_at: int, paid: PaidSubscription | None, now: float) -> "PlanEnd":
+        """That of an account whose plan lasts until `expires_at`, with the subscription that it shows. The time after a
+        period in which a renewal is waited for is not told.
+        """
+        if expires_at <= now:
+            return cls("ended", expires_at)
+        if paid is not None and paid.is_renewed:
+            return cls("renews", paid.subscription.period_end)
+        return cls("until", expires_at)
 
 
 def paid_until(subscription: Subscription) -> int | None:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from registerwatch.accounts.models import Account
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import repository
 from registerwatch.billing.cancellation import CancellationQueue, SubscriptionUpkeep
 from registerwatch.billing.checkout import CheckoutService
-from registerwatch.billing.models import PaidSubscription, shown
+from registerwatch.billing.models import PaidSubscription, PlanEnd, shown
 from registerwatch.billing.period_notices import PeriodNotices
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.provider_events import ProviderEventReceiver
@@ -45,11 +46,13 @@ class Billing:
     def __init__(
         self,
         database: Database,
+        clock: Clock,
         cancellations: CancellationQueue,
         period_notices: PeriodNotices,
         payments: Payments | None,
     ) -> None:
         self._database = database
+        self._clock = clock
         self.cancellations = cancellations
         self.period_notices = period_notices
         self.payments = payments
@@ -75,6 +78,11 @@ class Billing:
         rows = await self._database.rows(_PAID, account_id=account_id)
         return shown([repository.paid_of(row) for row in rows])
 
+    async def plan_end(self, account: Account) -> PlanEnd:
+        """When the account's plan ends, or its period is renewed, as a trial never is."""
+        paid = None if account.plan.name is PlanName.TRIAL else await self.shown(account.id)
+        return PlanEnd.of(account.expires_at, paid, self._clock.now())
+
     async def close(self) -> None:
         """Give connections back."""
         if self.payments is not None:
@@ -88,7 +96,7 @@ def build_billing(
     takes_payments = settings.payment_api_key is not None
     notices = PeriodNotices(database, clock, mailer, public_url=settings.public_url, takes_payments=takes_payments)
     if settings.payment_api_key is None:
-        return Billing(database, CancellationQueue(database, clock, None), notices, None)
+        return Billing(database, clock, CancellationQueue(database, clock, None), notices, None)
     provider = provider or _stripe(settings.payment_api_key.get_secret_value(), settings.payment_api_url, clock)
     prices: Mapping[PlanName, str] = {PlanName(name): price for name, price in settings.payment_prices.items()}
     subscription_sync = SubscriptionSync(database, clock, provider, prices)
@@ -102,7 +110,7 @@ def build_billing(
         if secret is None
         else ProviderEventReceiver(database, clock, subscription_sync, secret.get_secret_value()),
     )
-    return Billing(database, cancellations, notices, payments)
+    return Billing(database, clock, cancellations, notices, payments)
 
 
 def _stripe(api_key: str, api_url: str, clock: Clock) -> PaymentProvider:

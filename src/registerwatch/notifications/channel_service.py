@@ -162,7 +162,7 @@ class ChannelService:
                 time = waiting_deliveries.time_of_pause(until)
                 held = waiting_deliveries.held_by_pause(waiting, time)
                 await waiting_deliveries.move(connection, {each.id: each for each in found}, held, time, now)
-            await channel_trail.note(connection, caller, channel_trail.pause_in_words(until), now)
+            await channel_trail.note(connection, caller, channel_trail.pause_of_account(until), now)
 
     async def test(self, caller: Caller, target_id: int) -> TestResult:
         """Send a test to a target. A success ends a pause that failures caused. Raises `InvalidInput`, `OwnerOnly`."""

@@ -8,7 +8,7 @@ from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.notices import AccountNotices, NoticeKind
-from registerwatch.clock import utc_in_words
+from registerwatch.clock import iso_utc
 from registerwatch.mail.mailer import Mail
 from registerwatch.notifications.models import Target
 
@@ -43,6 +43,6 @@ def difference(before: Target, after: Target) -> str:
     return ", ".join(said)
 
 
-def pause_in_words(until: int | None) -> str:
-    """A pause of the whole account."""
-    return "all channels go on" if until is None else f"all channels paused until {utc_in_words(until)}"
+def pause_of_account(until: int | None) -> str:
+    """What the trail says of a pause of the whole account: pages show the instant in the zone of who reads it."""
+    return "all channels go on" if until is None else f"all channels paused until {iso_utc(until)}"

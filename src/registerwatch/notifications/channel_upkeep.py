@@ -13,8 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import SERVICE, Action
 from registerwatch.accounts.mail_limits import MailLimit, take_place
+from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.validation import one_line
-from registerwatch.clock import Clock, utc_in_words
+from registerwatch.clock import Clock, in_words
 from registerwatch.db.engine import Database
 from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mailer
@@ -87,30 +88,32 @@ class ChannelUpkeep:
     async def _look_after(self, account_id: int, now: int) -> None:
         async with self._database.reading() as connection:
             found = failing_channels(await channel_repository.of_account(connection, account_id), now)
-            addresses = await self._addresses(connection, account_id)
+            owners = await self._owners(connection, account_id)
         if not found.failing and not found.given_up:
             return
-        if not addresses or await self._mail(account_id, addresses, found, now):
+        if not owners or await self._mail(account_id, owners, found, now):
             for target in found.given_up:
                 await self._pause(target, now)
 
-    async def _addresses(self, connection: AsyncConnection, account_id: int) -> Sequence[str]:
-        """Those of owners who can be mailed."""
+    async def _owners(self, connection: AsyncConnection, account_id: int) -> Sequence[StoredUser]:
+        """Those who can be mailed."""
         if not self._mailer.is_set_up:
             return ()
-        return [each.email for each in await account_repository.owners(connection, account_id) if each.is_confirmed]
+        return [each for each in await account_repository.owners(connection, account_id) if each.is_confirmed]
 
-    async def _mail(self, account_id: int, addresses: Sequence[str], found: FailingChannels, now: int) -> bool:
+    async def _mail(self, account_id: int, owners: Sequence[StoredUser], found: FailingChannels, now: int) -> bool:
         """Mail those who were not mailed today; whether one mail went out."""
         told = False
-        for address in addresses:
+        for owner in owners:
             async with self._database.transaction() as connection:
-                is_first = await take_place(connection, now, MailLimit.FAILING_CHANNELS, f"{account_id} {address}")
+                is_first = await take_place(connection, now, MailLimit.FAILING_CHANNELS, f"{account_id} {owner.email}")
             if not is_first:
                 continue
-            failing, given_up = ([_line(each) for each in part] for part in (found.failing, found.given_up))
+            failing, given_up = (
+                [_line(each, owner.time_zone) for each in part] for part in (found.failing, found.given_up)
+            )
             try:
-                await self._mailer.send(channels_failing(address, self._public_url, failing, given_up))
+                await self._mailer.send(channels_failing(owner.email, self._public_url, failing, given_up))
                 told = True
             except MailNotSent as error:
                 log.error("an owner could not be told of failing channels", account=account_id, reason=str(error))
@@ -139,7 +142,7 @@ class ChannelUpkeep:
         log.info("paused a channel that failed for five days", account=target.account_id, channel=target.channel)
 
 
-def _line(target: Target) -> tuple[str, str]:
+def _line(target: Target, zone: str) -> tuple[str, str]:
     """A channel, and since when and why it fails."""
-    since = utc_in_words(target.failing_since or 0)
+    since = in_words(target.failing_since or 0, zone)
     return shown_name(target), f"since {since}: {one_line(target.last_error or 'not told')[:MAX_ERROR_LENGTH]}"

@@ -42,6 +42,8 @@ UNINDEXED = {"X-Robots-Tag": "noindex"}
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that HTML forbids: the register, a customer or a file may have them in a text."""
 REPLACEMENT = "\ufffd"
+_INSTANT_IN_TEXT = re.compile(r"(?:(?<=\buntil )|(?<=\bends at ))(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
+"""As the audit trail has it. Names that people give are left alone."""
 
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
@@ -117,7 +119,7 @@ def _environment() -> Environment:
         actor_tone=actor_tone,
     )
     environment.filters.update(day=day, moment=moment_on_page, count=count, isolated=isolated)
-    environment.filters.update(local=local, local_day=local_day, local_time=local_time)
+    environment.filters.update(local=local, local_instants=local_instants, local_day=local_day, local_time=local_time)
     return environment
 
 
@@ -151,12 +153,12 @@ def moment(iso: str | None) -> Markup | str:
 @pass_context
 def moment_on_page(context: Context, iso: str | None) -> Markup | str:
     """`moment`, and on pages of an account the same instant as `local` writes it."""
-    try:
-        return (
-            local(context, int(datetime.fromisoformat(iso or "").timestamp())) if context.get("zone") else moment(iso)
-        )
-    except ValueError:
+    if not context.get("zone"):
         return moment(iso)
+    try:
+        return local(context, int(datetime.fromisoformat(iso or "").timestamp()))
+    except (ValueError, OverflowError):
+        return iso or ""
 
 
 @pass_context
@@ -180,6 +182,17 @@ def local_day(context: Context, at: int | None) -> Markup | str:
     if at is None:
         return ""
     return day(_in_zone(context, at).date().isoformat())
+
+
+@pass_context
+def local_instants(context: Context, text: str) -> Markup:
+    """A line of the audit trail, such as `standard until 2026-11-21T03:38:00Z`, with its instants as `local` writes
+    them.
+    """
+    return Markup("").join(
+        moment_on_page(context, part) if number % 2 else part
+        for number, part in enumerate(_INSTANT_IN_TEXT.split(text))
+    )
 
 
 def _in_zone(context: Context, at: int) -> datetime:

@@ -5,15 +5,28 @@ import re
 import pytest
 
 from registerwatch.billing import provider
+from registerwatch.billing.models import DAY
 from tests.billing.plain_provider import SETTINGS
 from tests.billing.steps import receive_event
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
-from tests.support.harness import EMAIL, ServiceStarter
+from tests.support.harness import EMAIL, NewAccount, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
 SURE = {"sure": "yes"}
+
+
+async def plan_end(pages: PagesClient) -> str:
+    """When the plan ends or is renewed, as the page, the first page and the mail about it have it."""
+    on_card = (await pages.page("/app/billing")).all("dd", **{"class": "quiet"})[0].text
+    assert (await pages.page("/app")).facts["Plan"].partition(", ")[2].startswith(on_card)
+    notices = pages.harness.service.billing.period_notices
+    pages.harness.mail.mails.clear()
+    await notices.run()
+    for mail in pages.harness.mail.mails:
+        assert on_card.removeprefix("until ") in mail.text
+    return f"{on_card}{', mailed' if pages.harness.mail.mails else ''}"
 
 
 async def test_a_trial_is_paid_cancelled_and_resumed(start_service: ServiceStarter) -> None:
@@ -24,6 +37,7 @@ async def test_a_trial_is_paid_cancelled_and_resumed(start_service: ServiceStart
         assert accessibility_problems(trial) == []
         assert "This is the trial of 7 days: no card is needed" in trial.main
         assert "0 of 25" in trial.main
+        assert await plan_end(pages) == "until 22 Jan 2027, 08:00"
         assert "A plan then begins with 7 more free days, for which you enter a card" in trial.main
         assert "Operator is the large one" in trial.main
         assert "The price is on the next page" in trial.main
@@ -49,12 +63,16 @@ async def test_a_trial_is_paid_cancelled_and_resumed(start_service: ServiceStart
         assert accessibility_problems(done) == []
         assert done.facts["First charge"].startswith("22 Jan 2027, 08:00")
         assert "0 of 250" in done.main
+        assert await plan_end(pages) == "renews 22 Jan 2027, 08:00"
         assert done.all("form", action="/app/billing/checkout") == []
 
         question = await pages.page("/app/billing/cancel")
         assert "until 22 Jan 2027, 08:00" in question.main
         cancelled = await pages.follow(await pages.post("/app/billing/cancel", **SURE))
         assert cancelled.facts["Ends"].startswith("22 Jan 2027, 08:00")
+        harness.clock.move(6.5 * DAY)
+        await harness.prove_address(NewAccount(EMAIL, STRONG_PASSWORD, pages.session, "", {}))
+        assert await plan_end(pages) == "until 22 Jan 2027, 08:00, mailed"
         assert (await pages.get("/app/billing/cancel")).status_code == 303
         resumed = await pages.follow(await pages.post("/app/billing/resume", **SURE))
         assert "First charge" in resumed.facts
@@ -73,7 +91,7 @@ async def test_every_state_of_a_subscription_is_said_in_plain_words(start_servic
         subscription = harness.provider.pay(session)
         await pages.get("/app/billing/done", session_id=session)
 
-        said = {}
+        said, ends = {}, {}
         for number, status in enumerate(
             (provider.ACTIVE, provider.PAST_DUE, provider.PAUSED, "<new>", provider.UNPAID)
         ):
@@ -83,6 +101,7 @@ async def test_every_state_of_a_subscription_is_said_in_plain_words(start_servic
             assert accessibility_problems(page) == []
             said[status] = page.facts["State"]
             assert ("Subscribe again" in page.main) == (status not in (provider.ACTIVE, provider.PAST_DUE))
+            ends[status] = await plan_end(pages)
             if status == provider.PAST_DUE:
                 assert "Enter another card" in page.facts["What to do"]
 
@@ -93,7 +112,11 @@ async def test_every_state_of_a_subscription_is_said_in_plain_words(start_servic
             "<new>": "“<new>”, as the payment provider calls it",
             provider.UNPAID: "Ended, because it was not paid",
         }
-        harness.clock.move(400 * 86_400)
+        assert (ends[provider.ACTIVE], ends[provider.PAST_DUE]) == (
+            "renews 22 Jan 2027, 08:00",
+            "until 22 Jan 2027, 08:00",
+        )
+        harness.clock.move(400 * DAY)
         await pages.sign_in(password="a long phrase that nobody uses")
         over = await pages.page("/app/billing")
         assert re.search(r"ended \d+ \w+ 2027", over.main)

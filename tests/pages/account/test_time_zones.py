@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.models import Role
+from registerwatch.db.tables import users
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter, label
 from registerwatch.register.models import Certificate
 from registerwatch.watches import repository
@@ -107,3 +110,47 @@ async def test_a_new_user_has_the_zone_that_the_browser_names_or_utc(
     assert (await browser_client.post("/signup", **fields)).status_code == 303
 
     assert f"those of {zone}." in (await browser_client.page("/app")).one("p", **{"class": "zone"}).text
+
+
+async def test_instants_in_lines_of_the_audit_trail_are_those_of_whoever_reads(
+    harness: ServiceHarness, owner_pages: PagesClient, colleague_pages: PagesClient
+) -> None:
+    admin, accounts = harness.service.accounts.admin, harness.service.accounts
+    await admin.set_period(EMAIL, None, harness.now + 8 * HOUR)
+    caller = await accounts.sessions.caller(credential_of(None, owner_pages.session))
+    await harness.service.notifications.channels.pause(caller, harness.now + HOUR)
+    for name in ("until 2027-99-99T99:99:99Z", "until 0001-01-01T00:00:00Z", "<b>2027-01-15T08:00:00Z"):
+        await accounts.profiles.rename_account(caller, name)
+    async with harness.database.transaction() as connection:
+        await connection.execute(update(users).values(role=Role.OWNER))
+
+    for pages, ended, paused in (
+        (owner_pages, "15 Jan 2027, 17:00", "15 Jan 2027, 10:00"),
+        (colleague_pages, "15 Jan 2027, 08:00", "15 Jan 2027, 01:00"),
+    ):
+        page = await pages.page("/app/audit")
+        told = [row[3] for row in page.rows]
+        assert f"trial until {ended}" in told
+        assert f"all channels paused until {paused}" in told
+        assert "<b>2027-01-15T08:00:00Z" in told, "a name stays as it was given"
+        assert "until 2027-99-99T99:99:99Z" in told, "and so does what is no instant"
+    file = (await owner_pages.get("/app/audit.csv")).text
+    assert "trial until 2027-01-15T16:00:00Z" in file
+
+
+async def test_mails_to_owners_have_times_of_each_of_their_zones(
+    harness: ServiceHarness, owner_pages: PagesClient, colleague_pages: PagesClient
+) -> None:
+    async with harness.database.transaction() as connection:
+        await connection.execute(update(users).values(role=Role.OWNER, confirmed_at=1))
+    await harness.finish_background_work()
+    harness.mail.mails.clear()
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+
+    await harness.service.accounts.api_keys.create(caller, "key")
+    await harness.finish_background_work()
+
+    assert {mail.to: mail.text.partition("):")[0].rpartition("\n")[2] + ")" for mail in harness.mail.mails} == {
+        EMAIL: f"15 Jan 2027, 09:00 ({BERLIN})",
+        COLLEAGUE: f"15 Jan 2027, 00:00 ({LOS_ANGELES})",
+    }

@@ -9,7 +9,7 @@ from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import PlanName, plans
 from registerwatch.billing import provider
 from registerwatch.billing.checkout import UNKNOWN_CHECKOUT, Offer
-from registerwatch.billing.models import PaidSubscription
+from registerwatch.billing.models import PaidSubscription, PlanEnd
 from registerwatch.errors import InvalidInput, PaymentsUnavailable, RegisterwatchError
 from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
@@ -152,7 +152,7 @@ async def _billing_page(request: Request, visitor: Visitor, *, problem: Register
         ],
         paid=shown,
         state=_state(shown),
-        is_renewed=shown is not None and _is_renewed(shown),
+        plan_end=PlanEnd.of(account.expires_at, shown, now),
         can_resume=shown is not None and shown.holds and shown.subscription.cancel_at_period_end,
         is_set_up=service.billing.payments is not None,
         offer=await _offer(request, visitor, shown),
@@ -169,12 +169,6 @@ async def _offer(request: Request, visitor: Visitor, shown: PaidSubscription | N
     if not visitor.is_owner or service.billing.payments is None or (shown is not None and shown.holds):
         return None
     return await service.billing.checkouts.offer(visitor.caller)
-
-
-def _is_renewed(shown: PaidSubscription) -> bool:
-    """Whether the period goes on by itself when it ends."""
-    subscription = shown.subscription
-    return subscription.status in (provider.TRIALING, provider.ACTIVE) and not subscription.cancel_at_period_end
 
 
 def _state(shown: PaidSubscription | None) -> tuple[str, str] | None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.plans import PlanName
 from registerwatch.bootstrap import Service
 from registerwatch.notifications.channel_models import ListedChannel
 from registerwatch.notifications.channel_state import tells_somebody
@@ -59,7 +58,7 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
         sends_mail=service.accounts.confirmations.can_mail,
         shown=SHOWN,
         undeliverable=undeliverable_of([each.target for each in channels], caller.user_id),
-        is_trial=caller.account.plan.name is PlanName.TRIAL,
+        plan_end=await service.billing.plan_end(caller.account),
         shown_changes=shown_changes,
         severity_tone=severity_tone,
     )
