@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import pytest
 
-from registerwatch.clock import ClockJumps, is_recent, utc_in_words
+from registerwatch.clock import ClockJumps, date_in_words, in_words, is_recent, utc_in_words
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.register.ingest.daily_load import DailyLoad
 from registerwatch.register.ingest.refresh import MEMORY_SECONDS
@@ -22,6 +22,15 @@ both_ways = pytest.mark.parametrize("jump", [-FOUR_DAYS, FOUR_DAYS], ids=["back"
 def test_mails_write_an_instant_in_words() -> None:
     assert utc_in_words(1_795_369_260) == "22 Nov 2026, 17:41 UTC"
     assert utc_in_words(1_798_761_600.9) == "1 Jan 2027, 00:00 UTC"
+    assert in_words(1_795_369_260, "Europe/Berlin") == "22 Nov 2026, 18:41 (Europe/Berlin)"
+    for zone in ("UTC", "Mars/Olympus", ""):
+        assert in_words(1_795_369_260, zone) == "22 Nov 2026, 17:41 UTC"
+
+
+def test_what_a_code_says_of_a_day_is_written_for_people() -> None:
+    said = "2028-01-31", "2028-01", "2028-01-31T22", "2028-01-31T22:15", "2028-13", "20280131", "7", ""
+    in_full = "31 Jan 2028", "Jan 2028", "31 Jan 2028, 22:00", "31 Jan 2028, 22:15", *said[4:]
+    assert tuple(map(date_in_words, said)) == in_full
 
 
 def test_a_jump_is_told_once_and_time_that_passes_is_none() -> None:

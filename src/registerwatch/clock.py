@@ -1,6 +1,7 @@
 """Time as the service sees it, so that tests can bring their own, and how it writes instants."""
 
 import asyncio
+import re
 import time
 from datetime import UTC, date, datetime, tzinfo
 from functools import lru_cache
@@ -28,6 +29,7 @@ def day_of(unix_seconds: float, zone: tzinfo = UTC) -> date:
 
 CLOCK_DIFFERENCE_SECONDS = 60
 """The clock of another node may be ahead by so much. What lies further ahead is of before the clock was put back."""
+_DATE = re.compile(r"(\d{4}-\d\d)(-\d\d(T\d\d(?::\d\d)?)?)?", re.ASCII)
 JUMP_SECONDS = 2.0
 """A smaller difference is a clock that is put right a little at a time."""
 
@@ -82,12 +84,21 @@ def day_in_words(day: date) -> str:
     return f"{day.day} {day:%b %Y}"
 
 
-def iso_day_in_words(text: str) -> str:
-    """`2026-11-21` as `21 Nov 2026`; what is no date stays as it is."""
+def date_in_words(iso: str) -> str:
+    """`2028-01-31` as `31 Jan 2028`, `2028-01` as `Jan 2028`, `2028-01-31T22` as `31 Jan 2028, 22:00`, which codes may
+    say; what is none of these as it is.
+    """
+    found = _DATE.fullmatch(iso)
+    if found is None:
+        return iso
+    month, day_of_month, hour = found.groups()
     try:
-        return day_in_words(date.fromisoformat(text))
+        value = datetime.fromisoformat(iso if day_of_month else f"{month}-01")
     except ValueError:
-        return text
+        return iso
+    if not day_of_month:
+        return f"{value:%b %Y}"
+    return f"{day_in_words(value)}, {value:%H:%M}" if hour else day_in_words(value)
 
 
 def utc_in_words(unix_seconds: int | float) -> str:

@@ -61,6 +61,7 @@ def problems_at_first_sight(page: Page) -> list[str]:
 def _in_light(page: Page) -> Iterator[str]:
     yield from _axe(page, "light")
     yield from _named("hard to read in light", page.evaluate(_CONTRASTS))
+    yield from _named("a date that is not written for people", page.evaluate(_ISO_DATES))
     yield from _overflow(page, "1280 px")
 
 
@@ -140,6 +141,11 @@ def _named(problem: str, found: list[object]) -> Iterator[str]:
         yield f"{problem}: {each}"
 
 
+_ISO_DATES = """[...document.querySelectorAll("body *")]
+.filter((each) => !each.closest("pre, code, textarea, script, .code, .news, .timeline"))
+.flatMap((each) => [...each.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && each.checkVisibility()))
+.map((node) => node.data.match(/.{0,40}\\d{4}-\\d\\d-\\d\\d.{0,20}/)?.[0]).filter(Boolean)"""
+"""But for what is written for programs, and the words of changes."""
 _RUN_AXE = """async ([only, leftOut]) => {
   const rules = Object.fromEntries(axe.getRules().map((rule) => [rule.ruleId, {enabled: true}]));
   for (const rule of leftOut) rules[rule] = {enabled: false};

@@ -42,8 +42,8 @@ UNINDEXED = {"X-Robots-Tag": "noindex"}
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that HTML forbids: the register, a customer or a file may have them in a text."""
 REPLACEMENT = "\ufffd"
-_INSTANT_IN_TEXT = re.compile(r"(?:(?<=\buntil )|(?<=\bends at ))(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
-"""As the audit trail has it. Names that people give are left alone."""
+_INSTANT_IN_TEXT = re.compile(r"(?:(?<=\buntil )|(?<=\bsince )|(?<=\bends at ))(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
+"""As the audit trail and sentences about histories have it. Names that people give are left alone."""
 
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
@@ -119,7 +119,7 @@ def _environment() -> Environment:
         actor_tone=actor_tone,
     )
     environment.filters.update(day=day, moment=moment_on_page, count=count, isolated=isolated)
-    environment.filters.update(local=local, local_instants=local_instants, local_day=local_day, local_time=local_time)
+    environment.filters.update(local=local, instants=instants, local_day=local_day, local_time=local_time)
     return environment
 
 
@@ -185,10 +185,8 @@ def local_day(context: Context, at: int | None) -> Markup | str:
 
 
 @pass_context
-def local_instants(context: Context, text: str) -> Markup:
-    """A line of the audit trail, such as `standard until 2026-11-21T03:38:00Z`, with its instants as `local` writes
-    them.
-    """
+def instants(context: Context, text: str) -> Markup:
+    """A sentence such as `standard until 2026-11-21T03:38:00Z` with its instants as the page writes them."""
     return Markup("").join(
         moment_on_page(context, part) if number % 2 else part
         for number, part in enumerate(_INSTANT_IN_TEXT.split(text))

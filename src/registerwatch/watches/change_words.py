@@ -8,7 +8,7 @@ from datetime import date
 
 import msgspec
 
-from registerwatch.clock import iso_day_in_words
+from registerwatch.clock import date_in_words
 from registerwatch.structs import replace
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
 from registerwatch.watches.event_rules import NUMBERS, field_name, most_severe_first, severity_of
@@ -93,7 +93,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         """What was before; None where there is no before."""
         if self.before is None:
             return None
-        return (iso_day_in_words(self.before) if self.is_date else self.before) or NOTHING
+        return (date_in_words(self.before) if self.is_date else self.before) or NOTHING
 
     def when(self, day: date) -> str:
         """How near the end of a certificate is, counted from `day`: `in 7 days`; empty of any other row."""
@@ -105,7 +105,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         if self.number is not None:
             return f"{self.number:,}{self._names(named)}"
         if self.is_end or self.is_date:
-            return ", ".join(filter(None, [iso_day_in_words(self.after), self.when(day)]))
+            return ", ".join(filter(None, [date_in_words(self.after), self.when(day)]))
         codes = [each.code for each in self.devices if each.code != self.after]
         return f"{self.after} ({codes[0]})" if codes else self.after
 

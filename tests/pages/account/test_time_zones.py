@@ -52,6 +52,9 @@ async def test_each_user_of_an_account_counts_days_in_their_own_zone_and_is_told
         for name, (text, (before, after), foot) in (await _told(pages, list_id)).items():
             assert (before in text, after in text) == (zone != BERLIN, zone == BERLIN), (zone, name, text)
             assert f"Days and times are those of {zone.replace('_', ' ')}." in foot, (zone, name)
+        public = await pages.page(f"/d/{UDI}")
+        assert ("Expired" in public.facts["Certificates"]) == (hours == 19), "UTC, which everybody is shown"
+        assert public.one("p", **{"class": "zone"}).text == "Days and times are those of UTC."
 
 
 async def _device_with_a_certificate(harness: ServiceHarness, pages: PagesClient) -> int:

@@ -44,6 +44,10 @@ def test_a_new_user_has_the_zone_of_their_browser_and_another_browser_offers_its
     expect(page.get_by_text("Days and times are those of Europe/Berlin.")).to_be_visible()
     offer = page.get_by_role("heading", name="Another time zone")
     expect(offer).to_be_hidden()
+    page.emulate_media(media="print")
+    expect(page.get_by_text("Days and times are those of Europe/Berlin.")).to_be_visible()
+    expect(page.get_by_role("link", name="Change the time zone")).to_be_hidden()
+    page.emulate_media(media="screen")
 
     same = browser_in(browser, served, SAME_CLOCKS_AS_BERLIN)
     same.goto("/login")

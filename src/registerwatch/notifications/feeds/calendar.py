@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from icalendar import Alarm, Calendar, Event
 
-from registerwatch.clock import iso_day_in_words
+from registerwatch.clock import date_in_words
 from registerwatch.errors import InvalidInput
 from registerwatch.watches.expiring import Standings
 from registerwatch.watches.models import Expiring, Watch
@@ -128,7 +128,7 @@ def _alarm(item: Expiring, called: str, days: int) -> Alarm:
     alarm = Alarm()
     alarm.add("action", "DISPLAY")
     alarm.add("trigger", timedelta(days=-days))
-    alarm.add("description", f"{called}, {iso_day_in_words(item.expiry)}: {item.label}")
+    alarm.add("description", f"{called}, {date_in_words(item.expiry)}: {item.label}")
     return alarm
 
 

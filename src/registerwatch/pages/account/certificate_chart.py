@@ -11,6 +11,7 @@ from functools import cached_property
 
 import msgspec
 
+from registerwatch.clock import date_in_words
 from registerwatch.watches.certificates import CertificateGroup, WatchedCertificate
 
 MONTHS_BEFORE, MONTHS_AFTER = 6, 60
@@ -157,4 +158,4 @@ def _by_group(month: Month) -> Mapping[CertificateGroup, int]:
 
 
 def _title_of_one(certificate: WatchedCertificate) -> str:
-    return f"{certificate.seen.number or 'No number'}, {certificate.seen.ends}"
+    return f"{certificate.seen.number or 'No number'}, {date_in_words(certificate.seen.ends)}"

@@ -33,4 +33,4 @@ def end_of(day: date | None, zone: ZoneInfo) -> int | None:
 
 
 def _no_date(text: str) -> InvalidInput:
-    return InvalidInput(f"“{text[:40]}” is no date. Type it as YYYY-MM-DD, such as 2027-03-31.")
+    return InvalidInput(f"“{text[:40]}” is no date. Type year, month and day as YYYY-MM-DD.")

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from registerwatch.accounts.validation import one_line
+from registerwatch.clock import date_in_words
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.account.days import day_of, end_of, start_of
 from registerwatch.pages.addresses import with_query
@@ -163,6 +164,8 @@ _WORDS = {
 def _shown(name: str, value: str, watch_name: str) -> str:
     if name in ("field", "kind"):
         return field_name(value) if name == "field" else KINDS.get(value, value)
+    if name in ("from", "to"):
+        return date_in_words(value)
     return watch_name if name == "watch" else value
 
 

@@ -96,8 +96,12 @@ class ScannedCode(msgspec.Struct, frozen=True):
         return any(self.today.isoformat()[: len(day)] > day for day in self._values("expiry"))
 
     def said(self, *names: PartName) -> str:
-        """What it says under these names, empty for nothing."""
+        """What it says under these names, dates as a file has them; empty for nothing."""
         return ", ".join(value for name in names for value in self._values(name))
+
+    def in_words(self, *names: PartName) -> str:
+        """The same for people."""
+        return ", ".join(part.in_words for name in names for part in self.parsed.parts if part.name == name)
 
     def _values(self, name: PartName) -> list[str]:
         return [part.value or part.written for part in self.parsed.parts if part.name == name]

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from registerwatch.clock import iso_day_in_words, iso_utc
+from registerwatch.clock import date_in_words, iso_utc
 from registerwatch.pages.languages import language_name
 from registerwatch.pages.public.device_details import TITLES as CHARACTERISTICS
 from registerwatch.register.history_service import Entry, HistoryPage
@@ -219,7 +219,7 @@ def _told(certificates: Sequence[Mapping[str, Any]]) -> str:
             for part in (
                 "Listed",
                 text_of(each.get("status")).lower(),
-                f"until {iso_day_in_words(text_of(each['expiry']))}" if each.get("expiry") else "",
+                f"until {date_in_words(text_of(each['expiry']))}" if each.get("expiry") else "",
             )
             if part
         )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from markupsafe import Markup
 
+from registerwatch.clock import date_in_words
 from registerwatch.pages.addresses import actor_address, certificate_address, device_address, search_address
 from registerwatch.pages.rendering import day, isolated
 from registerwatch.settings import Settings
@@ -82,7 +83,7 @@ def certificate_summary(view: "CertificateView", origin: Origin) -> PageSummary:
     """Of a certificate."""
     certificate, row = view.certificate, view.row
     holder = f" of {_name(certificate.actor_name)}" if certificate.actor_name else ""
-    end = f" Expiry: {certificate.expiry}." if certificate.expiry else ""
+    end = f" Expiry: {date_in_words(certificate.expiry)}." if certificate.expiry else ""
     text = f"Certificate {_name(view.name)}{holder}. Standing: {row.shown.words}.{end} {row.proves}"
     return PageSummary(
         title=f"{_name(view.name)} · Certificate",

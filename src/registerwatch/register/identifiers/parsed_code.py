@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from registerwatch.clock import date_in_words
+
 CandidateKind = Literal["udi-di", "basic-udi-di", "srn", "certificate"]
 Agency = Literal["gs1", "hibcc", "iccbba", "ifa", "eudamed"]
 Verdict = Literal["right", "wrong", "absent", "unknown"]
@@ -88,6 +90,11 @@ class Part(msgspec.Struct, frozen=True):
     def label(self) -> str:
         """What it is called for people."""
         return LABELS.get(self.name) or self.title or f"Field {self.qualifier}"
+
+    @property
+    def in_words(self) -> str:
+        """What it says for people: a date as `31 Jan 2028`."""
+        return date_in_words(self.value) if self.value and self.value != self.written else self.written
 
 
 @dataclass(frozen=True)
