@@ -127,11 +127,12 @@ async def test_instants_in_lines_of_the_audit_trail_are_those_of_whoever_reads(
     async with harness.database.transaction() as connection:
         await connection.execute(update(users).values(role=Role.OWNER))
 
-    for pages, ended, paused in (
-        (owner_pages, "15 Jan 2027, 17:00", "15 Jan 2027, 10:00"),
-        (colleague_pages, "15 Jan 2027, 08:00", "15 Jan 2027, 01:00"),
+    for pages, zone, ended, paused in (
+        (owner_pages, "Europe/Berlin", "15 Jan 2027, 17:00", "15 Jan 2027, 10:00"),
+        (colleague_pages, "America/Los Angeles", "15 Jan 2027, 08:00", "15 Jan 2027, 01:00"),
     ):
         page = await pages.page("/app/audit")
+        assert f"Days and times are those of {zone}." in page.one("p", **{"class": "zone"}).text
         told = [row[3] for row in page.rows]
         assert f"trial until {ended}" in told
         assert f"all channels paused until {paused}" in told
