@@ -142,10 +142,10 @@ def _named(problem: str, found: list[object]) -> Iterator[str]:
 
 
 _ISO_DATES = """[...document.querySelectorAll("body *")]
-.filter((each) => !each.closest("pre, code, textarea, script, .code, .news, .timeline"))
+.filter((each) => !each.closest("pre, code, textarea, script, .code"))
 .flatMap((each) => [...each.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && each.checkVisibility()))
 .map((node) => node.data.match(/.{0,40}\\d{4}-\\d\\d-\\d\\d.{0,20}/)?.[0]).filter(Boolean)"""
-"""But for what is written for programs, and the words of changes."""
+"""But for what is written for programs."""
 _RUN_AXE = """async ([only, leftOut]) => {
   const rules = Object.fromEntries(axe.getRules().map((rule) => [rule.ruleId, {enabled: true}]));
   for (const rule of leftOut) rules[rule] = {enabled: false};
