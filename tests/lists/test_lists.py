@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import io
+from datetime import date, datetime
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.lists.steps import ListSteps
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.support.list_files import list_worker
+from tests.tables.workbooks import a_workbook
 
 pytestmark = pytest.mark.anyio
 
@@ -297,6 +299,49 @@ async def test_a_list_is_exported_with_its_own_columns_and_ours(harness: Service
     rows = list(sheet.iter_rows(values_only=True))
     assert len(rows) == 3
     assert rows[1][:2] == ("=1+1", FOUND)
+
+
+async def test_cells_of_a_workbook_have_their_types_when_they_are_taken_away(lists: ListSteps) -> None:
+    given = [
+        (FOUND, "007", 12, 0.25, date(2026, 3, 1), "x", True),
+        (UNKNOWN, "12", -3.5, 1, datetime(2026, 3, 1, 8, 30), 4, False),  # noqa: DTZ001  # workbooks have no zones
+        (int(OFF), "=1", "about 5", 0.1 + 0.2, None, "5", None),
+    ]
+    headings = ("GTIN", "Article", "Quantity", "Share", "Bought", "Mixed", "Sterile")
+    list_id = await lists.kept(a_workbook(headings, *given))
+
+    taken = await lists.request("GET", f"/v1/lists/{list_id}/lines.xlsx")
+    as_csv = await lists.request("GET", f"/v1/lists/{list_id}/lines.csv")
+
+    sheet = load_workbook(io.BytesIO(taken.content)).active
+    assert sheet is not None
+    rows = [row[: len(headings)] for row in sheet.iter_rows(min_row=2, values_only=True)]
+    assert [list(map(type, row)) for row in rows] == [
+        [str, str, int, float, datetime, str, bool],
+        [str, str, float, int, datetime, str, bool],
+        [str, str, str, float, type(None), str, type(None)],
+    ]
+    assert rows == [
+        (FOUND, "007", 12, 0.25, datetime(2026, 3, 1), "x", True),  # noqa: DTZ001
+        (UNKNOWN, "12", -3.5, 1, datetime(2026, 3, 1, 8, 30), "4", False),  # noqa: DTZ001
+        (OFF.lstrip("0"), "=1", "about 5", 0.3, None, "5", None),
+    ]
+    assert f"{UNKNOWN},12,'-3.5,1,2026-03-01 08:30:00,4,False," in as_csv.text
+
+
+async def test_a_column_of_a_text_file_that_is_all_numbers_is_numbers_in_a_workbook(lists: ListSteps) -> None:
+    list_id = await lists.kept(
+        f"GTIN;Quantity;Article;Version;Long;EAN\n{FOUND};12;007;1.10;1;{OFF}\n{OFF};;8;1.2;1234567890123456;{OFF}\n"
+    )
+
+    taken = await lists.request("GET", f"/v1/lists/{list_id}/lines.xlsx")
+
+    sheet = load_workbook(io.BytesIO(taken.content)).active
+    assert sheet is not None
+    assert [row[:6] for row in sheet.iter_rows(min_row=2, values_only=True)] == [
+        (FOUND, 12, "007", "1.10", "1", OFF),
+        (OFF, None, "8", "1.2", "1234567890123456", OFF),
+    ]
 
 
 async def test_a_list_is_renamed_and_deleted_with_its_lines(harness: ServiceHarness, lists: ListSteps) -> None:

@@ -50,6 +50,7 @@ class FoundTable(Struct, frozen=True):
     sheets: Sequence[str]
     code_columns: Sequence[int]
     left_out_columns: int = 0
+    typed_columns: Sequence[int] = ()
 
     @classmethod
     def of(cls, table: Table) -> "FoundTable":
@@ -62,6 +63,7 @@ class FoundTable(Struct, frozen=True):
             table.sheets,
             table.code_columns,
             table.left_out_columns,
+            table.typed_columns,
         )
 
     @property

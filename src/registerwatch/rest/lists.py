@@ -303,7 +303,7 @@ async def list_csv(
     caller: Reader,
 ) -> Response:
     """Its own columns, then ours."""
-    header, rows = await list_rows(service.lists.service, caller, row_id(id), parameters.chosen)
+    header, rows = await list_rows(service.lists.service, caller, row_id(id), parameters.chosen, has_types=False)
     return await csv_response("list.csv", header, rows)
 
 
@@ -321,5 +321,5 @@ async def list_xlsx(
     caller: Reader,
 ) -> Response:
     """The same as an Excel workbook."""
-    header, rows = await list_rows(service.lists.service, caller, row_id(id), parameters.chosen)
+    header, rows = await list_rows(service.lists.service, caller, row_id(id), parameters.chosen, has_types=True)
     return await xlsx_response("list.xlsx", header, rows)

@@ -50,6 +50,8 @@ class FileRow(msgspec.Struct, frozen=True):
     """Of the cells that have one, by their columns, from 0."""
     left_out: int = 0
     """How many columns it has behind those that are kept."""
+    typed: Sequence[int] = ()
+    """The columns, from 0, whose cells a workbook has as numbers, dates or truth values; none in a text."""
 
 
 def one_line(text: str, max_length: int = MAX_CELL_LENGTH) -> str:

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from registerwatch.tables.formula_guard import guarded
 
-Cell = str | int | date | datetime | None
+Cell = str | int | float | date | datetime | None
 """Instants have no zone: they are in that of the reader, whose name is in the header."""
 Row = Sequence[Cell]
 Rows = AsyncIterable[Row] | Iterable[Row]

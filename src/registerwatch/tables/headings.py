@@ -145,7 +145,8 @@ def _rank_of_heading(text: str) -> int | None:
 
 def _share_of_codes(column: int, rows: Iterable[FileRow]) -> float:
     """The share of cells that certainly are codes. A shortened number counts by half, as it may have been one; so does
-    a number of eight digits, as one in ten has a right check digit by chance, such as dates.
+    a number of eight digits, as one in ten has a right check digit by chance, such as dates in texts. A date of a
+    workbook is no code.
     """
     cells = [(row.texts[column], row.problems.get(column, "")) for row in rows if column < len(row.texts)]
     filled = [(text, problem) for text, problem in cells if text]
@@ -155,7 +156,7 @@ def _share_of_codes(column: int, rows: Iterable[FileRow]) -> float:
 def _certainty(text: str, problem: CellProblem) -> float:
     if problem == "shortened":
         return 0.5
-    if not is_code(text):
+    if problem == "date" or not is_code(text):
         return 0.0
     if len(text) == MIN_DIGITS and is_number(text):
         return 0.5

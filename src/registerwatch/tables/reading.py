@@ -7,6 +7,7 @@ import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.tables.archive import UNREADABLE
+from registerwatch.tables.cell_values import typed_columns
 from registerwatch.tables.cells import MAX_CELL_LENGTH, FileRow, bare, from_exponent, kept_as_text, one_line
 from registerwatch.tables.delimited import (
     DELIMITERS,
@@ -130,7 +131,7 @@ def _read_row(row: FileRow) -> FileRow:
             if cell.problem:
                 problems[column] = cell.problem
         texts.append(unguarded(text).strip())
-    return FileRow(row.number, texts, problems, row.left_out)
+    return FileRow(row.number, texts, problems, row.left_out, row.typed)
 
 
 def _workbook_file(content: bytes, choices: ReadChoices, max_cell_length: int) -> _File:
@@ -155,7 +156,7 @@ def _sheet_texts(workbook: Workbook, sheet: Sheet, max_cell_length: int) -> Iter
         for column, problem in row.problems.items():
             if problem == "date":
                 texts[column] = texts[column].removesuffix(" 00:00:00")
-        yield _read_row(FileRow(row.number, texts, row.problems, row.left_out))
+        yield _read_row(FileRow(row.number, texts, row.problems, row.left_out, row.typed))
 
 
 def _bounded(rows: Iterable[FileRow]) -> Sequence[FileRow]:
@@ -199,7 +200,9 @@ def _table(file: _File, choices: ReadChoices) -> Table:
         code_column=column,
     )
     rows = [_table_row(row, column) for row in below]
-    return Table(headings, rows, read, file.is_encoding_guessed, file.sheets, code_columns, file.left_out_columns)
+    typed = typed_columns(below, width, {column, *code_columns}, has_types=bool(file.sheets))
+    is_guessed, left_out = file.is_encoding_guessed, file.left_out_columns
+    return Table(headings, rows, read, is_guessed, file.sheets, code_columns, left_out, typed)
 
 
 def _index_of(rows: Sequence[FileRow], number: int) -> int:

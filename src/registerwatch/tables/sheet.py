@@ -19,6 +19,8 @@ MAX_ROW_NUMBER, MAX_SHEET_COLUMNS = 2**20, 2**14
 LAST_DAY = 2_958_465
 """The serial number of 9999-12-31. A number above it is no date, whatever its format says."""
 _SECONDS_OF_DAY = 86_400
+_TYPES_OF_VALUES = frozenset("nbd")
+"""Numbers (and dates, which are numbers with such a format), truth values, and dates as texts."""
 
 
 def sheet_rows(workbook: Workbook, sheet: Sheet, max_columns: int) -> Iterator[FileRow]:
@@ -43,6 +45,7 @@ class _SheetReader:
         self._row_number = 0
         self._cells: list[str] = []
         self._problems: dict[int, CellProblem] = {}
+        self._typed: list[int] = []
         self._last_column = -1
         self._column = -1
         self._is_in_cell = self._is_pronounced = self._has_value = False
@@ -94,7 +97,7 @@ class _SheetReader:
         if number > MAX_ROW_NUMBER:
             raise InvalidInput(TOO_LARGE)
         self._row_number, self._column, self._last_column = number, -1, -1
-        self._cells, self._problems = [], {}
+        self._cells, self._problems, self._typed = [], {}, []
 
     def _begin_cell(self, attributes: Attributes) -> None:
         self._type, self._style = "n", ""
@@ -151,6 +154,8 @@ class _SheetReader:
             cells[column] = text
         if problem:
             self._problems[column] = problem  # type: ignore[assignment]  # it is that of a cell
+        if self._type in _TYPES_OF_VALUES:
+            self._typed.append(column)
 
     def _read_cell(self, value: str) -> Cell:
         """A cell that is no shared text, by its type."""
@@ -176,8 +181,8 @@ class _SheetReader:
     def _end_row(self) -> None:
         left_out = max(0, self._last_column + 1 - self._max_columns)
         if any(self._cells) or left_out:
-            self.rows.append(FileRow(self._row_number, self._cells, self._problems, left_out))
-        self._cells, self._problems = [], {}
+            self.rows.append(FileRow(self._row_number, self._cells, self._problems, left_out, self._typed))
+        self._cells, self._problems, self._typed = [], {}, []
 
 
 def shown_instant(serial: float, *, is_from_1904: bool) -> str:

@@ -64,6 +64,8 @@ class Table(Struct, frozen=True):
     """
     left_out_columns: int = 0
     """Columns that hold something behind the 50 that are kept."""
+    typed_columns: Sequence[int] = ()
+    """Columns whose cells are numbers, days or truth values wherever they have the form of one."""
 
 
 def column_letters(column: int) -> str:

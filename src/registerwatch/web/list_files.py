@@ -8,7 +8,8 @@ from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import Coverage, FoundTable, LineFilter
 from registerwatch.lists.service import NOTHING_KEPT, ListService, ShownLine
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
-from registerwatch.tables.csv_file import Row
+from registerwatch.tables.cell_values import value_of
+from registerwatch.tables.csv_file import Cell, Row
 from registerwatch.web.spreadsheet import day_or_none
 
 COVERAGE_WORDS: Mapping[Coverage, str] = {
@@ -37,19 +38,20 @@ OURS = (
 
 
 async def list_rows(
-    lists: ListService, caller: Caller, list_id: int, chosen: LineFilter, *, zone: tzinfo = UTC
+    lists: ListService, caller: Caller, list_id: int, chosen: LineFilter, *, has_types: bool, zone: tzinfo = UTC
 ) -> tuple[Sequence[str], AsyncIterator[Row]]:
-    """The headings and the rows of a list, with days counted in `zone`. Raises `InvalidInput` for none, and for one
-    without lines.
+    """The headings and the rows of a list, with days counted in `zone`; `has_types`: for a file that knows numbers from
+    texts. Raises `InvalidInput` for no list, and for one without lines.
     """
     kept = (await lists.one(caller, list_id)).item_list.kept
     if kept is None or kept.found is None:
         raise InvalidInput(NOTHING_KEPT)
     found = kept.found
+    typed = found.typed_columns if has_types else ()
 
     async def rows() -> AsyncIterator[Row]:
         async for shown in lists.every_line(caller, kept, chosen, zone=zone):
-            yield _row(shown, found)
+            yield _row(shown, found, typed)
 
     return _header(found), rows()
 
@@ -59,11 +61,13 @@ def _header(found: FoundTable) -> Sequence[str]:
     return [*found.headings, *(f"{each} (Registerwatch)" if each in found.headings else each for each in OURS)]
 
 
-def _row(shown: ShownLine, found: FoundTable) -> Row:
-    """One line."""
+def _row(shown: ShownLine, found: FoundTable, typed: Sequence[int]) -> Row:
+    """One line, with values in the columns of the file that are `typed`."""
     line, stored, certificates = shown.line, shown.stored, shown.standing.certificates
-    cells = [*line.cells, *[""] * (len(found.own_headings) - len(line.cells))]
+    cells: list[Cell] = [*line.cells, *[""] * (len(found.own_headings) - len(line.cells))]
     cells.insert(found.code_column, line.code)
+    for column in typed:
+        cells[column] = _value(cells[column])
     told: Row = ["", "", "", "", ""]
     if stored is not None:
         told = [
@@ -84,6 +88,11 @@ def _row(shown: ShownLine, found: FoundTable) -> Row:
         day_or_none(certificates.covered_until),
         "yes" if line.is_watched else "no",
     ]
+
+
+def _value(cell: Cell) -> Cell:
+    value = value_of(cell) if isinstance(cell, str) else None
+    return cell if value is None else value
 
 
 def certificates_words(shown: ShownLine) -> str:

@@ -332,7 +332,10 @@ async def _upload_page(
 async def _download(request: Request, service: Service, visitor: Visitor, list_id: int, form: str) -> Response:
     query = ListQuery.of(list_path(list_id), request.query_params)
     try:
-        header, rows = await list_rows(service.lists.service, visitor.caller, list_id, query.chosen, zone=visitor.zone)
+        lists, caller = service.lists.service, visitor.caller
+        header, rows = await list_rows(
+            lists, caller, list_id, query.chosen, has_types=form == "xlsx", zone=visitor.zone
+        )
     except NoSuchList as error:
         return _no_list(request, visitor, str(error))
     if form == "csv":
