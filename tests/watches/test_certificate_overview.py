@@ -125,6 +125,28 @@ def test_a_certificate_whose_revision_the_register_gives_for_one_device_alone_is
     assert rows(a_device(unknown, fourth)) == {"": [1], "04": [1]}, "the register lists two"
 
 
+def test_a_certificate_whose_identity_is_known_in_part_and_that_was_read_differently_is_one_row() -> None:
+    def read(number: int, revision: str, body: str, status_code: str = "") -> CertifiedDevice:
+        seen = a_certificate("Z-1", revision, in_days(9), status_code, notified_body=body)
+        return a_device(seen, number=number, read_at=number)
+
+    def rows(*devices: CertifiedDevice) -> list[tuple[str, str, int, int]]:
+        found = overview(devices, CertificateFilter(), TODAY).certificates
+        return sorted(
+            (each.seen.revision, each.seen.notified_body, len(each.devices), len(each.readings)) for each in found
+        )
+
+    suspended = read(1, "04", "0123", SUSPENDED)
+    assert rows(suspended, read(2, "", "0123")) == [("04", "0123", 2, 2)]
+    assert rows(suspended, read(2, "04", "")) == [("04", "0123", 2, 2)]
+    assert rows(suspended, read(2, "", ""), read(3, "", "0123")) == [("04", "0123", 3, 2)]
+    assert rows(read(1, "", "0123", SUSPENDED), read(2, "04", "")) == [("04", "0123", 2, 2)]
+    of_two = rows(suspended, read(2, "", "0456"), read(3, "04", "0456"))
+    assert of_two == [("04", "0123", 1, 0), ("04", "0456", 2, 0)], "two bodies have two certificates"
+    in_doubt = rows(suspended, read(2, "04", "0456"), read(3, "04", ""))
+    assert in_doubt == [("04", "", 1, 0), ("04", "0123", 1, 0), ("04", "0456", 1, 0)]
+
+
 def test_what_ends_next_comes_first_and_what_ended_long_ago_last() -> None:
     days = [200, -400, 5, -31, -30, 0]
     certs = [a_certificate(f"Z{each}", expiry=in_days(each)) for each in days]

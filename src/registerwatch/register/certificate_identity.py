@@ -4,7 +4,7 @@ Notified body, number and revision tell certificates apart. One list may know wh
 a revision (null in the certificate search, `04` in a Basic UDI-DI record).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -57,6 +57,19 @@ def same_certificates(these: Sequence[Identified], those: Sequence[Other]) -> li
     return [list(free[pairs[key]]) if (key := _Key.of(each)) in pairs else [] for each in these]
 
 
+def same_together(
+    certificates: Iterable[Item], are_two: Callable[[Item, Item], bool]
+) -> list[tuple[Identified, list[Item]]]:
+    """Certificates of several lists, no two of them equal in number, revision and body: those that are the same
+    together, and what is known of their identity. The rules are those of `same_certificates`; `are_two` says that one
+    list has both of two. Without a number none is the same as another.
+    """
+    found = [(_Key.of(each), [each]) for each in certificates]
+    for may_be in (_differ_by_an_unknown_body, _differ_by_an_unknown_revision):
+        found = _joined(found, may_be, are_two)
+    return [*found]
+
+
 class _Key(msgspec.Struct, frozen=True):
     number: str
     revision: str
@@ -65,6 +78,10 @@ class _Key(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, certificate: Identified) -> "_Key":
         return cls(certificate.number, certificate.revision, certificate.notified_body)
+
+    def or_else(self, other: "_Key") -> "_Key":
+        """What one of both tells."""
+        return _Key(self.number, self.revision or other.revision, self.notified_body or other.notified_body)
 
 
 def _by_key(certificates: Sequence[Item]) -> dict[_Key, list[Item]]:
@@ -89,6 +106,28 @@ def _only_pairs(
         if len(candidates) == 1 and sum(may_be(each, candidates[0]) for each in open_left) == 1:
             found[key] = candidates[0]
     return found
+
+
+def _joined(
+    groups: Sequence[tuple[_Key, list[Item]]],
+    may_be: Callable[[Identified, Identified], bool],
+    are_two: Callable[[Item, Item], bool],
+) -> list[tuple[_Key, list[Item]]]:
+    """The groups, of which two that can only be one another are one."""
+    others = [[place for place, (other, _) in enumerate(groups) if may_be(key, other)] for key, _ in groups]
+    found: list[tuple[_Key, list[Item]]] = []
+    for place, (key, items) in enumerate(groups):
+        partner = others[place][0] if len(others[place]) == 1 and others[others[place][0]] == [place] else None
+        if partner is None or any(are_two(one, other) for one in items for other in groups[partner][1]):
+            found.append((key, items))
+        elif place < partner:
+            found.append((key.or_else(groups[partner][0]), items + groups[partner][1]))
+    return found
+
+
+def _differ_by_an_unknown_body(one: Identified, other: Identified) -> bool:
+    differ = (not one.notified_body) != (not other.notified_body)
+    return bool(one.number) and differ and is_alike(one, other)
 
 
 def _differ_by_an_unknown_revision(one: Identified, other: Identified) -> bool:

@@ -5,7 +5,7 @@ Devices often share a certificate, so one is listed once with its devices. Dates
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -14,8 +14,10 @@ from functools import cached_property
 import msgspec
 from msgspec import Struct
 
+from registerwatch.register.certificate_identity import Identified, same_together
 from registerwatch.register.certificate_states import ShownCertificate, days_left
 from registerwatch.register.standing import CertificateStanding
+from registerwatch.structs import replace
 from registerwatch.watches.expiring import AHEAD_DAYS, PAST_DAYS
 from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
 from registerwatch.watches.standing import shown_of
@@ -282,9 +284,7 @@ def by_manufacturer(certificates: Iterable[WatchedCertificate]) -> Sequence[Manu
 
 
 def _certificates(devices: Sequence[CertifiedDevice], today: date) -> Sequence[WatchedCertificate]:
-    """Every certificate once, with its devices, also where they were read at different times and have it differently.
-    A device for which the register gives no revision shares the one row that is like its own but for that.
-    """
+    """Every certificate once, with its devices, also where these have it differently."""
     found: dict[tuple[object, ...], WatchedCertificate] = {}
     ends: dict[str, tuple[int | None, CertificateGroup]] = {}
     for device in devices:
@@ -298,7 +298,7 @@ def _certificates(devices: Sequence[CertifiedDevice], today: date) -> Sequence[W
                 maker = device.manufacturer_name, device.manufacturer_srn
                 certificate = found[key] = WatchedCertificate(seen, today, *ends[seen.ends], *maker)
             certificate.devices.append(DeviceOfCertificate(device, seen))
-    return _with_known_revisions(_with_other_readings(found.values()))
+    return list(_each_once(found.values()))
 
 
 def _told(seen: SeenCertificate) -> tuple[object, ...]:
@@ -311,43 +311,65 @@ def _read_last(listed: DeviceOfCertificate) -> tuple[bool, int, int]:
     return not listed.seen.is_gone, listed.device.read_at or 0, -listed.device.watch_id
 
 
-def _with_other_readings(certificates: Iterable[WatchedCertificate]) -> Sequence[WatchedCertificate]:
-    """Certificates, of which those that differ in what can change alone are one, as it was read last. What one device
-    lists twice is two.
+@dataclass(slots=True)
+class _Identity:
+    """What devices that agree on revision and notified body have of one certificate: a row for each way in which it was
+    read.
     """
-    alike: dict[tuple[object, ...], list[WatchedCertificate]] = {}
-    for each in certificates:
-        alike.setdefault((*each.seen.identity, each.manufacturer_srn), []).append(each)
-    return [each for group in alike.values() for each in _one_where_read_apart(group)]
+
+    number: str
+    revision: str
+    notified_body: str
+    rows: list[WatchedCertificate] = field(default_factory=list)
+
+    @property
+    def watch_ids(self) -> set[int]:
+        """The watches of its devices."""
+        return {each.device.watch_id for row in self.rows for each in row.devices}
 
 
-def _one_where_read_apart(group: Sequence[WatchedCertificate]) -> Sequence[WatchedCertificate]:
-    watch_ids = [{each.device.watch_id for each in certificate.devices} for certificate in group]
-    if len(group) == 1 or sum(map(len, watch_ids)) > len(set[int]().union(*watch_ids)):
-        return group
-    last = max(group, key=lambda each: (max(map(_read_last, each.devices))[:2], -each.shown.state.rank))
-    devices = (device for each in group for device in each.devices)
+def _each_once(rows: Iterable[WatchedCertificate]) -> Iterator[WatchedCertificate]:
+    """Certificates, of which those that differ in what can change, or in a revision or notified body that the register
+    does not give for each device, are one. What one device lists twice is two.
+    """
+    alike: dict[tuple[str, str], dict[tuple[str, str, str], _Identity]] = {}
+    for row in rows:
+        body, number, revision = row.seen.identity
+        identities = alike.setdefault((number, row.manufacturer_srn), {})
+        identities.setdefault(row.seen.identity, _Identity(number, revision, body)).rows.append(row)
+    for identities in alike.values():
+        for known, same in same_together(identities.values(), _is_listed_with):
+            yield from _as_known(known, [row for each in same for row in each.rows])
+
+
+def _is_listed_with(one: _Identity, other: _Identity) -> bool:
+    return not one.watch_ids.isdisjoint(other.watch_ids)
+
+
+def _as_known(known: Identified, rows: Sequence[WatchedCertificate]) -> Iterator[WatchedCertificate]:
+    """The one row of a certificate as it was read last; a row for each way in which it was read where one device lists
+    it in two.
+    """
+    watch_ids = [each.device.watch_id for row in rows for each in row.devices]
+    if len(watch_ids) == len(set(watch_ids)):
+        yield _read_last_of(known, rows)
+        return
+    by_told: dict[tuple[object, ...], list[WatchedCertificate]] = {}
+    for row in rows:
+        by_told.setdefault(_told(row.seen), []).append(row)
+    for same in by_told.values():
+        yield _read_last_of(known, same)
+
+
+def _read_last_of(known: Identified, rows: Sequence[WatchedCertificate]) -> WatchedCertificate:
+    """Rows of one certificate as one, as it was read last."""
+    if len(rows) == 1:
+        return rows[0]
+    last = max(rows, key=lambda each: (max(map(_read_last, each.devices))[:2], -each.shown.state.rank))
+    devices = (device for each in rows for device in each.devices)
     last.devices = sorted(devices, key=lambda each: each.device.watch_id)
-    return [last]
-
-
-def _with_known_revisions(certificates: Iterable[WatchedCertificate]) -> Sequence[WatchedCertificate]:
-    """Certificates, of which those without a revision are taken into the only one that they can be."""
-    alike: dict[tuple[object, ...], list[WatchedCertificate]] = {}
-    for each in certificates:
-        about = each.seen.notified_body, each.seen.number, *_told(each.seen)
-        alike.setdefault((*about, each.manufacturer_srn), []).append(each)
-    return [each for group in alike.values() for each in _one_where_alike(group)]
-
-
-def _one_where_alike(group: Sequence[WatchedCertificate]) -> Sequence[WatchedCertificate]:
-    if len(group) != 2 or bool(group[0].seen.revision) == bool(group[1].seen.revision):
-        return group
-    unknown, known = sorted(group, key=lambda each: bool(each.seen.revision))
-    if {each.device.watch_id for each in unknown.devices} & {each.device.watch_id for each in known.devices}:
-        return group  # one device lists both, so they are two
-    known.devices = sorted(known.devices + unknown.devices, key=lambda each: each.device.watch_id)
-    return [known]
+    last.seen = replace(last.seen, revision=known.revision, notified_body=known.notified_body)
+    return last
 
 
 def _manufacturer(certificates: Sequence[WatchedCertificate]) -> ManufacturerCertificates:
