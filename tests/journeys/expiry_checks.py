@@ -100,9 +100,9 @@ class ExpiryChecks:
 
 
 def _shown(entries: list[list[object]]) -> Iterator[Ending]:
-    """Certificates of a device that are not gone, or all where all are."""
+    """Certificates of a device that are not gone: what the register lists no more does not end."""
     filled = [[*entry, *("", "", "", "", "", False, "", "", False, False, False)[len(entry) :]] for entry in entries]
-    present = [each for each in filled if not each[5]] or filled
+    present = [each for each in filled if not each[5]]
     yield from _ending(
         [
             (str(body), str(number), str(revision), "" if is_undated else str(expiry), str(code))

@@ -13,6 +13,7 @@ from sqlalchemy import update
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import certificates, deliveries, ticks, watches
 from registerwatch.register.models import Certificate
+from registerwatch.structs import replace
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.expiry import ExpiryService
 from registerwatch.watches.expiry_marks import MARKS, NO_MARK, DueCertificate, days_of, mark_of, notice_of, when
@@ -149,7 +150,41 @@ async def test_a_certificate_that_the_register_calls_expired_is_not_said_to_end_
     assert await told(harness, of_device) == [("Z-2", "in 30 days")]
     assert await told(harness, of_maker) == [("Z-2", "in 30 days")]
     await run(harness, 30)
-    assert ("Z-1", "today") in await told(harness, of_device)
+    assert "Z-1" not in dict([*await told(harness, of_device), *await told(harness, of_maker)])
+
+
+@pytest.mark.anyio
+async def test_a_certificate_that_the_register_calls_expired_on_its_last_day_is_told_the_day_after(
+    harness: ServiceHarness,
+) -> None:
+    caller = await long_account(harness)
+    listed = Certificate("Z-1", expiry=day(harness, 31))
+    await store(harness, listed)
+    await run(harness)
+    await run(harness, 1)
+
+    await store(harness, replace(listed, status="Expired", status_code="refdata.certificate-status.expired"))
+    await run(harness, 30)
+    assert await told(harness, caller) == [("Z-1", "in 30 days")]
+    await run(harness, 1)
+    assert await told(harness, caller) == [("Z-1", "in 30 days"), ("Z-1", "1 day ago")]
+
+
+@pytest.mark.anyio
+async def test_a_certificate_that_the_register_lists_no_more_is_not_said_to_end_until_it_lists_it_again(
+    harness: ServiceHarness,
+) -> None:
+    caller = await long_account(harness)
+    listed = Certificate("Z-1", expiry=day(harness, 31))
+    await store(harness, listed)
+    await run(harness)
+
+    await store(harness)
+    await run(harness, 1)
+    assert await told(harness, caller) == []
+    await store(harness, listed)
+    await run(harness, 1)
+    assert await told(harness, caller) == [("Z-1", "in 29 days")]
 
 
 @pytest.mark.anyio

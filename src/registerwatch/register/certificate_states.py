@@ -128,9 +128,17 @@ class ShownCertificate(msgspec.Struct, frozen=True):
         return "Counts as valid" if self.counts else "Not counted as valid"
 
     @property
+    def ends_by_date(self) -> bool:
+        """Whether its end date, or that it has none, is all that there is to say of its end: no status ended it before,
+        and the register still lists it.
+        """
+        is_ended_by_status = self.state is CertificateState.EXPIRED and self.remaining is None
+        return self.state not in _ENDED_BEFORE and not is_ended_by_status
+
+    @property
     def when(self) -> str:
         """`in 42 days`, `yesterday`; empty without a date, and where a date ahead is not when it ends."""
-        if self.remaining is None or (self.remaining >= 0 and self.state in _ENDED_BEFORE):
+        if self.remaining is None or (self.remaining >= 0 and not self.ends_by_date):
             return ""
         return distance(self.remaining)
 

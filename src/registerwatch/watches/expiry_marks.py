@@ -1,10 +1,15 @@
-"""How near the end of a certificate is told: at which days, and in which words. Pure."""
+"""Which ends of certificates are told: of which certificates, at which days, and in which words. Pure."""
 
 import re
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 
 import msgspec
 
+from registerwatch.register.certificate_identity import has_same_number
+from registerwatch.register.certificate_states import ShownCertificate
+from registerwatch.register.models import Certificate
 from registerwatch.watches.diff import FieldChange
 
 ENDS = "cert_ends"
@@ -13,6 +18,8 @@ MARKS = (90, 30, 7, 0)
 """Days before the end of a certificate on which it is told."""
 NO_MARK = 1_000_000
 """Stands for a certificate that ends later than any mark."""
+
+MAX_KEY_LENGTH = 500
 
 _DAYS = re.compile(r"in (?P<days>[0-9]{1,6}) days?")
 
@@ -45,6 +52,45 @@ class DueCertificate(msgspec.Struct, frozen=True):
     """What tells it from the others of its watch."""
     number: str
     expiry: date
+
+
+def due_certificates(shown: Sequence[ShownCertificate], since: date, until: date) -> Sequence[DueCertificate]:
+    """Of the certificates of a watch those that end by their date between two days. One does not where another revision
+    of it ends later, or has no end date.
+    """
+    by_date = [each for each in shown if each.ends_by_date]
+    return [
+        due
+        for each in by_date
+        if (due := _due(each.certificate, since, until)) is not None and not _is_superseded(each.certificate, by_date)
+    ]
+
+
+def _due(certificate: Certificate, since: date, until: date) -> DueCertificate | None:
+    """A certificate, where it ends between two days."""
+    ends = _date(certificate.expiry or "")
+    if ends is None or not since <= ends <= until:
+        return None
+    key = msgspec.json.encode((certificate.notified_body, certificate.number, certificate.revision)).decode()
+    return DueCertificate(key[:MAX_KEY_LENGTH], certificate.number, ends)
+
+
+def _is_superseded(certificate: Certificate, by_date: Iterable[ShownCertificate]) -> bool:
+    """Whether another revision of a certificate ends later, or has no end date."""
+    return any(
+        has_same_number(other.certificate, certificate)
+        and other.certificate.revision != certificate.revision
+        and (not other.certificate.expiry or other.certificate.expiry > (certificate.expiry or ""))
+        for other in by_date
+    )
+
+
+@lru_cache(4_096)
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 class Notice(msgspec.Struct, frozen=True):

@@ -6,29 +6,22 @@ Functions run in the transaction of the connection that they are given.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
-from functools import lru_cache
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, or_, select
+from sqlalchemy import Row, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import day_of
 from registerwatch.db.tables import accounts, certificates, expiry_notices, ticks, watches
-from registerwatch.register.certificate_states import ENDED_STATUSES
-from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX
-from registerwatch.register.models import may_be_same_body
-from registerwatch.watches.expiry_marks import DueCertificate, Notice
+from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
+from registerwatch.register.models import Certificate
+from registerwatch.watches.expiry_marks import DueCertificate, Notice, due_certificates
 from registerwatch.watches.options import WatchOptions, options_of
 from registerwatch.watches.repository import chunks
 from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
-
-ENDED_EARLIER = frozenset(CERTIFICATE_STATUS_PREFIX + each for each in ENDED_STATUSES)
-"""Statuses of certificates whose date means nothing any more."""
-EXPIRED = CERTIFICATE_STATUS_PREFIX + "expired"
-"""With this status a date that is still to come contradicts it, so that it is not announced as an end."""
-MAX_KEY_LENGTH = 500
+from registerwatch.watches.standing import shown_of
 
 _DAY = "expiry day"
 """The row of `ticks` that has the day of the last run, as days since 1970."""
@@ -95,33 +88,27 @@ async def manufacturer_watches(
     connection: AsyncConnection, now: int, after: int, limit: int, since: date, until: date
 ) -> tuple[int | None, Sequence[EndingWatch]]:
     """The same of watches of manufacturers, and certificates that the register lists for these."""
-    cert, other, today = certificates.c, certificates.alias("other").c, day_of(now).isoformat()
-    is_superseded = (
-        select(other.id)
-        .where(other.srn == cert.srn, other.number == cert.number, other.notified_body == cert.notified_body)
-        .where(other.revision != cert.revision, other.unlisted_at.is_(None), other.is_latest.is_(True))
-        .where(or_(other.expiry.is_(None), other.expiry > cert.expiry), other.status_code.not_in(ENDED_EARLIER))
-        .where(or_(other.status_code != EXPIRED, other.expiry <= today))
-    )
-    ends = (
-        cert.srn == watches.c.subject,
-        cert.expiry.between(since.isoformat(), until.isoformat()),
-        cert.unlisted_at.is_(None),
-        cert.is_latest.is_(True),
-        cert.status_code.not_in(ENDED_EARLIER),
-        or_(cert.status_code != EXPIRED, cert.expiry <= today),
-        ~is_superseded.exists(),
-    )
+    cert, ends, today = certificates.c, certificates.alias("ends").c, day_of(now)
+    is_listed = cert.unlisted_at.is_(None), cert.is_latest.is_(True)
+    is_near = cert.expiry.between(since.isoformat(), until.isoformat())
     page = _with_period(now).where(watches.c.kind == "srn", watches.c.id > after)
-    page = page.where(select(cert.id).where(*ends).exists()).order_by(watches.c.id).limit(limit)
+    near = select(cert.id).where(cert.srn == watches.c.subject, is_near, *is_listed)
+    page = page.where(near.exists()).order_by(watches.c.id).limit(limit)
     rows = (await connection.execute(page)).all()
-    listed = select(watches.c.id, cert.notified_body, cert.number, cert.revision, cert.expiry).join_from(
-        watches, certificates, ends[0]
+    revision_is_near = (
+        select(ends.id)
+        .where(ends.srn == cert.srn, ends.number == cert.number)
+        .where(ends.expiry.between(since.isoformat(), until.isoformat()))
     )
-    found: defaultdict[int, list[DueCertificate]] = defaultdict(list)
-    for row in await connection.execute(listed.where(*ends, watches.c.id.in_([row.id for row in rows]))):
-        found[row.id] += _due(row.notified_body, row.number, row.revision, row.expiry, since, until)
-    return (rows[-1].id if rows else None), [_watch(row, row.subject, found[row.id]) for row in rows]
+    columns = [cert.notified_body, cert.number, cert.revision, cert.expiry, cert.status_code]
+    of_watches = select(watches.c.id, *columns).join_from(watches, certificates, cert.srn == watches.c.subject)
+    of_watches = of_watches.where(*is_listed, revision_is_near.exists(), watches.c.id.in_([row.id for row in rows]))
+    found: defaultdict[int, list[ShownCertificate]] = defaultdict(list)
+    for row in await connection.execute(of_watches):
+        found[row.id].append(_shown(row, today))
+    due = [(row, due_certificates(found[row.id], since, until)) for row in rows]
+    ending = [_watch(row, row.subject, certificates) for row, certificates in due if certificates]
+    return (rows[-1].id if rows else None), ending
 
 
 async def lock(connection: AsyncConnection, watch_ids: Collection[int]) -> Collection[int]:
@@ -170,31 +157,22 @@ def _with_period(now: int) -> Any:
 
 def _due_of_device(seen: _SnapshotPart, today: date, since: date, until: date) -> Sequence[DueCertificate]:
     """The certificates that a watch shows and that end between two days."""
-    shown = [each for each in shown_certificates(seen.certs or ()) if _has_its_end(each, today.isoformat())]
-    return [
-        certificate
-        for each in shown
-        if each.ends and not _is_superseded(each, shown)
-        for certificate in _due(each.notified_body, each.number, each.revision, each.ends, since, until)
-    ]
+    shown = shown_certificates(seen.certs or ())
+    if not any(since.isoformat() <= each.ends <= until.isoformat() for each in shown):
+        return ()  # quickly, since most watches are like that
+    return due_certificates([shown_of(each, today) for each in shown], since, until)
 
 
-def _has_its_end(certificate: SeenCertificate, today: str) -> bool:
-    """Whether its status leaves its end date, or that it has none, as it is."""
-    if certificate.status_code == EXPIRED:
-        return bool(certificate.ends) and certificate.ends <= today
-    return certificate.status_code not in ENDED_EARLIER
-
-
-def _is_superseded(certificate: SeenCertificate, shown: Sequence[SeenCertificate]) -> bool:
-    """Whether another revision of a certificate is shown that ends later, or that has no end date."""
-    return any(
-        other.number == certificate.number
-        and other.revision != certificate.revision
-        and may_be_same_body(other.notified_body, certificate.notified_body)
-        and (not other.ends or other.ends > certificate.ends)
-        for other in shown
+def _shown(row: Row[Any], today: date) -> ShownCertificate:
+    """A certificate that the register lists, with its state."""
+    listed = Certificate(
+        row.number,
+        revision=row.revision,
+        expiry=row.expiry,
+        status_code=row.status_code,
+        notified_body=row.notified_body,
     )
+    return shown_certificate(listed, today)
 
 
 def _watch(row: Row[Any], manufacturer_srn: str, due: Iterable[DueCertificate]) -> EndingWatch:
@@ -202,23 +180,6 @@ def _watch(row: Row[Any], manufacturer_srn: str, due: Iterable[DueCertificate]) 
     about = row.id, row.account_id, row.subject, row.label, row.created_at
     options, is_active = options_of(row.options), bool(row.is_active)
     return EndingWatch(*about, options, manufacturer_srn, is_active, list(dict.fromkeys(due)))
-
-
-def _due(body: str, number: str, revision: str, expiry: str, since: date, until: date) -> Sequence[DueCertificate]:
-    """A certificate, where it ends between two days."""
-    ends = _date(expiry)
-    if ends is None or not since <= ends <= until:
-        return ()
-    key = msgspec.json.encode((body, number, revision)).decode()[:MAX_KEY_LENGTH]
-    return (DueCertificate(key, number, ends),)
-
-
-@lru_cache(4_096)
-def _date(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def _insert(connection: AsyncConnection) -> Callable[..., Any]:
