@@ -26,7 +26,9 @@ class WatchOverview(msgspec.Struct, frozen=True):
     failing: Sequence[FailingWatch]
     """Watches that could not be read, those that fail for the longest time first; at most `SHOWN`."""
     expiring: Sequence[WatchedCertificate]
-    """Certificates that end within `AHEAD_DAYS` or ended within `PAST_DAYS`, the first to end first."""
+    """Certificates whose end date is within `AHEAD_DAYS` or was within `PAST_DAYS`: the first to end first, those that
+    their status ended, or that the register lists no more, last.
+    """
     rechecked_at: int | None
     """When the last recheck of the whole service began; None where there was none, and without watches."""
 
@@ -79,4 +81,5 @@ class OverviewService:
             dated = await overview_repository.with_dates(connection, account_id, first, last)
         listed = certificate_overview(dated, CertificateFilter(), today).matching
         ending = [each for each in listed if each.days is not None and -PAST_DAYS <= each.days <= AHEAD_DAYS]
+        ending.sort(key=lambda each: not each.shown.ends_by_date)
         return WatchOverview(states, failing, ending, None if slot is None else int(slot * self._recheck_interval))

@@ -252,16 +252,20 @@ async def test_the_standing_of_a_device_is_told_beside_the_state_of_its_watch(
     assert accessibility_problems(today) == []
 
 
-async def test_a_certificate_that_ends_soon_is_listed_with_its_standing_and_that_of_its_device(
+async def test_certificates_near_their_end_date_are_listed_with_their_standing_and_that_of_their_device(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     suspended = a_certificate("Z-1", expiry="2027-02-01", status_code="refdata.certificate-status.suspended")
-    await add(owner_pages, NewWatch(UDI, "Pump", encoded(a_snapshot(suspended, status_code=OFF)), harness.now))
+    withdrawn = a_certificate("Z-2", expiry="2027-01-20", status_code="refdata.certificate-status.withdrawn")
+    seen = a_snapshot(suspended, withdrawn, status_code=OFF)
+    await add(owner_pages, NewWatch(UDI, "Pump", encoded(seen), harness.now))
 
     today = await owner_pages.page("/app")
 
     assert accessibility_problems(today) == []
     assert today.rows[0][:2] == ["Z-1 ✕ Suspended", "Pump ! No longer placed on the EU market"]
+    assert today.rows[1][0] == "Z-2 ✕ Withdrawn", "it ends no more, so it comes last"
+    assert "Certificates near their end date" in today.main
 
 
 async def test_downloads_have_what_the_filter_lists_and_no_formula(

@@ -72,12 +72,12 @@ class Today(msgspec.Struct, frozen=True):
 
     @property
     def past_days(self) -> int:
-        """Days for which one that ended is still told."""
+        """Days for which a certificate is listed after its end date."""
         return PAST_DAYS
 
     @property
     def ahead_days(self) -> int:
-        """Days within which a certificate ends soon."""
+        """Days for which a certificate is listed before its end date."""
         return AHEAD_DAYS
 
     @staticmethod
