@@ -12,10 +12,10 @@ from registerwatch.tables.table import ReadChoices
 from registerwatch.web.answers import Answer, doc, instant, iso_or_none
 
 COVERAGE = (
-    "`found`: the copy has the device or actor; `certificate_ended`: it names certificates, and each has ended, by date"
-    " or by status; `off_market`: it is not on the EU market; `delisted`: the register lists it no more; `unknown`: the"
-    " code can be one, and the stored copy has none, which need not mean that the register has none; `ambiguous`: it"
-    " can be several; `invalid`: it can be none, `reason` says why."
+    "`found`: the copy has the device or actor; `certificate_ended`: it names certificates, and none counts as valid:"
+    " each has ended, by date or by status, or is suspended; `off_market`: it is not on the EU market; `delisted`: the"
+    " register lists it no more; `unknown`: the code can be one, and the stored copy has none, which need not mean that"
+    " the register has none; `ambiguous`: it can be several; `invalid`: it can be none, `reason` says why."
 )
 
 
@@ -24,7 +24,7 @@ class CoverageObject(Answer):
 
     lines: Annotated[int, doc("All lines.", 300)]
     found: Annotated[int, doc("Lines whose device or actor the copy has, and of which nothing else is to tell.", 271)]
-    certificate_ended: Annotated[int, doc("Lines of which every certificate has ended, by date or by status.", 3)]
+    certificate_ended: Annotated[int, doc("Lines with certificates of which none counts as valid.", 3)]
     off_market: Annotated[int, doc("Lines whose device is not on the EU market.", 9)]
     delisted: Annotated[int, doc("Lines whose device the register lists no more.", 1)]
     unknown: Annotated[int, doc("Lines whose code can be one that the copy does not have.", 10)]

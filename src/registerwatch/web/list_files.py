@@ -14,7 +14,7 @@ from registerwatch.web.spreadsheet import day_or_none
 
 COVERAGE_WORDS: Mapping[Coverage, str] = {
     "found": "Found",
-    "certificate_ended": "Certificate ended",
+    "certificate_ended": "No valid certificate",
     "off_market": "Off the EU market",
     "delisted": "No longer in the register",
     "unknown": "Not in the stored copy",

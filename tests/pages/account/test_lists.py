@@ -3,13 +3,15 @@
 import csv
 import io
 from collections.abc import Sequence
+from typing import Any
 
 import httpx2
 import pytest
 from openpyxl import Workbook, load_workbook
 
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.register.codes import StatusFilter, label
+from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter, label
+from registerwatch.register.models import Certificate
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import a_full_reading, a_udi
@@ -69,6 +71,22 @@ async def test_a_line_that_is_listed_no_more_is_as_bad_as_its_device(
     page = await owner_pages.page(await kept(harness, owner_pages, a_workbook(["UDI"], *([udi] for udi in subjects))))
 
     assert [row[2] for row in page.rows] == ["! No longer in the register", "✕ No longer in the register"]
+
+
+async def test_a_result_says_no_more_and_no_better_than_its_lines_do(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    suspended, ending = a_udi(7), a_udi(8)
+    on: dict[str, Any] = {"status": label(StatusFilter.ON.code), "status_code": StatusFilter.ON.code}
+    held = Certificate("Z-1", expiry="2030-01-01", status_code=f"{CERTIFICATE_STATUS_PREFIX}suspended")
+    await harness.store(a_full_reading("u-7", suspended, certs=(held,), **on))
+    await harness.store(a_full_reading("u-8", ending, certs=(Certificate("Z-2", expiry="2027-02-01"),), **on))
+
+    page = await owner_pages.page(await kept(harness, owner_pages, a_workbook(["UDI"], [suspended], [ending])))
+
+    assert [row[2] for row in page.rows] == ["✕ No valid certificate", "! Found"]
+    assert "Certificates: suspended" in page.rows[0][3]
+    assert [each["class"] for each in page.all("rect")] == ["part  c-found", "part bad c-certificate_ended"]
 
 
 async def test_a_spreadsheet_is_checked_kept_watched_and_downloaded(

@@ -18,6 +18,10 @@ _TONES: Mapping[Coverage, str] = {
 """Of what the register does not list. Of everything else, and beside it where it is delisted, status and certificates
 decide.
 """
+_BAR_TONES: Mapping[Coverage, str] = {**_TONES, "certificate_ended": "bad", "off_market": "warn"}
+"""Of all lines of one result together. Those that are found have none: each stands as its device does, and of some of
+them something may need attention.
+"""
 BAR_WIDTH = 1_000
 """Units of the bar's view box."""
 
@@ -27,6 +31,8 @@ class Share(msgspec.Struct, frozen=True):
 
     coverage: Coverage
     words: str
+    tone: str
+    """Empty where it may be any."""
     lines: int
     x: float
     width: float
@@ -52,6 +58,6 @@ def shares(counts: CoverageCounts) -> Sequence[Share]:
         lines = counts.of.get(each, 0)
         if lines:
             width = round(BAR_WIDTH * lines / counts.total, 2)
-            found.append(Share(each, COVERAGE_WORDS[each], lines, round(x, 2), width))
+            found.append(Share(each, COVERAGE_WORDS[each], _BAR_TONES.get(each, ""), lines, round(x, 2), width))
             x += width
     return found
