@@ -17,6 +17,8 @@ EndFact = tuple[str, str]
 """Words and a date, which is empty where the words are all."""
 
 FIRST_END, COVERED_UNTIL = "First end", "Covered until"
+NOT_READ, NONE_LISTED = "Not read", "None listed"
+"""In files in place of the standing of certificates."""
 NEEDS_ATTENTION = frozenset({"warn", "bad"})
 """Tones of what is known not to be good."""
 
@@ -68,6 +70,12 @@ class CertificateStanding(msgspec.Struct, frozen=True):
         worst = self._worst
         number = sum((each.state, each.words) == (worst.state, worst.words) for each in self.certificates)
         return worst.words + (f" ({number} of {len(self.certificates)})" if number < len(self.certificates) else "")
+
+    def in_file(self, *, are_all_read: bool) -> str:
+        """The same for a file, which also says where there is none and where some may be missing: `Not read`."""
+        if not self.certificates:
+            return NONE_LISTED if are_all_read else NOT_READ
+        return self.words if are_all_read else f"{self.words}, not all read"
 
     @property
     def tone(self) -> str:

@@ -7,6 +7,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import Coverage, FoundTable, LineFilter
 from registerwatch.lists.service import NOTHING_KEPT, ListService, ShownLine
+from registerwatch.register.identifiers import kind
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
 from registerwatch.tables.cell_values import value_of
 from registerwatch.tables.csv_file import Cell, Row
@@ -96,11 +97,10 @@ def _value(cell: Cell) -> Cell:
 
 
 def certificates_words(shown: ShownLine) -> str:
-    """How the certificates of a line's device stand: `Withdrawn (1 of 2)`; empty for what the copy does not have."""
-    line, stored = shown.line, shown.stored
-    if stored is None or line.subject is None:
+    """How the certificates of a line's device stand: `Withdrawn (1 of 2)`; empty for actors, and for what the copy does
+    not have.
+    """
+    line = shown.line
+    if shown.stored is None or line.subject is None or kind(line.subject) != "udi":
         return ""
-    if not stored.certs:
-        return "" if not stored.manufacturer_srn else "None listed" if line.certs_read else "Not read"
-    words = shown.standing.certificates.words
-    return words if line.certs_read else f"{words}, not all read"
+    return shown.standing.certificates.in_file(are_all_read=line.certs_read)

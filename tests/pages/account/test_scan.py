@@ -13,13 +13,14 @@ from PIL import Image
 from registerwatch.bounded_process import ProcessBounds, ProcessOutput
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter
 from registerwatch.register.codes import label as label_of_code
-from registerwatch.register.models import Certificate
+from registerwatch.register.models import Certificate, Completeness
 from registerwatch.scan.codes import MAX_CODES
 from registerwatch.scan.photo_process import PhotoReader, photo_processes
+from registerwatch.structs import replace
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import UDI, a_full_reading, a_udi
-from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.harness import SRN, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio
 WHOLE = f"01{UDI}17280131" + "10A1<GS>21X7"
@@ -73,9 +74,13 @@ async def test_a_device_that_left_the_market_is_not_good_and_its_file_says_so(
         )
         await harness.store(reading)
     codes = [a_udi(number) for number in range(3)]
+    await harness.store(a_full_reading("u-3", a_udi(3)))
+    unread = a_full_reading("u-4", a_udi(4))
+    await harness.store(replace(unread, completeness=Completeness.SOME))
+    others = [a_udi(3), a_udi(4), a_udi(5), SRN]
 
     page = await scan(owner_pages, codes[1], kept=codes)
-    file = await owner_pages.post("/app/scan", step="csv", codes="\n".join(codes))
+    file = await owner_pages.post("/app/scan", step="csv", codes="\n".join([*codes, *others]))
 
     assert [row[3] for row in page.rows] == [
         "✕ Not intended for the EU market ✕ Certificate expired by status, not by date",
@@ -87,7 +92,8 @@ async def test_a_device_that_left_the_market_is_not_good_and_its_file_says_so(
     announced = "No longer placed on the EU market, Certificate restricted (1 of 2)"
     assert (shown["class"], shown["data-announce"]) == ("scanned-code warn", announced)
     rows = list(csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff"))))
-    assert [[row[name] for name in STANDING] for row in rows] == [
+    assert [row["Certificates"] for row in rows[3:]] == ["None listed", "Not read", "", ""]
+    assert [[row[name] for name in STANDING] for row in rows[:3]] == [
         ["In the register", "On the EU market", "Valid", "2029-01-01", "2029-01-01"],
         [*["No longer placed on the EU market"] * 2, "Restricted (1 of 2)", "2029-01-01", "2031-01-01"],
         [*["Not intended for the EU market"] * 2, "Expired by status, not by date", "", ""],

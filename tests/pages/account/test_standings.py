@@ -259,8 +259,7 @@ def _rows_of(text: str, column: str) -> dict[str, str]:
     found = {}
     for row in csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))):
         status = row.get("Market status") or row.get("Status") or ""
-        words = "" if row[column] == "None listed" else row[column]
-        cells = status, words, row["First end"], row["Covered until"]
+        cells = status, row[column], row["First end"], row["Covered until"]
         found[row["UDI-DI or SRN"]] = "; ".join(cell or "–" for cell in cells)
     return found
 

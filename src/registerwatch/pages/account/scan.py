@@ -158,7 +158,7 @@ def _csv_row(each: ScannedCode) -> Row:
         known.manufacturer,
         each.words,
         each.market_status,
-        certificates.words,
+        each.certificates,
         day_or_none(certificates.first_end),
         day_or_none(certificates.covered_until),
         "yes" if each.is_watched else "no",

@@ -47,6 +47,8 @@ class ScannedCode(msgspec.Struct, frozen=True):
     """Why the register could not be read for it."""
     standing: SubjectStanding = NOTHING_KNOWN
     """How its subject stands, where the copy has it."""
+    certificates: str = ""
+    """How the certificates of its device stand, as files have it; empty where the copy does not have one."""
 
     @property
     def state(self) -> State:
@@ -144,8 +146,12 @@ async def scanned_codes(
         line = by_code[code]
         stored = standings.get(line.subject)
         standing = NOTHING_KNOWN if stored is None else stored.standing(today)
+        certificates = ""
+        if stored is not None and line.kind == "udi":
+            certificates = standing.certificates.in_file(are_all_read=stored.certs_read)
         failure = service.refresher.failure(line.subject) or ""
-        return ScannedCode(code, parse(code, today.year), line, today, line.subject in watched, failure, standing)
+        is_watched = line.subject in watched
+        return ScannedCode(code, parse(code, today.year), line, today, is_watched, failure, standing, certificates)
 
     return ScannedCodes(
         [each for each in map(scanned, collected) if each.state != "invalid"],

@@ -15,7 +15,7 @@ from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.register.certificate_states import ShownCertificate
-from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
+from registerwatch.register.standing import COVERED_UNTIL, FIRST_END, NOT_READ
 from registerwatch.tables.csv_file import Row
 from registerwatch.watches.listing import ListedWatch
 from registerwatch.watches.models import Watch
@@ -43,7 +43,6 @@ HEADER = (
     "Last change ({zone})",
     "Added ({zone})",
 )
-NOT_READ, NONE_LISTED = "Not read", "None listed"
 
 router = account_pages()
 
@@ -99,7 +98,8 @@ def _certificates(watch: Watch, today: date) -> tuple[str, str, date | None, dat
         return "", NOT_READ, None, None
     standing = certificates_of(watch.snapshot, today)
     told = "; ".join(map(_told, standing.certificates))
-    return told, standing.words or NONE_LISTED, day_or_none(standing.first_end), day_or_none(standing.covered_until)
+    words = standing.in_file(are_all_read=watch.snapshot.has_all_certs)
+    return told, words, day_or_none(standing.first_end), day_or_none(standing.covered_until)
 
 
 def _told(shown: ShownCertificate) -> str:
