@@ -5,7 +5,7 @@ Devices often share a certificate, so one is listed once with its devices. Dates
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -24,6 +24,7 @@ from registerwatch.watches.standing import shown_of
 
 MAX_TEXT_LENGTH = 200
 MAX_WORDS = 8
+Order = tuple[int, int, str, str]
 
 
 class CertificateGroup(StrEnum):
@@ -157,12 +158,18 @@ class WatchedCertificate:
         return self.manufacturer_srn or self.manufacturer_name
 
     @property
-    def order(self) -> tuple[int, int, str, str]:
-        """The most urgent first: what ended lately and what ends next by date, undated ones, what ended long ago."""
-        if self.days is None:
+    def order(self) -> Order:
+        """Sorts certificates by their ends."""
+        return self.order_of(self.days)
+
+    def order_of(self, days: int | None) -> Order:
+        """The most urgent first: what ended lately and what ends next by date, undated ones, what ended long ago; `days`
+        until it ends.
+        """
+        if days is None:
             return 1, 0, self.seen.number, self.manufacturer
-        place = 0 if self.days >= -PAST_DAYS else 2
-        return place, -self.days if place == 2 else self.days, self.seen.number, self.manufacturer
+        place = 0 if days >= -PAST_DAYS else 2
+        return place, -days if place == 2 else days, self.seen.number, self.manufacturer
 
     def matches(self, words: Sequence[str]) -> bool:
         """Whether each word, in lower case, is in what is shown of it."""
@@ -184,6 +191,11 @@ class CertificateFilter(msgspec.Struct, frozen=True):
     """Only what ends within `AHEAD_DAYS`, whatever its group."""
 
     @property
+    def groups(self) -> Collection[CertificateGroup]:
+        """The groups that are listed."""
+        return SIX_MONTHS if self.in_six_months else {self.group} if self.group else set(CertificateGroup)
+
+    @property
     def words(self) -> Sequence[str]:
         """Words that all have to be in what is shown, in lower case."""
         return self.text.casefold().split()[:MAX_WORDS]
@@ -202,9 +214,20 @@ class CertificateOverview:
     @cached_property
     def matching(self) -> Sequence[WatchedCertificate]:
         """Those that match all of the filter, the most urgent first."""
-        chosen = self.chosen
-        groups = SIX_MONTHS if chosen.in_six_months else {chosen.group} if chosen.group else set(CertificateGroup)
+        groups = self.chosen.groups
         return sorted((each for each in self.certificates if each.group in groups), key=lambda each: each.order)
+
+    @cached_property
+    def of_devices(self) -> Sequence[tuple[WatchedCertificate, DeviceOfCertificate]]:
+        """Each certificate of each device that matches the filter as this device has it, the most urgent first."""
+        groups = self.chosen.groups
+        found = [
+            (certificate.order_of(days), listed.device.watch_id, certificate, listed)
+            for certificate in self.certificates
+            for listed in certificate.devices
+            if group_of(days := days_left(listed.seen.ends, self.today)) in groups
+        ]
+        return [(certificate, listed) for *_, certificate, listed in sorted(found, key=lambda each: each[:2])]
 
     @cached_property
     def by_group(self) -> Mapping[CertificateGroup, int]:

@@ -136,6 +136,24 @@ async def test_a_certificate_whose_devices_were_read_at_different_times_is_one_r
     ]
 
 
+async def test_a_group_has_the_devices_for_which_the_certificate_ends_then(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    early, late = (a_certificate("Z-1", expiry=in_days(harness, days)) for days in (12, 900))
+    renewed = replace(a_watch(3, late), read_at=1_800_086_400)
+    await watch(harness, owner_pages, renewed, a_watch(1, early, a_certificate("Z-2", expiry=in_days(harness, 20))))
+
+    for group, devices in ("30", [1, 1]), ("later", [3]), ("", [1, 1, 3]):
+        page = await owner_pages.page(PATH, view="devices", group=group)
+        file = await owner_pages.get(f"{PATH}.csv", group=group)
+
+        rows = list(csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff"))))
+        assert [row["UDI-DI"] for row in rows] == [a_udi(number) for number in devices], group
+        assert [row[0].split()[-1] for row in page.rows] == [a_udi(number) for number in devices], group
+        names = {"30": {"Within 30 days"}, "later": {"Later"}, "": {"Within 30 days", "Later"}}
+        assert {row["When"] for row in rows} == names[group]
+
+
 async def test_times_of_reads_that_disagree_are_in_the_users_zone(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:

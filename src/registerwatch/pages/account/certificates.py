@@ -24,9 +24,7 @@ from registerwatch.watches.certificates import (
     CertificateGroup,
     CertificateOverview,
     CertifiedDevice,
-    DeviceOfCertificate,
     ReadState,
-    WatchedCertificate,
     by_manufacturer,
     group_of,
 )
@@ -152,16 +150,12 @@ def _rows(found: CertificateOverview, view: View) -> Sequence[object]:
     if view is View.MANUFACTURERS:
         return by_manufacturer(found.matching)
     if view is View.DEVICES:
-        return list(_by_device(found))
+        return found.of_devices
     return found.gaps if view is View.GAPS else found.matching
 
 
-def _by_device(found: CertificateOverview) -> Iterator[tuple[WatchedCertificate, DeviceOfCertificate]]:
-    return ((certificate, device) for certificate in found.matching for device in certificate.devices)
-
-
 def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
-    for _, listed in _by_device(found):
+    for _, listed in found.of_devices:
         seen, shown = listed.seen, listed.shown(found.today)
         told = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
         dated = seen.ends, GROUP_NAMES[group_of(shown.remaining)]
