@@ -134,9 +134,7 @@ class WatchedCertificate:
 
     @property
     def readings(self) -> Sequence[CertificateReading]:
-        """What was read of it where devices that were read at different times have it differently, the last read first;
-        empty where all have it alike.
-        """
+        """What was read of it where devices have it differently, the last read first; empty where all have it alike."""
         found: dict[tuple[object, ...], list[DeviceOfCertificate]] = {}
         for each in sorted(self.devices, key=_read_last, reverse=True):
             found.setdefault(_told(each.seen), []).append(each)
@@ -146,6 +144,11 @@ class WatchedCertificate:
             CertificateReading(shown_of(each[0].seen, self.today), len(each), each[0].device.read_at)
             for each in found.values()
         ]
+
+    @property
+    def is_read_at_once(self) -> bool:
+        """Whether all its devices were read at the same time, so that their order explains no difference."""
+        return len({each.device.read_at for each in self.devices}) == 1
 
     @property
     def unconfirmed(self) -> int:
@@ -163,8 +166,8 @@ class WatchedCertificate:
         return self.order_of(self.days)
 
     def order_of(self, days: int | None) -> Order:
-        """The most urgent first: what ended lately and what ends next by date, undated ones, what ended long ago; `days`
-        until it ends.
+        """What sorts it by the days until it ends: first what ended lately and what ends next by date, then what has no
+        date, then what ended long ago.
         """
         if days is None:
             return 1, 0, self.seen.number, self.manufacturer

@@ -164,6 +164,7 @@ async def test_times_of_reads_that_disagree_are_in_the_users_zone(
     [row] = (await owner_pages.page(PATH)).rows
 
     assert row[2].count("read until 15 Jan 2027, 09:00") == 2
+    assert "The register has it differently for devices that were read at the same time: " in row[2]
 
 
 async def test_filters_are_in_the_address_and_what_it_says_wrongly_is_left_out(
