@@ -134,7 +134,7 @@ async def test_certificates_that_cannot_be_read_are_told_until_they_can(harness:
     watch = await harness.watch(caller)
     assert (watch.last_error, watch.failing_since) == (NO_CERTIFICATES, began)
     assert watch.last_sync == harness.now
-    assert watch.is_failing(harness.clock.now())
+    assert watch.health(harness.clock.now()) == "partial"
     await harness.store(read)
     watch = await harness.watch(caller)
     assert (watch.last_error, watch.failing_since) == ("", None)

@@ -1,6 +1,7 @@
 """Lists of watches: what a filter finds, how it is counted and sorted."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 import pytest
 from sqlalchemy import insert, update
@@ -10,7 +11,7 @@ from registerwatch.db.tables import events, watches
 from registerwatch.structs import replace
 from registerwatch.watches import repository
 from registerwatch.watches.listing import PAGE_ROWS, WatchFilter, WatchOrder
-from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER
+from registerwatch.watches.models import FAILING_AFTER, NO_CERTIFICATES, NOT_REGISTERED, OVERDUE_AFTER, HealthState
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded
 from tests.support.harness import ServiceHarness
@@ -86,22 +87,34 @@ async def test_every_word_has_to_be_in_the_name_the_subject_or_the_manufacturer(
 
 async def test_counts_by_state_are_those_that_the_states_would_list(harness: ServiceHarness) -> None:
     caller, now = await harness.owner(), harness.now
-    names = ["fine", "failing", "unread", "overdue", "unknown", "SRN"]
+    names = ["fine", "failing", "unread", "overdue", "unknown", "partial", "partial till now", "SRN"]
     await add(harness, caller, *(NewWatch(f"0401111111111{place}", name) for place, name in enumerate(names[:-1])))
     await add(harness, caller, NewWatch("DE-MF-000000007", "SRN"))
     await change(harness, "04011111111110", last_sync=now)
-    await change(harness, "04011111111111", last_sync=now, failing_since=now - FAILING_AFTER, last_error="no answer")
+    long, before = {"failing_since": now - FAILING_AFTER}, now - FAILING_AFTER
+    await change(harness, "04011111111111", last_sync=before, last_error="no answer", **long)
     await change(harness, "04011111111113", last_sync=now - OVERDUE_AFTER)
-    await change(harness, "04011111111114", last_error=NOT_REGISTERED, failing_since=now - FAILING_AFTER)
+    await change(harness, "04011111111114", last_error=NOT_REGISTERED, **long)
+    await change(harness, "04011111111115", last_sync=before, last_error=NO_CERTIFICATES, **long)
+    await change(harness, "04011111111116", last_sync=now - 60, last_error="no answer", **long)
     listing = harness.service.watches.listing
 
     counts = (await listing.page(caller, WatchFilter(kind="udi"), WatchOrder.NAME)).counts
 
-    assert counts.of_state(None) == counts.matching == 5
-    assert (counts.of(counts.chosen.state, None), counts.of(counts.chosen.state, "srn")) == (6, 1)
+    assert counts.of_state(None) == counts.matching == 7
+    assert (counts.of(counts.chosen.state, None), counts.of(counts.chosen.state, "srn")) == (8, 1)
     for state, name in [("ok", "fine"), ("overdue", "overdue"), ("unknown", "unknown"), ("failing", "failing")]:
         assert counts.of_state(state) == 1  # type: ignore[arg-type]
         assert await labels(harness, caller, WatchFilter(state=state)) == [name]  # type: ignore[arg-type]
+    partial = "what was read in part a minute ago is not failing, although the last try brought nothing"
+    assert await labels(harness, caller, WatchFilter(state="partial")) == ["partial", "partial till now"], partial
+    for row in (await listing.page(caller, WatchFilter(), WatchOrder.NAME)).rows:
+        [alike] = [
+            state
+            for state in get_args(HealthState)
+            if row.watch.label in await labels(harness, caller, WatchFilter(state=state))
+        ]
+        assert row.watch.health(now) == alike
     assert await labels(harness, caller, WatchFilter(state="unread")) == ["SRN", "unread"]
     assert await labels(harness, caller, WatchFilter("un", state="unread", kind="udi")) == ["unread"]
 

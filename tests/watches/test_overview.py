@@ -29,11 +29,11 @@ async def test_it_counts_states_and_lists_what_fails_and_what_ends_of_that_accou
             a_full_reading(f"u-{number}", SUBJECTS[number], certs=(Certificate(f"Z-{number}", expiry=expiry),))
         )
     await harness.store(a_full_reading("u-4", SUBJECTS[4], status_date=str(today), status_code=OFF))
-    read_at = harness.now
     async with harness.database.transaction() as connection:
         failed = watches.c.account_id == caller.account.id, watches.c.subject == SUBJECTS[3]
         since = harness.now - FAILING_AFTER
-        await connection.execute(update(watches).where(*failed).values(last_error="It is tired.", failing_since=since))
+        values = {"last_error": "It is tired.", "failing_since": since, "last_sync": since}
+        await connection.execute(update(watches).where(*failed).values(values))
     await harness.service.schedule.claim("recheck", harness.service.settings.recheck_interval)
 
     with counted_statements() as statements:
@@ -46,7 +46,7 @@ async def test_it_counts_states_and_lists_what_fails_and_what_ends_of_that_accou
         "unread": 1,
         "unknown": 0,
     }
-    assert (found.total, found.never_read, found.failed, found.longest_unread) == (6, 1, 1, read_at)
+    assert (found.total, found.never_read, found.failed, found.longest_unread) == (6, 1, 1, since)
     assert [(each.subject, each.last_error, each.failing_since) for each in found.failing] == [
         (SUBJECTS[3], "It is tired.", since)
     ]

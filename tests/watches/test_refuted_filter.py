@@ -49,7 +49,7 @@ async def test_a_filter_that_the_control_probe_refutes_is_said_until_it_filters_
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])
-async def test_a_watch_whose_certificates_could_not_be_searched_for_three_days_is_failing(
+async def test_a_watch_whose_certificates_could_not_be_searched_for_three_days_is_read_in_part(
     harness: ServiceHarness,
 ) -> None:
     owner, _ = await watching_a_certified_device(harness)
@@ -59,4 +59,4 @@ async def test_a_watch_whose_certificates_could_not_be_searched_for_three_days_i
         await harness.post_sync(owner.api_key)
 
     [watch] = await harness.get_list(owner.api_key, "watches")
-    assert (watch["last_error"], watch["health"]["state"]) == (NO_SEARCH, "failing")
+    assert (watch["last_error"], watch["health"]["state"]) == (NO_SEARCH, "partial")

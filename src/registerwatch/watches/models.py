@@ -12,7 +12,7 @@ from registerwatch.watches.options import WatchOptions
 from registerwatch.watches.snapshot import Kind, Snapshot
 
 FAILING_AFTER = 3 * 24 * 3600
-"""A watch whose subject could not be read for so long is failing."""
+"""A watch whose subject could not be read for so long is failing; one that was read in part meanwhile is partial."""
 OVERDUE_AFTER = 3 * 24 * 3600
 """A watch that nobody has read for so long is overdue, though nothing failed."""
 
@@ -25,7 +25,7 @@ NOT_REGISTERED = "The register has no such record."
 rows too: another text here would need a migration.
 """
 
-HealthState = Literal["ok", "unread", "overdue", "unknown", "failing"]
+HealthState = Literal["ok", "unread", "overdue", "unknown", "failing", "partial"]
 RunState = Literal["running", "finished", "interrupted"]
 
 
@@ -65,13 +65,14 @@ class Watch(Struct, frozen=True, gc=False):
     options: WatchOptions = WatchOptions()
 
     def health(self, now: float) -> HealthState:
-        """Whether it does its work: the register has no such record, it could not be read for long, nobody has read it
-        for long, it was never read, or all is well.
+        """Whether it does its work: the register has no such record, it could not be read for long, or not all of it,
+        nobody has read it for long, it was never read, or all is well.
         """
         if self.last_error == NOT_REGISTERED:
             return "unknown"
-        if self.is_failing(now):
-            return "failing"
+        if self.failing_since is not None and now - self.failing_since >= FAILING_AFTER:
+            is_partial = self.last_error in READ_IN_PART or now - self.unread_since < FAILING_AFTER
+            return "partial" if is_partial else "failing"
         if now - self.unread_since >= OVERDUE_AFTER:
             return "overdue"
         return "unread" if self.last_sync is None else "ok"
@@ -85,10 +86,6 @@ class Watch(Struct, frozen=True, gc=False):
     def is_complete(self) -> bool:
         """Whether every part of the subject was read that is compared."""
         return self.snapshot is not None and (self.kind == "srn" or self.snapshot.has_all_certs)
-
-    def is_failing(self, now: float) -> bool:
-        """Whether it could not be read for so long that its owner should know."""
-        return self.failing_since is not None and now - self.failing_since >= FAILING_AFTER
 
 
 class Event(Struct, frozen=True, gc=False):

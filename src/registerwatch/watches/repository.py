@@ -8,14 +8,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import msgspec
-from sqlalchemy import BigInteger, ColumnElement, Integer, bindparam, case, delete, func, insert, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.listed_values import LISTED, listed
 from registerwatch.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
-from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER, HealthState, Watch
+from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER, READ_IN_PART, HealthState, Watch
 from registerwatch.watches.options import options_of
 from registerwatch.watches.read_order import DueSubject, Family
 from registerwatch.watches.snapshot import decoded
@@ -223,10 +236,13 @@ async def count_by_health(connection: AsyncConnection, now: int) -> Mapping[Heal
 
 def health_state(now: int) -> ColumnElement[str]:
     """The `HealthState` of a watch; `Watch.health` says the same of one."""
+    is_long = watches.c.failing_since <= now - FAILING_AFTER
+    unread_since = func.coalesce(watches.c.last_sync, watches.c.created_at)
     return case(
         (watches.c.last_error == NOT_REGISTERED, "unknown"),
-        (watches.c.failing_since <= now - FAILING_AFTER, "failing"),
-        (func.coalesce(watches.c.last_sync, watches.c.created_at) <= now - OVERDUE_AFTER, "overdue"),
+        (and_(is_long, watches.c.last_error.not_in(READ_IN_PART), unread_since <= now - FAILING_AFTER), "failing"),
+        (is_long, "partial"),
+        (unread_since <= now - OVERDUE_AFTER, "overdue"),
         (watches.c.last_sync.is_(None), "unread"),
         else_="ok",
     ).label("state")

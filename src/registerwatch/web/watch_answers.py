@@ -35,11 +35,15 @@ class WatchHealth(Answer, gc=False):
         HealthState,
         doc(
             "`unread` when it was never read, `overdue` when nobody has read it for 3 days, `unknown` when the register"
-            " has no such record, `failing` when it could not be read for 3 days.",
+            " has no such record, `failing` when it could not be read for 3 days, `partial` when not all of it could:"
+            " its certificates were not read, or some may be missing.",
             "ok",
         ),
     ]
-    since: Annotated[str | None, instant("First failed read since the last good one, UTC; null when there was none.")]
+    since: Annotated[
+        str | None,
+        instant("First read that failed, or was not whole, since the last good one, UTC; null when there was none."),
+    ]
 
 
 class WatchOptionsObject(Answer, gc=False):

@@ -19,6 +19,7 @@ MEDIA_TYPE = "application/atom+xml; charset=utf-8"
 HEALTH_TITLES = {
     "unknown": "the register does not know it",
     "failing": "it could not be read for days",
+    "partial": "not all of it could be read for days",
     "overdue": "nobody has read it for days",
 }
 MAX_SUBJECTS = 100

@@ -21,12 +21,20 @@ _NOTHING = Snapshot()
 STATES: Mapping[HealthState, str] = {
     "ok": "Read",
     "failing": "Failing",
+    "partial": "Read in part",
     "overdue": "Overdue",
     "unread": "Not read yet",
     "unknown": "Unknown to the register",
 }
 """Whether it could be read. How its subject stands is told by `watches.standing`."""
-BADGES: Mapping[HealthState, str] = {"ok": "", "failing": "bad", "overdue": "warn", "unread": "", "unknown": "warn"}
+BADGES: Mapping[HealthState, str] = {
+    "ok": "",
+    "failing": "bad",
+    "partial": "warn",
+    "overdue": "warn",
+    "unread": "",
+    "unknown": "warn",
+}
 
 
 class WatchRow(msgspec.Struct, frozen=True):

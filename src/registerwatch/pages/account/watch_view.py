@@ -26,7 +26,7 @@ from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 from registerwatch.web.countries import country_name
 
-LAST_READ_FAILED, LAST_READ_IN_PART = ("Last read failed", "warn"), ("Read in part", "warn")
+LAST_READ_FAILED, LAST_READ_IN_PART = ("Last read failed", "warn"), (STATES["partial"], "warn")
 """Of a watch that was read within three days."""
 
 
