@@ -170,7 +170,8 @@ async def _check_pages_and_feed(team: Team) -> None:
         assert OFF_MARKET in text
     for number in range(FILLED):
         assert listed.main.count(f"REF-{number:03}") == 1
-    assert listed.main.count(CERTIFICATE) <= 2, "once by the sweep, once by the devices"
+    for page in (today, listed):
+        assert page.main.count(CERTIFICATE) == 2, "of the manufacturer, and of its devices together"
 
 
 async def _team(harness: ServiceHarness) -> Team:

@@ -7,7 +7,7 @@ from registerwatch.accounts.credentials import credential_of
 from registerwatch.db.tables import webhooks
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.notifications.bounce_report import BounceKind
-from registerwatch.pages.account.today import SHOWN_EVENTS
+from registerwatch.pages.account.today import SHOWN_ROWS
 from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
@@ -72,14 +72,14 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
         await owner_pages.post("/app/watches/add", subject=each.primary_di)
     await owner_pages.post("/app/watches/add", subject="04099999999992")
     first, second, third = devices
-    for number in range(SHOWN_EVENTS + 1):
+    for number in range(SHOWN_ROWS + 1):
         harness.clock.move(60)
         harness.world.change(first.uuid, reference=f"R-{number}")
         if number == 0:
             harness.world.change(second.uuid, reference="R-0", trade_names={"en": "Left"})
             harness.world.change(second.uuid, status="no-longer-on-the-market", status_date="2027-01-14")
             harness.faults.fail("basic", "http-400", contains=third.uuid)
-        if number == SHOWN_EVENTS:
+        if number == SHOWN_ROWS:
             harness.world.change(first.uuid, reference='<img src=x>"=1+1')
         await harness.post_sync(owner_pages.session)
     while await harness.deliver_due():
@@ -90,12 +90,12 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
 
     assert len(statements) <= 12
     assert accessibility_problems(page) == []
-    unseen = SHOWN_EVENTS + 2
+    unseen = SHOWN_ROWS + 2
     assert page.title == f"({unseen}) Today · Registerwatch"
     assert f"Unseen changes {unseen} 1 high, {unseen - 1} low" in page.main
     assert "Watches 4 3 read, 1 unknown to the register" in page.main
     assert "Channels that fail 1 Of 1" in page.main
-    assert f"{SHOWN_EVENTS} of {unseen} that you have not seen: high first" in page.main
+    assert f"{SHOWN_ROWS} of {unseen} that you have not seen: high first" in page.main
     rows = page.main.partition("that you have not seen")[2]
     assert rows.index("Market status: ") < rows.index("and 2 more") < rows.index("Version of the record: ")
     assert '<img src=x>"=1+1' in page.main
@@ -107,7 +107,7 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
     assert page.facts["The copy"].startswith("Last read from the register on 15 Jan 2027, 08:09")
 
     await owner_pages.post("/app/watches/1/seen", through="999")
-    assert f"Unseen changes {unseen - SHOWN_EVENTS - 1}" in (await owner_pages.page("/app")).main
+    assert f"Unseen changes {unseen - SHOWN_ROWS - 1}" in (await owner_pages.page("/app")).main
 
 
 async def test_a_link_to_confirm_the_address_is_mailed_again_until_it_is_confirmed(

@@ -1,4 +1,4 @@
-"""Events as the page of events shows them: by day, and those of one cause together."""
+"""Events as pages show them: by day, and those of one cause together."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, tzinfo
@@ -55,10 +55,11 @@ def by_day(events: Iterable[ListedEvent], zone: tzinfo) -> list[Day]:
         return day_of(each.event.created_at, zone)
 
     days = [list(found) for _, found in groupby(events, local_day)]
-    return [Day(of_day[0].event.created_at, _rows(of_day, zone)) for of_day in days]
+    return [Day(of_day[0].event.created_at, rows_of(of_day, zone)) for of_day in days]
 
 
-def _rows(events: Sequence[ListedEvent], zone: tzinfo) -> list[EventRow]:
+def rows_of(events: Iterable[ListedEvent], zone: tzinfo) -> list[EventRow]:
+    """Events in their order; those of one cause stand where the first of them does."""
     found: dict[object, list[ListedEvent]] = {}
     for each in events:
         found.setdefault(each.event.cause or each.event.id, []).append(each)

@@ -10,8 +10,8 @@ from registerwatch.notifications.channel_models import ListedChannel
 from registerwatch.notifications.channel_state import tells_somebody
 from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.undeliverable import undeliverable_of
-from registerwatch.pages.account.changes import severity_tone, shown_changes
 from registerwatch.pages.account.confirm_address import MAILED
+from registerwatch.pages.account.event_rows import rows_of
 from registerwatch.pages.account.mails_came_back import MAILS_ON
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
@@ -20,7 +20,10 @@ from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.watches.overview import SHOWN, WatchOverview
 from registerwatch.web.injection import InjectedService
 
-SHOWN_EVENTS = 8
+SHOWN_ROWS = 8
+"""Events, or several of one cause."""
+LOOKED_AT = 100
+"""Of the most severe events that are unseen: of a certificate of many devices each has one."""
 
 router = account_pages()
 
@@ -34,10 +37,12 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
     listed = await service.notifications.channels.of_account(caller)
     channels = listed.channels
     has_feed = bool(await service.feeds.all(caller)) if _asks_for_feeds(service, visitor, channels) else False
+    unseen = await service.watches.marks.most_severe_unseen(caller, LOOKED_AT)
     view = Today(
         now=int(now),
         overview=overview,
-        unseen=await service.watches.marks.most_severe_unseen(caller, SHOWN_EVENTS),
+        unseen=unseen,
+        changed=rows_of(unseen.events, visitor.zone)[:SHOWN_ROWS],
         channels=len([each for each in channels if _is_shown(each, visitor)]),
         failing_channels=[each for each in channels if _is_shown(each, visitor) and each.needs_care],
         paused_until=listed.paused_until,
@@ -59,8 +64,6 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
         shown=SHOWN,
         undeliverable=undeliverable_of([each.target for each in channels], caller.user_id),
         plan_end=await service.billing.plan_end(caller.account),
-        shown_changes=shown_changes,
-        severity_tone=severity_tone,
     )
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from registerwatch.notifications.channel_models import ListedChannel
 from registerwatch.pages.account.choice_words import place_of
+from registerwatch.pages.account.event_rows import EventRow
 from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.register.store.records import CopyState
 from registerwatch.watches.event_marks import MAX_COUNTED, UnseenEvents
@@ -49,6 +50,8 @@ class Today(msgspec.Struct, frozen=True):
     now: int
     overview: WatchOverview
     unseen: UnseenEvents
+    changed: Sequence[EventRow]
+    """What is shown of the unseen events."""
     channels: int
     failing_channels: Sequence[ListedChannel]
     """Those that need somebody's care."""
@@ -59,6 +62,11 @@ class Today(msgspec.Struct, frozen=True):
     must_confirm: bool
     """Whether the address of who looks is still to be confirmed."""
     steps: FirstSteps | None
+
+    @property
+    def shown_events(self) -> int:
+        """How many events are shown."""
+        return sum(len(row.listed) for row in self.changed)
 
     @property
     def severities(self) -> list[tuple[str, int]]:
