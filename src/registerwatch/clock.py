@@ -101,6 +101,11 @@ def date_in_words(iso: str) -> str:
     return f"{day_in_words(value)}, {value:%H:%M}" if hour else day_in_words(value)
 
 
+def zone_in_words(name: str) -> str:
+    """The IANA name of a zone as people read it: `America/Los Angeles`."""
+    return name.replace("_", " ")
+
+
 def utc_in_words(unix_seconds: int | float) -> str:
     """Unix seconds as `21 Nov 2026, 03:38 UTC`, for texts that people in several zones read."""
     moment = datetime.fromtimestamp(unix_seconds, UTC)
@@ -118,4 +123,4 @@ def in_words(unix_seconds: int, zone_name: str) -> str:
     if zone.key == "UTC":
         return utc_in_words(unix_seconds)
     local = datetime.fromtimestamp(unix_seconds, zone)
-    return f"{day_in_words(local)}, {local:%H:%M} ({zone.key})"
+    return f"{day_in_words(local)}, {local:%H:%M} ({zone_in_words(zone.key)})"

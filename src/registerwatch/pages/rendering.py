@@ -12,7 +12,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from registerwatch.clock import day_in_words, iso_utc, utc_in_words
+from registerwatch.clock import day_in_words, iso_utc, utc_in_words, zone_in_words
 from registerwatch.pages import addresses
 from registerwatch.pages.cookies import has_session
 from registerwatch.pages.site_files import asset_address
@@ -119,7 +119,9 @@ def _environment() -> Environment:
         actor_tone=actor_tone,
     )
     environment.filters.update(day=day, moment=moment_on_page, count=count, isolated=isolated)
-    environment.filters.update(local=local, instants=instants, local_day=local_day, local_time=local_time)
+    environment.filters.update(
+        zone_words=zone_in_words, local=local, instants=instants, local_day=local_day, local_time=local_time
+    )
     return environment
 
 

@@ -80,7 +80,7 @@ async def _told(pages: PagesClient, list_id: int) -> dict[str, tuple[str, tuple[
         "/app/watches": states,
         "/app/watches/1": states,
         "/app/certificates": states,
-        "/app/lists": ("found", "certificate ended"),
+        "/app/lists": ("found", "no valid certificate"),
         f"/app/lists/{list_id}": states,
     }
     found = {path: (await pages.page(path), words) for path, words in asked.items()}

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from registerwatch.clock import day_in_words, day_of
+from registerwatch.clock import day_in_words, day_of, zone_in_words
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.mail.news import NewsBlock, NewsMail, NewsPart, NewsRow, severity_word
 from registerwatch.notifications.channels.event_groups import EventPart, NewsGroup, groups_of
@@ -58,7 +58,7 @@ def news_of(
         subject=_subject(groups, sum(changes), zone) if groups else "A test of your mails",
         blocks=blocks,
         choice=_in_words(choice, zone.key),
-        times=f"Times are those of {zone.key}.",
+        times=f"Times are those of {zone_in_words(zone.key)}.",
         service=addresses.public_url,
         events_url=addresses.page("/app/events"),
         choices_url=addresses.page("/app/notifications"),
@@ -178,7 +178,7 @@ def _seen(at: int, zone: ZoneInfo) -> str:
 
 def _in_words(choice: Choice, zone: str) -> str:
     """What its reader gets, so that nobody wonders why a mail came when it did."""
-    hour = f"{choice.hour:02}:00 ({zone})"
+    hour = f"{choice.hour:02}:00 ({zone_in_words(zone)})"
     often = {
         Frequency.DAILY: f"once a day at {hour}",
         Frequency.WEEKLY: f"every {WEEKDAYS[choice.weekday % 7]} at {hour}",

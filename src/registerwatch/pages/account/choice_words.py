@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from registerwatch.clock import zone_in_words
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.notifications.models import EMAIL, Target
@@ -10,7 +11,7 @@ from registerwatch.watches.models import EventSeverity
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 FREQUENCIES = (
-    (Frequency.AT_ONCE, "At once", "what one look at the register finds comes together"),
+    (Frequency.AT_ONCE, "At once", "what is found at a time comes together"),
     (Frequency.DAILY, "Daily", "one digest, on days with changes"),
     (Frequency.WEEKLY, "Weekly", "one digest, in weeks with changes"),
     (Frequency.OFF, "Off", "nothing is sent"),
@@ -26,7 +27,7 @@ def choice_in_words(choice: Choice, zone: str, readers_zone: str) -> str:
     """A choice in one line. The zone is told where it is not the reader's."""
     if choice.frequency is Frequency.OFF:
         return "Off"
-    parts = [_when(choice, "" if zone == readers_zone else f" ({zone.replace('_', ' ')})")]
+    parts = [_when(choice, "" if zone == readers_zone else f" ({zone_in_words(zone)})")]
     parts += [words.lower() for severity, words in SEVERITIES[1:] if choice.severity is severity]
     if choice.high_at_once and choice.frequency is not Frequency.AT_ONCE:
         parts.append("high at once")
