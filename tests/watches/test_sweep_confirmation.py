@@ -12,7 +12,7 @@ from registerwatch.watches.sweep_repository import FailedTry
 from registerwatch.watches.sweep_targets import MAX_WAIT_SECONDS, wait_seconds
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness
-from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep
+from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep, told
 
 pytestmark = pytest.mark.anyio
 
@@ -75,6 +75,27 @@ async def test_a_device_that_leaves_the_market_is_left_as_it_was_until_it_could_
     await harness.service.watches.recheck.run()
     [event] = await harness.get_list(api_key, "events")
     assert {"field": "status", "old": ON_MARKET, "new": "No longer placed on the EU market"} in event["changes"]
+
+
+async def test_what_a_manufacturers_watch_was_told_is_said_on_the_page_of_a_device_that_could_not_be_read_since(
+    harness: ServiceHarness,
+) -> None:
+    api_key, device = await watching_one(harness, legislation="mdd")
+    await harness.post_watches(api_key, device.manufacturer.srn)
+    await sweep(harness)
+    harness.faults.fail("basic", "http-503")
+    harness.world.change(device.uuid, status=OFF)
+    await sweep(harness)
+
+    assert await told(harness, api_key) == [{"devices_off_market": 1}]
+    page = (await harness.get(f"/d/{device.primary_di}")).text
+    assert (ON_MARKET in page, "had this device off the EU market on" in page) == (True, True)
+
+    harness.faults.clear()
+    harness.clock.move(MAX_WAIT_SECONDS)
+    await sweep(harness)
+    page = (await harness.get(f"/d/{device.primary_di}")).text
+    assert ("No longer placed on the EU market" in page, "A newer list" in page) == (True, False)
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])

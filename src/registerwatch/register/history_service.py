@@ -13,9 +13,11 @@ from registerwatch.clock import Clock, iso_utc
 from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
+from registerwatch.register.codes import StatusFilter
+from registerwatch.register.models import Device
 from registerwatch.register.store.history_prune import HistoryPruner
 from registerwatch.register.store.history_reader import HistoryReader
-from registerwatch.register.store.portfolio_history import PortfolioGroup, PortfolioHistory
+from registerwatch.register.store.portfolio_history import MarketChange, PortfolioGroup, PortfolioHistory
 from registerwatch.register.store.record_history import ObservedChange, RecordHistory, StatesAsOf, ValueChange
 
 MAX_ENTRIES, DEFAULT_ENTRIES = 100, 20
@@ -99,6 +101,14 @@ class HistoryService:
         )
         entries = [*_entries(history, only_changes=only_changes), *map(_portfolio_entry, groups)]
         return _page(history, entries, cursor, limit)
+
+    async def newer_listing(self, device: Device, read_at: int) -> MarketChange | None:
+        """What a list of the manufacturer's devices that began after the record was read (`read_at` in unix seconds)
+        shows otherwise of the market; None where it does not.
+        """
+        found = await self._portfolio.market_change(device.manufacturer_srn, device.udi, read_at)
+        is_on_market = device.status_code == StatusFilter.ON.code
+        return None if found is None or found.is_on_market is is_on_market else found
 
     def instant(self, text: str) -> int:
         """The instant that somebody asks for: of a date its end (UTC), at most now. Raises `InvalidInput`."""

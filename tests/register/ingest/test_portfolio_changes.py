@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.codes import STATUS_PREFIX
-from registerwatch.register.ingest.portfolio_changes import PortfolioChange, is_on_market, judged, newly_registered
-from registerwatch.register.store.portfolio import ListedDevice, StoredListing
+from registerwatch.register.ingest.portfolio_changes import is_on_market, judged, newly_registered
+from registerwatch.register.store.portfolio import ListedDevice, PortfolioChange, StoredListing
 from registerwatch.structs import replace
 from tests.register.builders import PROPERTY
 

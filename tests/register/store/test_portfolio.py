@@ -6,10 +6,10 @@ from sqlalchemy import insert, select
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import portfolio_news
 from registerwatch.register.codes import StatusFilter
-from registerwatch.register.ingest.portfolio_changes import PortfolioChange, judged
+from registerwatch.register.ingest.portfolio_changes import judged
 from registerwatch.register.store import portfolio
 from registerwatch.register.store.names import stored_names
-from registerwatch.register.store.portfolio import MAX_NAME, ListedDevice, PortfolioNews
+from registerwatch.register.store.portfolio import MAX_NAME, ListedDevice, PortfolioChange, PortfolioNews
 from registerwatch.register.store.portfolio_history import PortfolioHistory
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ async def test_a_record_that_has_another_udi_di_takes_no_standing_along(database
 async def test_many_devices_are_named_at_once_and_no_name_is_longer_than_a_line(database: Database) -> None:
     async with database.transaction() as connection:
         assert await stored_names(connection, [f"{each:014}" for each in range(66_000)]) == {}
-        await portfolio.add_news(connection, SRN, [PortfolioNews("1", "n" * 9_000, "registered", 1)], 1)
+        await portfolio.add_news(connection, SRN, [PortfolioNews("1", "n" * 9_000, PortfolioChange.REGISTERED, 1)], 1)
         [name] = (await connection.execute(select(portfolio_news.c.name))).scalars()
     assert name == "n" * MAX_NAME
 

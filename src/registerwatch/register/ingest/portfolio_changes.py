@@ -7,20 +7,11 @@ of them is on the market.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from enum import StrEnum
 
 import msgspec
 
 from registerwatch.register.codes import StatusFilter
-from registerwatch.register.store.portfolio import ListedDevice, StoredListing
-
-
-class PortfolioChange(StrEnum):
-    """What became of a UDI-DI."""
-
-    REGISTERED = "registered"
-    OFF_MARKET = "off_market"
-    ON_MARKET = "on_market"
+from registerwatch.register.store.portfolio import ListedDevice, PortfolioChange, StoredListing
 
 
 class MarketJudgement(msgspec.Struct, frozen=True):

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.register.ingest.portfolio_changes import PortfolioChange, judged, newly_registered
+from registerwatch.register.ingest.portfolio_changes import judged, newly_registered
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.store import portfolio
 from registerwatch.register.store.names import stored_names
-from registerwatch.register.store.portfolio import ListedDevice, PortfolioNews
+from registerwatch.register.store.portfolio import ListedDevice, PortfolioChange, PortfolioNews
 from registerwatch.register.store.sweeps import DeviceSweep
 
 

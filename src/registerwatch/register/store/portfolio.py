@@ -4,6 +4,7 @@ Functions run in the transaction of the connection that they are given.
 """
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -42,12 +43,20 @@ class StoredListing(msgspec.Struct, frozen=True):
     is_settled: bool
 
 
+class PortfolioChange(StrEnum):
+    """What became of a UDI-DI."""
+
+    REGISTERED = "registered"
+    OFF_MARKET = "off_market"
+    ON_MARKET = "on_market"
+
+
 class PortfolioNews(msgspec.Struct, frozen=True):
     """A change of a manufacturer's devices. `visible_at` is before the request that listed it."""
 
     udi: str
     name: str
-    change: str
+    change: PortfolioChange
     visible_at: int
 
 

@@ -4,13 +4,15 @@ What one listing brought is one group for each kind of change, however many devi
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
-from sqlalchemy import BigInteger, Integer, bindparam, func, select
+from sqlalchemy import BigInteger, Integer, bindparam, func, literal_column, select
 
 from registerwatch.db.engine import Database
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.db.tables import portfolio_news
+from registerwatch.register.store.portfolio import PortfolioChange
 
 MAX_NAMED = 50
 """Devices of a group that are named."""
@@ -24,6 +26,13 @@ class PortfolioGroup(msgspec.Struct, frozen=True):
     change: str
     total: int
     devices: Sequence[tuple[str, str]]
+
+
+class MarketChange(msgspec.Struct, frozen=True):
+    """A device that came onto the market or left it, as a listing showed it that began at `seen_at` (unix seconds)."""
+
+    is_on_market: bool
+    seen_at: int
 
 
 class PortfolioHistory:
@@ -42,6 +51,11 @@ class PortfolioHistory:
             PortfolioGroup(last, found_at, change, total, await self._devices(srn, found_at, change, first, last))
             for found_at, change, total, first, last in rows
         ]
+
+    async def market_change(self, srn: str, udi: str, since: int) -> MarketChange | None:
+        """The last change of the market standing of a device that a listing begun after an instant showed."""
+        rows = await self._database.rows(_MARKET, srn=srn, udi=udi, since=since)
+        return next((MarketChange(change == PortfolioChange.ON_MARKET, seen_at) for change, seen_at in rows), None)
 
     async def _devices(self, srn: str, found_at: int, change: str, first: int, last: int) -> Sequence[tuple[str, str]]:
         asked = {"srn": srn, "found_at": found_at, "change": change, "first": first, "last": last}
@@ -84,4 +98,13 @@ _NAMED = PreparedSelect(
     .order_by(_NEWS.id)
     .limit(bindparam("most", type_=Integer))
     .offset(bindparam("skipped", type_=Integer))
+)
+_SINCE = bindparam("since", type_=BigInteger)
+_OFF_OR_ON = PortfolioChange.OFF_MARKET, PortfolioChange.ON_MARKET
+_OF_MARKET: Sequence[Any] = [literal_column(f"'{each.value}'") for each in _OFF_OR_ON]
+_MARKET = PreparedSelect(
+    select(_NEWS.change, _NEWS.visible_at)
+    .where(_NEWS.srn == bindparam("srn"), _NEWS.found_at > _SINCE, _NEWS.visible_at > _SINCE)
+    .where(_NEWS.primary_di == bindparam("udi"), _NEWS.change.in_(_OF_MARKET))
+    .order_by(_NEWS.id.desc())
 )
