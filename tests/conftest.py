@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
@@ -23,6 +24,7 @@ from tests.support.captures import shared
 from tests.support.compiled_statements import compile_statements_once
 from tests.support.empty_databases import EmptyDatabases
 from tests.support.harness import ServiceHarness, ServiceStarter, built_harness, running_harness
+from tests.support.loop_watch import loop_watch
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -39,6 +41,8 @@ gc.freeze()
 gc.set_threshold(50_000, 20, 50)  # thousands of services are built and dropped here: looking at them took a sixth of it
 
 compile_statements_once()
+plain_lines = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain_lines])
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # httpx2 looks for it in vain at every request
 
 MEMORY, NEEDED_BYTES = Path("/dev/shm"), 4 << 30
@@ -255,6 +259,13 @@ async def harness(database_url: str, tmp_path: Path) -> AsyncIterator[ServiceHar
     """The whole service over stand-ins. Nothing runs in it but what the test asks for."""
     async with built_harness(database_url, tmp_path) as harness:
         yield harness
+
+
+@pytest.fixture(autouse=True)
+def loop_is_not_held() -> Iterator[None]:
+    """A request that holds the event loop for long fails its test."""
+    yield
+    assert (held := loop_watch.taken()) == [], held
 
 
 @pytest.fixture

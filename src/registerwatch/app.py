@@ -1,5 +1,6 @@
 """The ASGI application: middleware, routes, lifespan."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -14,6 +15,7 @@ from registerwatch.mcp.description import describe_tools
 from registerwatch.mcp.endpoint import ToolEndpoint
 from registerwatch.pages import routes
 from registerwatch.pages.page_instead import PageInstead, answer_page_instead
+from registerwatch.pages.rendering import compile_templates
 from registerwatch.pages.sitemap import Sitemap
 from registerwatch.rest import (
     account,
@@ -109,7 +111,9 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with aclosing(limits), running(service, background=background):
+            compiling = asyncio.create_task(asyncio.to_thread(compile_templates), name="templates")
             yield
+            await compiling
 
     settings = service.settings
     limits = build_limits(settings, service.clock)

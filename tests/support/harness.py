@@ -7,7 +7,8 @@ Outside are the register (`world`, `faults`, `register_log`, `to_register`), the
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from registerwatch.net.resolver import DnsResolver
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.targets import TargetService
+from registerwatch.pages.rendering import compile_templates
 from registerwatch.register.models import Actor, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
@@ -47,6 +49,7 @@ from registerwatch_standins.register.transport import InProcessTransport
 from registerwatch_standins.register.world import World
 from tests.billing.plain_provider import PlainProvider
 from tests.support.fakes import HeldTransport, MemoryReceivers, SteppedClock, quick_passwords
+from tests.support.loop_watch import loop_watch
 from tests.support.table_rows import Rows, TableRows
 
 NOW = 1_800_000_000
@@ -118,8 +121,14 @@ class ServiceHarness:
 
     @cached_property
     def app(self) -> FastAPI:
-        """The application, built when a test first asks for it: that takes far longer than the service."""
-        return app_over(self.service)
+        """The application, built when a test first asks for it: that takes far longer than the service. A request that
+        holds the event loop fails its test.
+        """
+        _load_late_modules()
+        app = app_over(self.service)
+        assert app.middleware_stack is not None
+        app.middleware_stack = loop_watch.over(app.middleware_stack)
+        return app
 
     @cached_property
     def client(self) -> httpx2.AsyncClient:
@@ -401,6 +410,16 @@ def harness_settings(database_url: str, data_dir: Path, **overrides: object) -> 
         **overrides,
     }
     return Settings(**values)  # type: ignore[arg-type]  # values are checked by the settings
+
+
+@cache
+def _load_late_modules() -> None:
+    """Load what a process loads with the first request that needs it, and compile the templates, as it does when it
+    starts: no test is to fail for being the first.
+    """
+    compile_templates()
+    for name in ("biip.gs1_application_identifiers", "stripe", "webauthn"):
+        import_module(name)
 
 
 def auth_headers(credential: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Se
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import date, datetime
+from itertools import islice
 from typing import TypeVar
 
 from registerwatch.tables.formula_guard import guarded
@@ -56,8 +57,13 @@ def csv_cell(value: Cell) -> str:
 
 async def batches(rows: Rows) -> AsyncIterator[Sequence[Row]]:
     """The rows, a few hundred at a time."""
+    if not isinstance(rows, AsyncIterable):
+        left = iter(rows)
+        while read := await in_writer(lambda: list(islice(left, BATCH_ROWS))):
+            yield read
+        return
     batch: list[Row] = []
-    async for row in _one_by_one(rows):
+    async for row in rows:
         batch.append(row)
         if len(batch) == BATCH_ROWS:
             yield batch
@@ -75,12 +81,3 @@ async def in_writer(work: Callable[[], T]) -> T:
         with suppress(Exception):
             await future
         raise
-
-
-async def _one_by_one(rows: Rows) -> AsyncIterator[Row]:
-    if isinstance(rows, AsyncIterable):
-        async for row in rows:
-            yield row
-    else:
-        for row in rows:
-            yield row

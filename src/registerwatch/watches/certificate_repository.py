@@ -1,5 +1,6 @@
 """The SQL of the certificates of an account's watches. Of each snapshot only what tells of certificates is decoded."""
 
+import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -40,7 +41,8 @@ _NOTHING = _SnapshotPart()
 
 async def devices_of_account(database: Database, account_id: int) -> Sequence[CertifiedDevice]:
     """The account's watched devices, oldest watch first."""
-    return [certified_device(*row) for row in await database.rows(_DEVICES, account_id=account_id)]
+    rows = await database.rows(_DEVICES, account_id=account_id)
+    return await asyncio.to_thread(lambda: [certified_device(*row) for row in rows])
 
 
 def certified_device(

@@ -1,5 +1,6 @@
 """Showing the certificates of an account's watches. The register is not asked."""
 
+import asyncio
 from datetime import UTC, tzinfo
 
 from registerwatch.accounts.models import Caller
@@ -19,4 +20,5 @@ class CertificateService:
     async def overview(self, caller: Caller, chosen: CertificateFilter, *, zone: tzinfo = UTC) -> CertificateOverview:
         """The certificates of all watched devices that match a filter. Days are counted in `zone`."""
         today = day_of(self._clock.now(), zone)
-        return overview(await devices_of_account(self._database, caller.account.id), chosen, today)
+        devices = await devices_of_account(self._database, caller.account.id)
+        return await asyncio.to_thread(overview, devices, chosen, today)

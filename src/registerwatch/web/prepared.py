@@ -1,5 +1,6 @@
 """Answers that stay the same until the process ends: rendered, tagged and packed once."""
 
+import asyncio
 from collections.abc import Callable
 from functools import cached_property
 
@@ -15,7 +16,8 @@ REVALIDATED = b"public, no-cache"
 class PreparedAnswer:
     """An ASGI application that answers every request with the same text, or with 304 who has it.
 
-    It is rendered for the first request, and sent packed to who takes gzip: so nothing is left to `Compression`.
+    It is rendered for the first request, in a thread, and sent packed to who takes gzip: so nothing is left to
+    `Compression`.
     """
 
     def __init__(self, render: Callable[[], bytes], media_type: str) -> None:
@@ -23,6 +25,8 @@ class PreparedAnswer:
         self._media_type = media_type.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if "_messages" not in self.__dict__:
+            await asyncio.to_thread(getattr, self, "_messages")
         tag, unchanged, plain, packed = self._messages
         for message in unchanged if _has(scope, tag) else packed if takes_packed(scope["headers"]) else plain:
             await send({**message})  # what is around it may change its message

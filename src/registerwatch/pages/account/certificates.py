@@ -1,5 +1,6 @@
 """The certificates of the watched devices: which end when, by manufacturer, by device, and what nobody could read."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any
@@ -12,7 +13,7 @@ from registerwatch.pages.account.certificate_chart import CertificateChart
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.rendering import app_page, fragment_asked
 from registerwatch.pages.account.router import account_pages
-from registerwatch.pages.account.visitor import SignedIn
+from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.page_position import PagePosition, page_number
 from registerwatch.register.certificate_states import NO_END_DATE
@@ -115,6 +116,10 @@ async def certificates(request: Request, service: InjectedService, visitor: Sign
     """The certificates that match, or what the view shows of them."""
     shown = Shown.of(request)
     found = await service.watches.certificates.overview(visitor.caller, shown.chosen, zone=visitor.zone)
+    return await asyncio.to_thread(_page, request, visitor, shown, found)
+
+
+def _page(request: Request, visitor: Visitor, shown: Shown, found: CertificateOverview) -> Response:
     chart = CertificateChart(found.certificates, found.today)
     rows = chart.months if shown.view is View.MONTHS else _rows(found, shown.view)
     paging = PagePosition(shown.page, PAGE_ROWS, len(rows))

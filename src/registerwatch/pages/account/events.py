@@ -1,5 +1,6 @@
 """The page of events: what has changed, what of it a person has seen, and what the account has put away."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -96,7 +97,9 @@ async def _events_page(
         query, listing, problem = EventQuery(filters=_typed(parameters)), None, str(error)
     is_region = fragment_asked(request) == REGION
     shown = listing.events if listing else ()
-    return app_page(
+    tags = [] if is_region else [(tag, tag) for tag in await service.watches.tags.counts(visitor.caller)]
+    return await asyncio.to_thread(  # which words of long texts differ takes time
+        app_page,
         request,
         visitor,
         "account/events_list.html" if is_region else "account/events.html",
@@ -109,7 +112,7 @@ async def _events_page(
         chips=query.chips(_watch_name(query, shown)) if listing else [],
         views=_views(query, listing),
         since_yesterday=query.since(_yesterday(service.clock.now(), visitor.zone)),
-        tags=[] if is_region else [(tag, tag) for tag in await service.watches.tags.counts(visitor.caller)],
+        tags=tags,
         severities=[(each.value, each.value.capitalize()) for each in EventSeverity],
         kinds=list(KINDS.items()),
         fields=[(name, field_name(name).capitalize()) for name in FIELDS],
