@@ -101,8 +101,8 @@ class BoundedProcesses:
             return await run_uncancelled(self._counted(content, account_id))
 
     async def _counted(self, content: bytes, account_id: int) -> bytes:
-        """What the module makes of a content. One that used up its bounds counts as all that they allow."""
-        seconds = float(self._bounds.cpu_seconds)
+        """What the module makes of a content. A process that did not say what it took counts as it may have taken."""
+        began, seconds = time.monotonic(), None
         try:
             output = await asyncio.to_thread(self._run, self._module, content, self._bounds)
             seconds = output.seconds
@@ -112,6 +112,8 @@ class BoundedProcesses:
             raise
         finally:
             if self._budget is not None:
+                if seconds is None:
+                    seconds = min(self._bounds.cpu_seconds, time.monotonic() - began)
                 await self._budget.spend(account_id, seconds)
 
 

@@ -139,9 +139,10 @@ class PaymentRefused(RegisterwatchError):
 
 
 class RateLimited(RegisterwatchError):
-    """Too many requests from one client address.
+    """Too many requests from one client address, or too much work for one account.
 
-    `retry_after` is in whole seconds, at least 1. `limit` requests are allowed in `window` seconds.
+    `retry_after` is in whole seconds, at least 1. `limit` requests, or seconds of the processor, are allowed in
+    `window` seconds.
     """
 
     code = "rate-limited"

@@ -1,6 +1,8 @@
 """Seconds of the processor that an account may use: what is counted, when it is refused, and when it begins anew."""
 
+import re
 import time
+from pathlib import Path
 
 import pytest
 from sqlalchemy import update
@@ -12,7 +14,7 @@ from registerwatch.db.tables import accounts, users, work_used
 from registerwatch.errors import RateLimited
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
@@ -40,6 +42,7 @@ async def _set(
         ("operator", True, 1_800),
     ],
 )
+@pytest.mark.anyio
 async def test_an_account_has_the_share_of_its_plan_and_a_trial_a_small_one_until_its_address_is_confirmed(
     harness: ServiceHarness, budget: WorkBudget, plan: str, is_confirmed: bool, share: int
 ) -> None:
@@ -54,6 +57,7 @@ async def test_an_account_has_the_share_of_its_plan_and_a_trial_a_small_one_unti
     assert (refused.value.limit, refused.value.window, refused.value.retry_after) == (share, WINDOW_SECONDS, 3_000)
 
 
+@pytest.mark.anyio
 async def test_the_hour_begins_with_the_first_work_and_the_next_one_with_the_first_after_it(
     harness: ServiceHarness, budget: WorkBudget
 ) -> None:
@@ -72,6 +76,7 @@ async def test_the_hour_begins_with_the_first_work_and_the_next_one_with_the_fir
     await budget.require(account_id)
 
 
+@pytest.mark.anyio
 async def test_work_in_a_thread_is_measured_also_where_it_fails_and_is_not_begun_where_nothing_is_left(
     harness: ServiceHarness, budget: WorkBudget
 ) -> None:
@@ -91,3 +96,11 @@ async def test_work_in_a_thread_is_measured_also_where_it_fails_and_is_not_begun
     with pytest.raises(RateLimited):
         await budget.run(account_id, work)
     assert await harness.rows(work_used) == [{**row, "milliseconds": row["milliseconds"] + 40_000}]
+
+
+@pytest.mark.parametrize("page", ["security.md", "operating.md"])
+def test_the_documentation_has_the_shares(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    paragraph = next(each for each in re.split(r"\n(?=[-|] ?)", text) if "without a confirmed owner" in each)
+    shares = [UNCONFIRMED_WORK_SECONDS, *(plan.work_seconds for plan in plans(25).values())]
+    assert [each for each in shares if not re.search(rf"(?<![0-9,]){each:,}(?!,?[0-9])", paragraph)] == []

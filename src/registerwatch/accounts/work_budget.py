@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import UNCONFIRMED_WORK_SECONDS, PlanName, Plans
-from registerwatch.clock import Clock
+from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS, Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.db.tables import accounts, users, work_used
@@ -105,7 +105,7 @@ class WorkBudget:
         share = self._plans[PlanName(plan)].work_seconds
         if self._needs_confirmation and plan == PlanName.TRIAL and not confirmed:
             share = UNCONFIRMED_WORK_SECONDS
-        is_over = began_at is None or not now - WINDOW_SECONDS < began_at <= now
+        is_over = began_at is None or not now - WINDOW_SECONDS < began_at <= now + CLOCK_DIFFERENCE_SECONDS
         return share, 0 if is_over else used, now if is_over else began_at + WINDOW_SECONDS
 
 
@@ -115,7 +115,7 @@ def used_in_window(now: int) -> ColumnElement[int]:
 
 
 def _goes_on(now: int) -> ColumnElement[bool]:
-    return and_(work_used.c.began_at <= now, work_used.c.began_at > now - WINDOW_SECONDS)
+    return and_(work_used.c.began_at <= now + CLOCK_DIFFERENCE_SECONDS, work_used.c.began_at > now - WINDOW_SECONDS)
 
 
 def _measured(work: Callable[[], T], seconds: list[float]) -> T:

@@ -11,6 +11,7 @@ from bench.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographe
 from PIL import Image
 
 from registerwatch.bounded_process import ProcessBounds, ProcessOutput
+from registerwatch.db.tables import accounts
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter
 from registerwatch.register.codes import label as label_of_code
 from registerwatch.register.models import Certificate, Completeness
@@ -58,6 +59,26 @@ async def test_a_code_shows_its_device_and_what_it_says_and_is_collected(
     assert (len(kept(other)), [row[0] for row in other.rows][1]) == (2, f"Stent <b>{UDI}")
     assert ("Not in the register" in other.main, "Expired" in other.main) == (True, True)
     assert kept(await scan(owner_pages, WHOLE, kept=kept(other))) == kept(other), "what is scanned twice is kept once"
+
+
+async def test_codes_are_kept_and_said_to_be_unread_where_the_share_of_the_processor_is_used(
+    start_service: ServiceStarter,
+) -> None:
+    async with start_service(rate_limits=True) as harness:
+        pages = PagesClient(harness)
+        await pages.sign_up()
+        [account] = await harness.rows(accounts)
+        await harness.service.work.spend(account["id"], 3_600)
+
+        page = await scan(pages, WHOLE, kept=[UDI])
+        file = await pages.post("/app/scan", codes=f"{UDI}\r\n{WHOLE}", step="csv")
+        pasted = await pages.post("/app/import", text=f"{UDI}\n{WHOLE}")
+
+        assert kept(page) == [UDI, WHOLE]
+        assert page.main.count("Could not be read") == 3, "the newest is shown twice"
+        assert "seconds of processor time of this hour" in page.main
+        assert [row["State"] for row in csv.DictReader(io.StringIO(file.text))] == ["Could not be read"] * 2
+        assert (pasted.status_code, UDI in Markup.of(pasted).one("textarea").text) == (429, True)
 
 
 async def test_a_device_that_left_the_market_is_not_good_and_its_file_says_so(

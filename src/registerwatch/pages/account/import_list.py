@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 from starlette.requests import Request
@@ -9,7 +10,7 @@ from starlette.responses import Response
 
 from registerwatch.accounts.validation import one_line
 from registerwatch.bootstrap import Service
-from registerwatch.errors import CapReached, InvalidInput, Overloaded, PeriodEnded
+from registerwatch.errors import CapReached, InvalidInput, Overloaded, PeriodEnded, RateLimited
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
@@ -46,7 +47,7 @@ class Typed(msgspec.Struct, frozen=True):
 @router.get(PATH)
 async def ask(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The form for a list."""
-    return await _form(request, service, visitor, Typed())
+    return await _form(request, service, visitor, Typed(), 200)
 
 
 @router.post(PATH)
@@ -60,21 +61,29 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
             return await _added(request, service, visitor, form)
         if form["step"] == "failed":
             return await _failed(service, visitor, form)
-        parsed = await _parsed(service, visitor, form)
-    except (InvalidInput, Overloaded) as error:
-        typed = Typed(_NOT_IN_HTML.sub("", form["text"]), str(error), form.file("file") is not None)
-        return await _form(request, service, visitor, typed)
-    return await _checked(request, service, visitor, parsed)
+        return await _checked(request, service, visitor, await _parsed(service, visitor, form))
+    except (InvalidInput, Overloaded, RateLimited) as error:
+        typed = Typed(_NOT_IN_HTML.sub("", _text_in(form)), str(error), form.file("file") is not None)
+        return await _form(request, service, visitor, typed, 429 if isinstance(error, RateLimited) else 400)
 
 
-async def _form(request: Request, service: Service, visitor: Visitor, typed: Typed) -> Response:
+def _text_in(form: Form) -> str:
+    """What was pasted, or the lines that were shown before."""
+    if form["text"]:
+        return form["text"]
+    with suppress(InvalidInput):
+        return "\n".join(line.cell for line in read_lines(form["list"]))
+    return ""
+
+
+async def _form(request: Request, service: Service, visitor: Visitor, typed: Typed, status: int) -> Response:
     caller = visitor.caller
     return app_page(
         request,
         visitor,
         "account/import.html",
         section="import",
-        status=400 if typed.problem else 200,
+        status=status,
         typed=typed,
         max_lines=MAX_LINES,
         present=await service.watches.service.count(caller.account.id),

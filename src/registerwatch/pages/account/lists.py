@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.errors import CapReached, InvalidInput, Overloaded, PeriodEnded
+from registerwatch.errors import CapReached, InvalidInput, Overloaded, PeriodEnded, RateLimited
 from registerwatch.lists.models import MAX_NAME_LENGTH, FoundTable
 from registerwatch.lists.service import NoSuchList
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
@@ -36,7 +36,7 @@ SHOWN_CELLS = 2
 """Columns of the file's own that the table of lines shows; the export has all."""
 NO_FILE = "Choose a file."
 SCANNED_HEADING, SCANNED_FILE = "Code", "scanned codes"
-REFUSED = (InvalidInput, CapReached, PeriodEnded, Overloaded)
+REFUSED = (InvalidInput, CapReached, PeriodEnded, Overloaded, RateLimited)
 DONE = {
     "kept": "The list is kept.",
     "discarded": "The file is discarded. The list stays as it was.",

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.errors import InvalidInput, Overloaded
+from registerwatch.errors import InvalidInput, Overloaded, RateLimited
 from registerwatch.net.account_places import AccountPlaces, enter_within
 from registerwatch.pages.account.rendering import app_page, fragment_asked
 from registerwatch.pages.account.router import account_pages
@@ -107,10 +107,12 @@ async def _scanned(service: Service, visitor: Visitor, form: Form) -> Scan:
         return Scan(collected, problem=str(error), status=400)
     except Overloaded as error:
         return Scan(collected, problem=str(error), status=503)
+    except RateLimited as error:
+        return Scan(collected, problem=str(error), status=429)
 
 
 async def _latest(service: Service, visitor: Visitor, form: Form) -> list[str]:
-    """The codes of the photo, else those that were typed. Raises `InvalidInput`, `Overloaded`."""
+    """The codes of the photo, else those that were typed. Raises `InvalidInput`, `Overloaded`, `RateLimited`."""
     photo = form.file("photo")
     if photo is None:
         codes = form.all("code")[:MAX_SYMBOLS]

@@ -129,18 +129,23 @@ class ScannedCodes(msgspec.Struct, frozen=True):
 async def scanned_codes(
     request: Request, service: Service, visitor: Visitor, collected: Sequence[str], latest: Sequence[str] = ()
 ) -> ScannedCodes:
-    """What the codes are. Of the latest, devices that the copy has not are read from the register, few at a time."""
+    """What the codes are. Of the latest, devices that the copy has not are read from the register, few at a time.
+    Where the account's share of the processor is used, each code is there and was not looked at.
+    """
     codes = list(dict.fromkeys([*collected, *latest]))
     if not codes:
         return ScannedCodes()
-    plan = await _planned(service, visitor, codes)
+    today = visitor.day_of(service.clock.now())
+    try:
+        plan = await _planned(service, visitor, codes)
+    except RateLimited as error:
+        return _not_looked_at(collected, latest, today, str(error))
     by_code = dict(zip(codes, plan.lines, strict=True))
     if await _read_unread(request, service, [by_code[each] for each in latest]):
         plan = await _planned(service, visitor, codes)
         by_code = dict(zip(codes, plan.lines, strict=True))
     watched = await service.watches.service.ids_of(visitor.caller, [line.subject for line in plan.lines])
     standings = await service.records.standings([line.subject for line in plan.lines if line.fate != "invalid"])
-    today = visitor.day_of(service.clock.now())
 
     def scanned(code: str) -> ScannedCode:
         line = by_code[code]
@@ -157,6 +162,13 @@ async def scanned_codes(
         [each for each in map(scanned, collected) if each.state != "invalid"],
         [scanned(code) for code in latest],
     )
+
+
+def _not_looked_at(collected: Sequence[str], latest: Sequence[str], today: date, why: str) -> ScannedCodes:
+    def unread(code: str) -> ScannedCode:
+        return ScannedCode(code, ParsedCode(), PlannedLine(0, code, code, "new"), today, failure=why)
+
+    return ScannedCodes(list(map(unread, collected)), list(map(unread, latest)))
 
 
 async def _planned(service: Service, visitor: Visitor, codes: Sequence[str]) -> ImportPlan:
