@@ -2,16 +2,17 @@
 
 The rules are written a second time, without the product's code: 90, 30, 7 and 0 days before the end, each once for a
 watch, a certificate and a date; of several that were reached meanwhile the nearest. What was reached before the first
-look, or before the day of the last look, is told never.
+look, or before the day of the last look, is told never. The marks of a certificate wait while it does not end by its
+date: it is listed no more, has no date now, is ended by its status, or another revision goes on.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 
 from registerwatch.db.engine import Database
 from registerwatch.db.tables import certificates, watches
@@ -29,14 +30,34 @@ Ending = tuple[str, str, str, date]
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """A certificate as a snapshot or the list of all certificates has it."""
+
+    body: str
+    number: str
+    revision: str
+    last_expiry: str
+    has_its_end: bool
+    """Whether it is listed and no status has ended it."""
+    is_undated: bool
+
+    @property
+    def expiry(self) -> str:
+        """Its end date now."""
+        return "" if self.is_undated else self.last_expiry
+
+
+@dataclass(frozen=True, slots=True)
 class Looked:
-    """A watch as the service sees it when it looks: its id and creation, whether it wants ends, what it shows."""
+    """A watch as the service sees it when it looks: its id and creation, whether it wants ends, which it knows and
+    whether each may be told now.
+    """
 
     id: int
     watcher: Watcher
     created_on: date
     is_silent: bool
-    shown: frozenset[Ending]
+    endings: dict[Ending, bool]
 
 
 class ExpiryChecks:
@@ -55,15 +76,15 @@ class ExpiryChecks:
             return told
         last = self._last_day or today
         for watch in await self._watches():
-            for ending in watch.shown:
+            for ending, may_tell in watch.endings.items():
                 days = (ending[3] - today).days
                 if ending[3] < min(last, today - PAST_DAYS) or days > MARKS[-1]:
                     continue
                 key, reached = (watch.id, ending), _reached(days)
                 first = min(max(last, watch.created_on), today)
                 before = self._marks.setdefault(key, _reached((ending[3] - first).days))
-                if watch.watcher[0] not in active:
-                    continue  # it is told when the account is back
+                if watch.watcher[0] not in active or not may_tell:
+                    continue  # it is told when the account is back, or the certificate
                 self._marks[key] = min(before, reached)
                 if reached < before and not watch.is_silent:
                     told[watch.watcher, ending[3].isoformat(), _words(days), ending[1]] += 1
@@ -84,44 +105,46 @@ class ExpiryChecks:
         for row in rows:
             snapshot, options = json.loads(row.snapshot or "{}"), json.loads(row.options)
             if row.kind == "srn":
-                latest = [each for each in listed if each.srn == row.subject and each.unlisted_at is None]
-                known = [
-                    (each.notified_body, each.number, each.revision, each.expiry or "", each.status_code)
-                    for each in latest
-                    if each.is_latest
-                ]
-                shown = set(_ending(known))
+                endings = _endings([_listed(each) for each in listed if each.srn == row.subject and each.is_latest])
             else:
-                shown = set(_shown(snapshot.get("certs") or []))
+                endings = _endings([_seen(each) for each in snapshot.get("certs") or []])
             is_silent = row.kind == "srn" and options.get("certificates") is False
             created = datetime.fromtimestamp(row.created_at, UTC).date()
-            found.append(Looked(row.id, (row.account_id, row.subject), created, is_silent, frozenset(shown)))
+            found.append(Looked(row.id, (row.account_id, row.subject), created, is_silent, endings))
         return found
 
 
-def _shown(entries: list[list[object]]) -> Iterator[Ending]:
-    """Certificates of a device that are not gone: what the register lists no more does not end."""
-    filled = [[*entry, *("", "", "", "", "", False, "", "", False, False, False)[len(entry) :]] for entry in entries]
-    present = [each for each in filled if not each[5]]
-    yield from _ending(
-        [
-            (str(body), str(number), str(revision), "" if is_undated else str(expiry), str(code))
-            for number, revision, expiry, _, code, _, body, _, _, _, is_undated, *_ in present
-        ]
-    )
+def _listed(row: Row[Any]) -> Known:
+    """A certificate of the list of all."""
+    has_its_end = row.unlisted_at is None and not row.status_code.endswith(OVER)
+    last = row.expiry or row.last_expiry or ""
+    return Known(row.notified_body, row.number, row.revision, last, has_its_end, is_undated=not row.expiry)
 
 
-def _ending(known: list[tuple[str, str, str, str, str]]) -> Iterator[Ending]:
-    """Those with an end that counts: not withdrawn, and no other revision of the number goes on after it."""
-    in_force = [each for each in known if not each[4].endswith(OVER)]
-    for body, number, revision, expiry, _ in in_force:
-        others = [
-            each
-            for each in in_force
-            if each[1] == number and each[2] != revision and (each[0] == body or not (each[0] and body))
-        ]
-        if expiry and all(each[3] and each[3] <= expiry for each in others):
-            yield body, number, revision, date.fromisoformat(expiry)
+def _seen(entry: list[object]) -> Known:
+    """A certificate of a device."""
+    filled = [*entry, *("", "", "", "", "", False, "", "", False, False, False)[len(entry) :]]
+    number, revision, expiry, _, code, is_gone, body, _, _, _, is_undated, *_ = filled
+    has_its_end = not is_gone and not str(code).endswith(OVER)
+    return Known(str(body), str(number), str(revision), str(expiry), has_its_end, bool(is_undated))
+
+
+def _endings(known: list[Known]) -> dict[Ending, bool]:
+    """Those with an end, and whether it counts: no other revision of the number goes on after it."""
+    found: dict[Ending, bool] = {}
+    for each in known:
+        if each.last_expiry:
+            ending = each.body, each.number, each.revision, date.fromisoformat(each.last_expiry)
+            others = [
+                other
+                for other in known
+                if other.has_its_end and other.number == each.number and other.revision != each.revision
+                if other.body == each.body or not (other.body and each.body)
+            ]
+            counts = each.has_its_end and not each.is_undated
+            counts = counts and all(other.expiry and other.expiry <= each.expiry for other in others)
+            found[ending] = counts or found.get(ending, False)
+    return found
 
 
 def _reached(days: int) -> int:

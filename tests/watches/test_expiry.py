@@ -5,18 +5,29 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import certificates, deliveries, ticks, watches
+from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.models import Certificate
-from registerwatch.structs import replace
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.expiry import ExpiryService
-from registerwatch.watches.expiry_marks import MARKS, NO_MARK, DueCertificate, days_of, mark_of, notice_of, when
+from registerwatch.watches.expiry_marks import (
+    MARKS,
+    NO_MARK,
+    DueCertificate,
+    EndingCertificate,
+    days_of,
+    due_certificates,
+    mark_of,
+    notice_of,
+    when,
+)
 from registerwatch.watches.options import WatchOptions, with_options
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import SRN, ServiceHarness
@@ -153,38 +164,59 @@ async def test_a_certificate_that_the_register_calls_expired_is_not_said_to_end_
     assert "Z-1" not in dict([*await told(harness, of_device), *await told(harness, of_maker)])
 
 
+ISSUED, EXPIRED = "refdata.certificate-status.issued", "refdata.certificate-status.expired"
+
+
+def listed_on(left: int, end: str) -> list[Certificate]:
+    """What the register lists so many days before an end: most of it cannot be told for a time."""
+    found = [Certificate("goes on", status_code=ISSUED), Certificate("superseded", "01", expiry=end)]
+    if not 26 <= left <= 95:
+        found.append(Certificate("not listed", expiry=end))
+    if not 0 <= left <= 95:
+        found.append(Certificate("not listed until its end", expiry=end))
+    found.append(Certificate("expired early", expiry=end, status_code=EXPIRED if left <= 100 else ISSUED))
+    found.append(Certificate("called expired", expiry=end, status_code=EXPIRED if 21 <= left <= 95 else ISSUED))
+    found.append(Certificate("without a date", expiry=None if 21 <= left <= 95 else end))
+    if 21 <= left <= 95:
+        found.append(Certificate("superseded", "02", status_code=ISSUED))
+    return found
+
+
 @pytest.mark.anyio
-async def test_a_certificate_that_the_register_calls_expired_on_its_last_day_is_told_the_day_after(
+async def test_a_certificate_whose_end_could_not_be_told_for_a_time_is_told_the_nearest_mark_that_was_passed(
     harness: ServiceHarness,
 ) -> None:
-    caller = await long_account(harness)
-    listed = Certificate("Z-1", expiry=day(harness, 31))
-    await store(harness, listed)
-    await run(harness)
-    await run(harness, 1)
+    of_device, of_maker = await long_account(harness), await long_account(harness, "second@acme.example", SRN)
+    end, ever = day(harness, 130), dict[tuple[str, str], Certificate]()
+    before = 130
+    for left in (130, 100, 95, 90, 30, 25, 20, 7, 0, -1):
+        harness.clock.move((before - left) * DAY)
+        before, now = left, {(each.number, each.revision): each for each in listed_on(left, end)}
+        await store(harness, *now.values())
+        ever |= now
+        async with harness.database.transaction() as connection:
+            await connection.execute(delete(certificates))
+            for key, each in ever.items():
+                unlisted_at, name = None if key in now else 1, " ".join(key)
+                differs = {"revision": each.revision, "status_code": each.status_code, "unlisted_at": unlisted_at}
+                last = None if each.number == "goes on" or each.revision == "02" else end
+                await list_certificate(
+                    connection, each.number, each.expiry, id=name, uuid=name, last_expiry=last, **differs
+                )
+        await run(harness)
 
-    await store(harness, replace(listed, status="Expired", status_code="refdata.certificate-status.expired"))
-    await run(harness, 30)
-    assert await told(harness, caller) == [("Z-1", "in 30 days")]
-    await run(harness, 1)
-    assert await told(harness, caller) == [("Z-1", "in 30 days"), ("Z-1", "1 day ago")]
-
-
-@pytest.mark.anyio
-async def test_a_certificate_that_the_register_lists_no_more_is_not_said_to_end_until_it_lists_it_again(
-    harness: ServiceHarness,
-) -> None:
-    caller = await long_account(harness)
-    listed = Certificate("Z-1", expiry=day(harness, 31))
-    await store(harness, listed)
-    await run(harness)
-
-    await store(harness)
-    await run(harness, 1)
-    assert await told(harness, caller) == []
-    await store(harness, listed)
-    await run(harness, 1)
-    assert await told(harness, caller) == [("Z-1", "in 29 days")]
+    marks: dict[str, list[str]] = {}
+    for number, words in await told(harness, of_device):
+        marks.setdefault(number, []).append(words)
+    assert marks == {
+        "not listed": ["in 25 days", "in 7 days", "today"],
+        "not listed until its end": ["1 day ago"],
+        "expired early": ["1 day ago"],
+        "called expired": ["in 20 days", "in 7 days", "today"],
+        "without a date": ["in 20 days", "in 7 days", "today"],
+        "superseded": ["in 20 days", "in 7 days", "today"],
+    }
+    assert sorted(await told(harness, of_maker)) == sorted(await told(harness, of_device))
 
 
 @pytest.mark.anyio
@@ -346,6 +378,30 @@ async def test_the_end_of_a_revision_is_not_told_while_a_later_one_goes_on(harne
     await run(harness, 2)
 
     assert await told(harness, caller) == [("Z-3", "in 89 days")]
+
+
+def test_the_end_of_a_revision_is_told_unless_another_one_of_its_body_ends_later() -> None:
+    def told_of(*known: tuple[str, str, str, str]) -> set[str]:
+        """Bodies and revisions of those that are told, of body, number, revision and end."""
+        certificates = [
+            Certificate(number, revision, expiry=end or None, notified_body=body)
+            for body, number, revision, end in known
+        ]
+        shown = [EndingCertificate(shown_certificate(each, START), each.expiry or "") for each in certificates]
+        due = due_certificates(shown, START, START + timedelta(90))
+        return {"/".join(msgspec.json.decode(each.key)) for each in due if each.may_tell}
+
+    first, second, later = "2026-01-10", "2026-01-20", "2027-01-01"
+    one = ("0123", "Z", "01", first)
+    assert told_of(one, ("0123", "Z", "02", first)) == {"0123/Z/01", "0123/Z/02"}
+    assert told_of(one, ("0123", "Z", "02", second), ("0123", "Z", "03", first)) == {"0123/Z/02"}
+    assert told_of(one, ("0123", "Z", "01", later)) == {"0123/Z/01"}, "it is no other revision"
+    assert told_of(one, ("0123", "Z", "01", later), ("0123", "Z", "02", second)) == set()
+    assert told_of(one, ("0482", "Z", "02", later), ("0123", "Y", "02", later)) == {"0123/Z/01"}
+    assert told_of(one, ("", "Z", "02", later)) == told_of(("", "Z", "01", first), ("0123", "Z", "02", "")) == set()
+    assert told_of(("0123", "", "01", first), ("0123", "", "02", later)) == {"0123//01"}, "none is known to be the same"
+    many = told_of(*(("0123", "Z", str(each), second) for each in range(20_000)))
+    assert len(many) == 20_000, "also of many that are due, in one pass"
 
 
 @pytest.mark.anyio

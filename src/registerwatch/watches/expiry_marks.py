@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
+from heapq import nlargest
 
 import msgspec
 
-from registerwatch.register.certificate_identity import has_same_number
 from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.models import Certificate
 from registerwatch.watches.diff import FieldChange
@@ -20,6 +20,8 @@ NO_MARK = 1_000_000
 """Stands for a certificate that ends later than any mark."""
 
 MAX_KEY_LENGTH = 500
+_NO_END = "~"
+"""Sorts behind every date."""
 
 _DAYS = re.compile(r"in (?P<days>[0-9]{1,6}) days?")
 
@@ -46,43 +48,75 @@ def days_of(text: str) -> int | None:
 
 
 class DueCertificate(msgspec.Struct, frozen=True):
-    """A certificate that a watch shows and that ends on `expiry`."""
+    """A certificate that a watch knows and whose end is near, or was lately."""
 
     key: str
     """What tells it from the others of its watch."""
     number: str
     expiry: date
+    may_tell: bool = True
+    """Whether it ends by this date, as far as the register says now; else its marks wait."""
 
 
-def due_certificates(shown: Sequence[ShownCertificate], since: date, until: date) -> Sequence[DueCertificate]:
-    """Of the certificates of a watch those that end by their date between two days. One does not where another revision
-    of it ends later, or has no end date.
+class EndingCertificate(msgspec.Struct, frozen=True):
+    """A certificate with its state, and the last end date that the register gave it."""
+
+    shown: ShownCertificate
+    last_end: str
+
+    @property
+    def ends_then(self) -> bool:
+        """Whether its date is when it ends: no status ended it before, and it is listed with this date."""
+        return self.shown.ends_by_date and bool(self.shown.certificate.expiry)
+
+
+def due_certificates(known: Sequence[EndingCertificate], since: date, until: date) -> Sequence[DueCertificate]:
+    """Of the certificates that a watch knows those whose date is between two days, several alike once. The end of one
+    may be told where it ends by this date and no other revision of it ends later, or has no end date.
     """
-    by_date = [each for each in shown if each.ends_by_date]
-    return [
-        due
-        for each in by_date
-        if (due := _due(each.certificate, since, until)) is not None and not _is_superseded(each.certificate, by_date)
-    ]
+    latest = _LatestEnds(each.shown.certificate for each in known if each.shown.ends_by_date)
+    found: dict[tuple[str, date], DueCertificate] = {}
+    for each in known:
+        ends = _date(each.last_end)
+        if ends is not None and since <= ends <= until:
+            certificate = each.shown.certificate
+            key = _key(certificate)
+            alike = found.get((key, ends))
+            may_tell = (alike is not None and alike.may_tell) or (each.ends_then and not latest.has_later(certificate))
+            found[key, ends] = DueCertificate(key, certificate.number, ends, may_tell)
+    return list(found.values())
 
 
-def _due(certificate: Certificate, since: date, until: date) -> DueCertificate | None:
-    """A certificate, where it ends between two days."""
-    ends = _date(certificate.expiry or "")
-    if ends is None or not since <= ends <= until:
-        return None
-    key = msgspec.json.encode((certificate.notified_body, certificate.number, certificate.revision)).decode()
-    return DueCertificate(key[:MAX_KEY_LENGTH], certificate.number, ends)
+def _key(certificate: Certificate) -> str:
+    identity = certificate.notified_body, certificate.number, certificate.revision
+    return msgspec.json.encode(identity).decode()[:MAX_KEY_LENGTH]
 
 
-def _is_superseded(certificate: Certificate, by_date: Iterable[ShownCertificate]) -> bool:
-    """Whether another revision of a certificate ends later, or has no end date."""
-    return any(
-        has_same_number(other.certificate, certificate)
-        and other.certificate.revision != certificate.revision
-        and (not other.certificate.expiry or other.certificate.expiry > (certificate.expiry or ""))
-        for other in by_date
-    )
+class _LatestEnds:
+    """The latest ends of certificates by their number and notified body, of two revisions each: one of them is another
+    than the one that is asked about.
+    """
+
+    def __init__(self, certificates: Iterable[Certificate]) -> None:
+        by_revision: dict[tuple[str, str | None], dict[str, str]] = {}
+        for each in certificates:
+            if each.number:
+                end = each.expiry or _NO_END
+                for body in (each.notified_body, None):
+                    ends = by_revision.setdefault((each.number, body), {})
+                    ends[each.revision] = max(end, ends.get(each.revision, ""))
+        self._latest = {
+            key: nlargest(2, ((end, revision) for revision, end in ends.items())) for key, ends in by_revision.items()
+        }
+
+    def has_later(self, certificate: Certificate) -> bool:
+        """Whether another revision of a certificate ends later, or has no end date."""
+        bodies = (certificate.notified_body, "") if certificate.notified_body else (None,)
+        return any(
+            revision != certificate.revision and end > (certificate.expiry or "")
+            for body in bodies
+            for end, revision in self._latest.get((certificate.number, body), ())
+        )
 
 
 @lru_cache(4_096)
@@ -121,12 +155,13 @@ def notice_of(
 
     `known` is the last mark that was stored of it. Where there is none, marks that were reached by `seen_on` are not
     told: the day of the run before, or the one on which the watch was made. Of several the nearest is told. Where
-    nothing may be told, since the account's period has ended, what was reached before is stored, and the rest waits.
+    nothing may be told, since the account's period has ended or the certificate does not end by its date now, what was
+    reached before is stored, and the rest waits.
     """
     days = (certificate.expiry - today).days
     mark = mark_of(days)
     told = known if known is not None else mark_of((certificate.expiry - min(seen_on, today)).days)
-    if mark < told and may_tell:
+    if mark < told and may_tell and certificate.may_tell:
         return Notice(certificate, mark, days, is_told=True)
     is_news = known is None and (told != NO_MARK or mark < told)
     return Notice(certificate, told, days, is_told=False) if is_news else None

@@ -9,18 +9,18 @@ from datetime import date
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, select
+from sqlalchemy import Row, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.clock import day_of
 from registerwatch.db.tables import accounts, certificates, expiry_notices, ticks, watches
-from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
+from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.models import Certificate
-from registerwatch.watches.expiry_marks import DueCertificate, Notice, due_certificates
+from registerwatch.watches.expiry_marks import DueCertificate, EndingCertificate, Notice, due_certificates
 from registerwatch.watches.options import WatchOptions, options_of
 from registerwatch.watches.repository import chunks
-from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
+from registerwatch.watches.snapshot import SeenCertificate
 from registerwatch.watches.standing import shown_of
 
 _DAY = "expiry day"
@@ -40,7 +40,7 @@ _snapshots = msgspec.json.Decoder(_SnapshotPart)
 
 
 class EndingWatch(msgspec.Struct, frozen=True):
-    """A watch with those of its certificates that end soon or have ended lately."""
+    """A watch with those of its certificates whose date is near, or was lately."""
 
     id: int
     account_id: int
@@ -87,27 +87,21 @@ async def device_watches(
 async def manufacturer_watches(
     connection: AsyncConnection, now: int, after: int, limit: int, since: date, until: date
 ) -> tuple[int | None, Sequence[EndingWatch]]:
-    """The same of watches of manufacturers, and certificates that the register lists for these."""
-    cert, ends, today = certificates.c, certificates.alias("ends").c, day_of(now)
-    is_listed = cert.unlisted_at.is_(None), cert.is_latest.is_(True)
-    is_near = cert.expiry.between(since.isoformat(), until.isoformat())
+    """The same of watches of manufacturers, and certificates that the register lists for these, or did."""
+    cert, near = certificates.c, certificates.alias("near").c
+    is_near = func.coalesce(near.expiry, near.last_expiry).between(since.isoformat(), until.isoformat())
     page = _with_period(now).where(watches.c.kind == "srn", watches.c.id > after)
-    near = select(cert.id).where(cert.srn == watches.c.subject, is_near, *is_listed)
-    page = page.where(near.exists()).order_by(watches.c.id).limit(limit)
-    rows = (await connection.execute(page)).all()
-    revision_is_near = (
-        select(ends.id)
-        .where(ends.srn == cert.srn, ends.number == cert.number)
-        .where(ends.expiry.between(since.isoformat(), until.isoformat()))
-    )
-    columns = [cert.notified_body, cert.number, cert.revision, cert.expiry, cert.status_code]
-    of_watches = select(watches.c.id, *columns).join_from(watches, certificates, cert.srn == watches.c.subject)
-    of_watches = of_watches.where(*is_listed, revision_is_near.exists(), watches.c.id.in_([row.id for row in rows]))
-    found: defaultdict[int, list[ShownCertificate]] = defaultdict(list)
-    for row in await connection.execute(of_watches):
-        found[row.id].append(_shown(row, today))
-    due = [(row, due_certificates(found[row.id], since, until)) for row in rows]
-    ending = [_watch(row, row.subject, certificates) for row, certificates in due if certificates]
+    of_watch = select(near.id).where(near.srn == watches.c.subject, is_near, near.is_latest.is_(True))
+    rows = (await connection.execute(page.where(of_watch.exists()).order_by(watches.c.id).limit(limit))).all()
+    revision_is_near = select(near.id).where(near.srn == cert.srn, near.number == cert.number, is_near)
+    identity = cert.srn, cert.notified_body, cert.number, cert.revision
+    state = cert.expiry, cert.last_expiry, cert.status_code, cert.unlisted_at
+    listed = select(*identity, *state).where(cert.srn.in_({row.subject for row in rows}), cert.is_latest.is_(True))
+    known: defaultdict[str, list[EndingCertificate]] = defaultdict(list)
+    for row in await connection.execute(listed.where(revision_is_near.exists())):
+        known[row.srn].append(_listed(row, day_of(now)))
+    due = {srn: due_certificates(each, since, until) for srn, each in known.items()}
+    ending = [_watch(row, row.subject, due[row.subject]) for row in rows if due.get(row.subject)]
     return (rows[-1].id if rows else None), ending
 
 
@@ -156,30 +150,31 @@ def _with_period(now: int) -> Any:
 
 
 def _due_of_device(seen: _SnapshotPart, today: date, since: date, until: date) -> Sequence[DueCertificate]:
-    """The certificates that a watch shows and that end between two days."""
-    shown = shown_certificates(seen.certs or ())
-    if not any(since.isoformat() <= each.ends <= until.isoformat() for each in shown):
+    """The certificates that a watch shows, or did, and whose date is between two days."""
+    certs = seen.certs or ()
+    if not any(since.isoformat() <= each.expiry <= until.isoformat() for each in certs):
         return ()  # quickly, since most watches are like that
-    return due_certificates([shown_of(each, today) for each in shown], since, until)
+    return due_certificates([EndingCertificate(shown_of(each, today), each.expiry) for each in certs], since, until)
 
 
-def _shown(row: Row[Any], today: date) -> ShownCertificate:
-    """A certificate that the register lists, with its state."""
-    listed = Certificate(
+def _listed(row: Row[*tuple[Any, ...]], today: date) -> EndingCertificate:
+    """A certificate that the register lists or listed, with its state."""
+    certificate = Certificate(
         row.number,
         revision=row.revision,
         expiry=row.expiry,
         status_code=row.status_code,
         notified_body=row.notified_body,
     )
-    return shown_certificate(listed, today)
+    shown = shown_certificate(certificate, today, is_listed=row.unlisted_at is None)
+    return EndingCertificate(shown, row.expiry or row.last_expiry or "")
 
 
-def _watch(row: Row[Any], manufacturer_srn: str, due: Iterable[DueCertificate]) -> EndingWatch:
-    """A watch with its certificates, several alike once."""
+def _watch(row: Row[Any], manufacturer_srn: str, due: Sequence[DueCertificate]) -> EndingWatch:
+    """A watch with its certificates."""
     about = row.id, row.account_id, row.subject, row.label, row.created_at
     options, is_active = options_of(row.options), bool(row.is_active)
-    return EndingWatch(*about, options, manufacturer_srn, is_active, list(dict.fromkeys(due)))
+    return EndingWatch(*about, options, manufacturer_srn, is_active, due)
 
 
 def _insert(connection: AsyncConnection) -> Callable[..., Any]:
