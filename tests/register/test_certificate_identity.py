@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.basic_records import together
-from registerwatch.register.certificate_identity import has_same_number, same_certificates
+from registerwatch.register.certificate_identity import has_same_number, same_certificates, same_together
 from registerwatch.register.models import Certificate
 from tests.register.builders import PROPERTY
 
@@ -50,6 +50,16 @@ def test_where_it_could_be_one_of_several_it_is_none_and_two_revisions_stay_two(
     assert same_certificates([third], [fourth]) == [[]]
     assert same_certificates([unknown, third], [third, fourth]) == [[fourth], [third]], "what is known is taken first"
     assert same_certificates([unknown, fourth], [fourth]) == [[], [fourth]], "one place lists both, so they are two"
+
+
+def test_certificates_of_several_lists_without_a_number_are_not_one() -> None:
+    def together_of(*certificates: Certificate) -> list[int]:
+        return [len(same) for _, same in same_together(certificates, lambda _one, _other: False)]
+
+    assert together_of(a_certificate(revision="04"), a_certificate()) == [2]
+    assert together_of(a_certificate(), a_certificate(body="")) == [2]
+    assert together_of(a_certificate("", revision="04"), a_certificate("")) == [1, 1]
+    assert together_of(a_certificate(""), a_certificate("", body="")) == [1, 1]
 
 
 @PROPERTY

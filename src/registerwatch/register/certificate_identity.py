@@ -61,8 +61,8 @@ def same_together(
     certificates: Iterable[Item], are_two: Callable[[Item, Item], bool]
 ) -> list[tuple[Identified, list[Item]]]:
     """Certificates of several lists, no two of them equal in number, revision and body: those that are the same
-    together, and what is known of their identity. The rules are those of `same_certificates`; `are_two` says that one
-    list has both of two. Without a number none is the same as another.
+    together, and what is known of their identity. The rules are those of `same_certificates`; `are_two` says of two
+    that they are not the same, as where one list has both. Without a number none is the same as another.
     """
     found = [(_Key.of(each), [each]) for each in certificates]
     for may_be in (_differ_by_an_unknown_body, _differ_by_an_unknown_revision):
@@ -114,7 +114,9 @@ def _joined(
     are_two: Callable[[Item, Item], bool],
 ) -> list[tuple[_Key, list[Item]]]:
     """The groups, of which two that can only be one another are one."""
-    others = [[place for place, (other, _) in enumerate(groups) if may_be(key, other)] for key, _ in groups]
+    others = [
+        [place for place, (other, _) in enumerate(groups) if key.number and may_be(key, other)] for key, _ in groups
+    ]
     found: list[tuple[_Key, list[Item]]] = []
     for place, (key, items) in enumerate(groups):
         partner = others[place][0] if len(others[place]) == 1 and others[others[place][0]] == [place] else None
@@ -126,8 +128,7 @@ def _joined(
 
 
 def _differ_by_an_unknown_body(one: Identified, other: Identified) -> bool:
-    differ = (not one.notified_body) != (not other.notified_body)
-    return bool(one.number) and differ and is_alike(one, other)
+    return (not one.notified_body) != (not other.notified_body) and is_alike(one, other)
 
 
 def _differ_by_an_unknown_revision(one: Identified, other: Identified) -> bool:
