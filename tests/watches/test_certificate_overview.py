@@ -147,6 +147,36 @@ def test_a_certificate_whose_identity_is_known_in_part_and_that_was_read_differe
     assert in_doubt == [("04", "", 1, 0), ("04", "0123", 1, 0), ("04", "0456", 1, 0)]
 
 
+def test_certificates_with_different_ends_are_two_where_only_one_has_a_revision_or_a_body() -> None:
+    def rows(*read: tuple[str, str, str, int | None]) -> list[tuple[str, str, list[int]]]:
+        """Number, revision and devices of rows, of number, revision, body and days left that devices have."""
+        certificates = [
+            a_certificate(number, revision, "" if days is None else in_days(days), notified_body=body)
+            for number, revision, body, days in read
+        ]
+        devices = [a_device(each, number=place, read_at=place) for place, each in enumerate(certificates, 1)]
+        orders = [overview(each, CertificateFilter(), TODAY).certificates for each in (devices, devices[::-1])]
+        found, again = (
+            sorted(
+                (row.seen.number, row.seen.revision, sorted(each.device.watch_id for each in row.devices))
+                for row in order
+            )
+            for order in orders
+        )
+        assert found == again, "the order of devices decides nothing"
+        return found
+
+    ended, renewed = ("HZ 1", "1", "0123", -700), ("HZ 1", "", "0123", 1_100)
+    assert rows(ended, renewed, renewed) == [("HZ 1", "", [2, 3]), ("HZ 1", "1", [1])]
+    assert rows(ended, ("HZ 1", "1", "", 1_100)) == [("HZ 1", "1", [1]), ("HZ 1", "1", [2])]
+    assert rows(ended, ("HZ 1", "", "0123", None)) == [("HZ 1", "", [2]), ("HZ 1", "1", [1])], "it has no end"
+    assert rows(ended, ("HZ 1", "", "0123", -700), renewed) == [("HZ 1", "", [2, 3]), ("HZ 1", "1", [1])]
+    assert rows(ended, ("HZ 1", "", "", -700)) == [("HZ 1", "1", [1, 2])]
+    assert rows(("HZ 1", "1", "0123", None), ("HZ 1", "", "0123", None)) == [("HZ 1", "1", [1, 2])]
+    assert rows(("", "1", "0123", 9), ("", "", "0123", 9)) == [("", "", [2]), ("", "1", [1])], "without a number"
+    assert rows(("", "", "0123", 9), ("", "", "0123", 99), ("", "", "0123", 9)) == [("", "", [1, 3]), ("", "", [2])]
+
+
 def test_what_ends_next_comes_first_and_what_ended_long_ago_last() -> None:
     days = [200, -400, 5, -31, -30, 0]
     certs = [a_certificate(f"Z{each}", expiry=in_days(each)) for each in days]

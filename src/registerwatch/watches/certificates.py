@@ -353,23 +353,33 @@ class _Identity:
         """The watches of its devices."""
         return {each.device.watch_id for row in self.rows for each in row.devices}
 
+    @property
+    def ends(self) -> set[str]:
+        """The end dates that devices have of it."""
+        return {row.seen.ends for row in self.rows}
+
 
 def _each_once(rows: Iterable[WatchedCertificate]) -> Iterator[WatchedCertificate]:
-    """Certificates, of which those that differ in what can change, or in a revision or notified body that the register
-    does not give for each device, are one. What one device lists twice is two.
+    """Certificates, of which those that differ in what can change are one, and so are those with the same ends that
+    differ in a revision or notified body that the register does not give for each device. What one device lists twice
+    is two, and so is what differs and has no number.
     """
     alike: dict[tuple[str, str], dict[tuple[str, str, str], _Identity]] = {}
     for row in rows:
         body, number, revision = row.seen.identity
+        if not number:
+            yield row
+            continue
         identities = alike.setdefault((number, row.manufacturer_srn), {})
         identities.setdefault(row.seen.identity, _Identity(number, revision, body)).rows.append(row)
     for identities in alike.values():
-        for known, same in same_together(identities.values(), _is_listed_with):
+        for known, same in same_together(identities.values(), _are_two):
             yield from _as_known(known, [row for each in same for row in each.rows])
 
 
-def _is_listed_with(one: _Identity, other: _Identity) -> bool:
-    return not one.watch_ids.isdisjoint(other.watch_ids)
+def _are_two(one: _Identity, other: _Identity) -> bool:
+    """Whether one device lists both, or they end on different days, as a certificate and its renewal do."""
+    return one.ends != other.ends or not one.watch_ids.isdisjoint(other.watch_ids)
 
 
 def _as_known(known: Identified, rows: Sequence[WatchedCertificate]) -> Iterator[WatchedCertificate]:
