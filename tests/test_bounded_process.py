@@ -3,10 +3,17 @@
 import asyncio
 import threading
 
+import msgspec
 import pytest
+from bench.labels import WHOLE, Shot, label, photographed, saved, symbol
+from PIL import ExifTags, Image
 
 from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, ProcessOutput, run_process
 from registerwatch.errors import Overloaded
+from registerwatch.scan.symbols import Symbol
+from registerwatch.tables.table import ReadChoices, Table
+from registerwatch.watches.import_table import ParsedList
+from tests.tables.workbooks import a_workbook
 
 BOUNDS = ProcessBounds(cpu_seconds=1, wall_seconds=10, memory_bytes=200 * 1024 * 1024)
 BUSY = "Others are being read."
@@ -69,3 +76,29 @@ def test_a_process_that_breaks_down_or_takes_too_long_is_told_from_one_that_refu
         run_process("no_such_module", b"", BOUNDS)
     with pytest.raises(ProcessFailed):
         run_process("registerwatch.watches.import_process", b"", ProcessBounds(1, 0.001, BOUNDS.memory_bytes))
+
+
+ELEMENT_STRING = "(01)04012345000009(17)280131(10)LÖT"
+READ = ProcessBounds(cpu_seconds=10, wall_seconds=60, memory_bytes=1024**3)
+
+
+def test_confined_processes_have_what_they_need_for_each_format_and_code() -> None:
+    """What a library loads only when it meets something must be there before: afterwards nothing can be opened."""
+    choices = msgspec.json.encode(ReadChoices(encoding="cp850"))
+    text = _made("tables.process", choices + b"\n" + ELEMENT_STRING.encode("cp850"))
+    assert [row.code for row in msgspec.msgpack.decode(text, type=Table).rows] == [ELEMENT_STRING]
+
+    workbook = a_workbook(["UDI"], [ELEMENT_STRING])
+    listed = msgspec.json.decode(_made("watches.import_process", workbook), type=ParsedList)
+    assert [line.cell for line in listed.lines] == [ELEMENT_STRING]
+
+    turned = Image.Exif()
+    turned[ExifTags.Base.Orientation] = 6
+    for form in ("JPEG", "PNG", "WEBP"):
+        photo = saved(photographed(label(symbol("DataMatrix", WHOLE)), Shot()), form, exif=turned)
+        [found] = msgspec.json.decode(_made("scan.photo_process", photo), type=list[Symbol])
+        assert found.names_device, form
+
+
+def _made(module: str, content: bytes) -> bytes:
+    return run_process(f"registerwatch.{module}", content, READ).content

@@ -1,7 +1,8 @@
 """Work on what strangers sent, in processes that have bounds of time and memory and none of the service's secrets.
 
-The module that does the work ends with `sys.exit(answer_from_input(work, BOUNDS))`; `BoundedProcesses` starts it as
-`python -I -m <module>`, with the content as its input. Exit code 3: the content is refused, and the output says why.
+The module that does the work ends with `sys.exit(answer_from_input(prepared, BOUNDS))`; `BoundedProcesses` starts it as
+`python -I -m <module>`, with the content as its input. Before it reads that, it gives up files, sockets and other
+processes (`process_confinement.py`). Exit code 3: the content is refused, and the output says why.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ import msgspec
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import InvalidInput
 from registerwatch.net.account_places import AccountPlaces, enter_within
+from registerwatch.process_confinement import confine
 
 if TYPE_CHECKING:
     from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
@@ -45,6 +47,9 @@ class ProcessOutput(msgspec.Struct, frozen=True):
 
 RunProcess = Callable[[str, bytes, ProcessBounds], ProcessOutput]
 """As `run_process`."""
+
+Work = Callable[[bytes], bytes]
+"""What a process makes of its content. Raises `InvalidInput` where it refuses it."""
 
 
 class ProcessFailed(Exception):
@@ -140,15 +145,19 @@ def run_process(module: str, content: bytes, bounds: ProcessBounds) -> ProcessOu
     return ProcessOutput(output, float(seconds))
 
 
-def answer_from_input(work: Callable[[bytes], bytes], bounds: ProcessBounds) -> int:
-    """Bound this process, and write the seconds of the processor that it took, in a line, and what `work` makes of its
-    input. Gives the exit code.
+def answer_from_input(prepared: Callable[[], Work], bounds: ProcessBounds) -> int:
+    """Bound and confine this process, and write the seconds of the processor that it took, in a line, and what the work
+    makes of its input. Gives the exit code.
+
+    `prepared` gives the work, and loads all that it needs: afterwards nothing can be imported.
     """
     os.nice(NICENESS)
     _limit(resource.RLIMIT_CPU, bounds.cpu_seconds)
     _limit(resource.RLIMIT_AS, bounds.memory_bytes)
     _limit(resource.RLIMIT_FSIZE, 0)  # nothing of the content is to be in a file
     _limit(resource.RLIMIT_CORE, 0)
+    work = prepared()
+    confine()
     try:
         output, code = work(sys.stdin.buffer.read()), 0
     except InvalidInput as error:

@@ -47,6 +47,7 @@ def test_fifty_photos_at_once_are_read_few_at_a_time_and_the_service_still_answe
     assert any(each.status_code in ((400,) if kills else (200,)) for each in answers)
     assert all("retry-after" in each.headers for each in answers if each.status_code in (429, 503))
     assert 0 < max(seen.readers) <= MAX_PROCESSES
+    assert kills or any("Seccomp:\t2" in each and "NoNewPrivs:\t1" in each for each in seen.statuses)
     assert set(seen.live) == {200}
     assert max(seen.memory) - before <= MAX_GROWTH
     assert _sent(service, _session(service), photo).status_code == 200, "the next account's photo is read"
@@ -67,9 +68,12 @@ def _sent(service: AttackedService, session: str, photo: bytes) -> httpx2.Respon
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen from time to time: processes of photos, bytes of the service, answers of `/live`."""
+    """What was seen from time to time: processes of photos and what the kernel says of them, bytes of the service,
+    answers of `/live`.
+    """
 
     readers: list[int] = field(default_factory=list)
+    statuses: list[str] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
     live: list[int] = field(default_factory=list)
 
@@ -84,9 +88,11 @@ def _watched(service: AttackedService, *, kills: bool) -> Iterator[Seen]:
             readers = _readers(main)
             seen.readers.append(len(readers))
             seen.memory.append(main.memory_info().rss)
-            for each in readers if kills else ():
-                with suppress(psutil.NoSuchProcess):
-                    each.kill()
+            for each in readers:
+                with suppress(psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
+                    seen.statuses.append(Path(f"/proc/{each.pid}/status").read_text())
+                    if kills:
+                        each.kill()
             seen.live.append(service.request("GET", "/live").status_code)
 
     thread = threading.Thread(target=look)

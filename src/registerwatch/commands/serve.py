@@ -6,6 +6,7 @@ import typer
 
 from registerwatch import logs
 from registerwatch.collector import paused_collector
+from registerwatch.commands.confinement import protect_this_process
 from registerwatch.commands.contact import warn_without_contact
 from registerwatch.commands.database import bring_to_schema, prepare_secrets
 from registerwatch.db.disk import make_folder
@@ -27,6 +28,7 @@ def serve(
     for name in unknown_variables():
         typer.echo(f"registerwatch: there is no setting {name}; see `registerwatch settings`", err=True)
     logs.set_up(settings.log_format)
+    protect_this_process()
     warn_without_contact(settings)
     make_folder(settings.data_dir)
     note_open_folder(settings.data_dir)

@@ -6,6 +6,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.padding import Padding
 
+from registerwatch.commands.confinement import confinement
 from registerwatch.settings import Settings, load_settings, unknown_variables, variable_name
 
 
@@ -17,6 +18,7 @@ def show() -> None:
         console.print(f"[bold]{variable_name(name)}[/bold] = {shown(getattr(settings, name))}", soft_wrap=True)
         console.print(Padding(field.description or "", (0, 0, 1, 4)))
     console.print("Each can be given as a file instead, by the same name with _FILE at its end.")
+    console.print(confinement(), soft_wrap=True)
     for name in unknown_variables():
         console.print(f"There is no setting {name}; it has no effect.", style="yellow")
 

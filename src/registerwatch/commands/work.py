@@ -10,6 +10,7 @@ import typer
 
 from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service, working
+from registerwatch.commands.confinement import protect_this_process
 from registerwatch.commands.contact import warn_without_contact
 from registerwatch.settings import Settings, load_settings
 
@@ -24,6 +25,7 @@ def work(
     """Do the work in the background and nothing else: recheck, deliver, tidy. Any number may run beside `serve`."""
     settings = load_settings()
     logs.set_up(settings.log_format)
+    protect_this_process()
     warn_without_contact(settings)
     asyncio.run(_work(settings, host, port))
 

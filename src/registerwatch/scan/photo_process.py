@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, RunProcess, answer_from_input
+from registerwatch.bounded_process import (
+    BoundedProcesses,
+    ProcessBounds,
+    ProcessFailed,
+    RunProcess,
+    Work,
+    answer_from_input,
+)
 from registerwatch.errors import InvalidInput
+from registerwatch.register.identifiers.gs1_fields import load_fields
 from registerwatch.scan.symbols import Symbol
 
 if TYPE_CHECKING:
@@ -77,11 +85,13 @@ def _require_photo(content: bytes) -> None:
     raise InvalidInput(IS_HEIF if content[4:8] == b"ftyp" and content[8:12] in HEIF else NO_PHOTO)
 
 
-def _symbols(content: bytes) -> bytes:
-    from registerwatch.scan.photo_symbols import symbols_in_photo  # the service itself never loads its libraries
+def _prepared() -> Work:
+    from registerwatch.scan.photo_symbols import load_formats, symbols_in_photo  # the service itself never loads these
 
-    return msgspec.json.encode(symbols_in_photo(content))
+    load_formats()
+    load_fields()
+    return lambda content: msgspec.json.encode(symbols_in_photo(content))
 
 
 if __name__ == "__main__":
-    sys.exit(answer_from_input(_symbols, BOUNDS))
+    sys.exit(answer_from_input(_prepared, BOUNDS))

@@ -5,6 +5,7 @@ Only the process that reads photos (`photo_process`) imports this: its libraries
 
 import io
 from collections.abc import Iterator
+from importlib import import_module
 
 import zxingcpp
 from PIL import Image, ImageFilter, ImageOps, UnidentifiedImageError
@@ -14,6 +15,8 @@ from registerwatch.scan.photo_process import NO_PHOTO
 from registerwatch.scan.symbols import MAX_SYMBOLS, Symbol
 
 FORMATS = ("JPEG", "PNG", "WEBP")
+LOADED = ("PIL.MpoImagePlugin", "PIL.WebPImagePlugin", "PIL.TiffImagePlugin")
+"""What Pillow itself loads when it meets a photo of these formats; the last one reads how a camera was held."""
 OF_JPEG = frozenset({"JPEG", "MPO"})
 """MPO has several JPEGs, of which the first is read."""
 MAX_SIDE, MAX_PIXELS, MAX_JPEG_PIXELS = 16_000, 25_000_000, 64_000_000
@@ -44,6 +47,13 @@ TOO_LARGE = (
     f"This photo has too many pixels: a JPEG may have {MAX_JPEG_PIXELS // 1_000_000} megapixels, another photo"
     f" {MAX_PIXELS // 1_000_000}. Take it with a lower resolution."
 )
+
+
+def load_formats() -> None:
+    """Load what reads each format: a process that can open no file cannot do so when it meets one."""
+    Image.preinit()
+    for name in LOADED:
+        import_module(name)
 
 
 def symbols_in_photo(content: bytes) -> list[Symbol]:

@@ -1,5 +1,6 @@
 """From the bytes of a text to its characters."""
 
+import codecs
 from collections.abc import Mapping
 
 from registerwatch.errors import InvalidInput
@@ -16,6 +17,15 @@ ENCODINGS: Mapping[str, str] = {
     "cp437": "cp437",
 }
 """The encodings that can be chosen, and what Python calls them."""
+
+
+def load_encodings() -> None:
+    """Load what decodes each of them: a process that can open no file cannot do so when it meets one.
+
+    Names in an archive are in one of them, too.
+    """
+    for name in (*ENCODINGS.values(), "utf-16", "utf-16-be"):
+        codecs.lookup(name)
 
 
 def decoded(content: bytes) -> tuple[str, str, bool]:

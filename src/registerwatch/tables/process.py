@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, answer_from_input
+from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, Work, answer_from_input
 from registerwatch.errors import InvalidInput
+from registerwatch.register.identifiers.gs1_fields import load_fields
+from registerwatch.tables.encodings import load_encodings
 from registerwatch.tables.reading import read_table
 from registerwatch.tables.table import MAX_FILE_BYTES, ReadChoices, Table
 
@@ -70,5 +72,11 @@ def _read(content: bytes) -> bytes:
     return msgspec.msgpack.encode(read_table(file, _choices_decoder.decode(choices)))
 
 
+def _prepared() -> Work:
+    load_encodings()
+    load_fields()
+    return _read
+
+
 if __name__ == "__main__":
-    sys.exit(answer_from_input(_read, BOUNDS))
+    sys.exit(answer_from_input(_prepared, BOUNDS))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, answer_from_input
+from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, Work, answer_from_input
 from registerwatch.errors import InvalidInput
+from registerwatch.register.identifiers.gs1_fields import load_fields
+from registerwatch.tables.encodings import load_encodings
 from registerwatch.tables.file_kinds import is_workbook
 from registerwatch.watches.import_file import text_file_lines, text_lines
 from registerwatch.watches.import_table import ParsedList
@@ -66,11 +68,13 @@ class ListFileReader:
         return msgspec.json.decode(output, type=ParsedList)
 
 
-def _lines(content: bytes) -> bytes:
+def _prepared() -> Work:
     from registerwatch.watches.import_xlsx import workbook_lines  # the service itself never loads its library
 
-    return msgspec.json.encode(workbook_lines(content))
+    load_encodings()
+    load_fields()
+    return lambda content: msgspec.json.encode(workbook_lines(content))
 
 
 if __name__ == "__main__":
-    sys.exit(answer_from_input(_lines, BOUNDS))
+    sys.exit(answer_from_input(_prepared, BOUNDS))

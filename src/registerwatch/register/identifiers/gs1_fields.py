@@ -1,6 +1,7 @@
 """The fields of GS1 element strings, by their application identifiers, as the library biip lists them.
 
-biip is imported with the first element string that is read: it takes 18 MB and a tenth of a second.
+biip is imported with the first element string that is read, else by `load_fields`: it takes 18 MB and a tenth of a
+second.
 """
 
 import re
@@ -42,6 +43,11 @@ class FieldRule(msgspec.Struct, frozen=True):
     def whole(self, value: str) -> bool:
         """Whether this is a value of the field."""
         return value.isascii() and bool(self.pattern.fullmatch(value))
+
+
+def load_fields() -> None:
+    """Load the library now: a process that can open no file cannot do so when it meets an element string."""
+    import biip.gs1_application_identifiers  # noqa: F401  # what it needs is in memory then
 
 
 def field_rule(identifier: str) -> FieldRule | None:
