@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]  # comes without types
 
-from registerwatch.settings import Settings, variable_name
+from registerwatch.errors import ConfigurationError
+from registerwatch.settings import Settings, load_settings, variable_name
 from registerwatch.web.body_limits import LARGER_BODIES, MAX_BODY_BYTES
 from tests.support.command_words import command_words
 
@@ -195,7 +196,9 @@ def test_proxies_name_the_client_bound_what_it_sends_and_pass_no_metrics_on(name
     text = (DEPLOY / name).read_text(encoding="utf-8")
     assert "/ready" in text or "ready)" in text
     assert "metrics" in text
-    assert "client_max_body_size 10m;" in text or "max_size 10MiB" in text
+    assert "client_max_body_size 10m;" in text or "max_size" in text
+    for policy in ("Cross-Origin-Resource-Policy", "Cross-Origin-Opener-Policy"):
+        assert re.search(rf"(add_header |header \?){policy} ", text)
     assert "max-age=31536000; includeSubDomains" in text
     assert 'Forwarded ""' in text or "-Forwarded" in text
     assert 'X-Real-IP ""' in text or "-X-Real-IP" in text
@@ -254,6 +257,26 @@ def test_nginx_takes_no_larger_body_than_the_service() -> None:
     located = dict(re.findall(r"location = (\S+) \{\n +client_max_body_size (\w+);", text))
     assert re.search(r"^    client_max_body_size 64k;$", text, flags=re.MULTILINE)
     assert {path: sizes[size] for path, size in located.items()} == LARGER_BODIES
+
+
+def test_caddy_takes_the_longest_body_that_the_service_takes() -> None:
+    text = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
+    assert re.findall(r"max_size (\S+)", text) == [f"{max(LARGER_BODIES.values()) // 1024}KiB"]
+
+
+@pytest.mark.parametrize("service", [each for each in _ours() if "backup" not in each.id and "upgrade" not in each.id])
+def test_whatever_stores_secrets_starts_with_the_key_that_encrypts_them_or_not_at_all(
+    service: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is missing or empty ends the start; a container whose secret has no file is not even made."""
+    assert service["environment"]["REGISTERWATCH_SECRETS_KEY_FILE"] == "/run/secrets/secrets-key"
+    assert "secrets-key" in service["secrets"]
+    empty = tmp_path / "empty"
+    empty.touch()
+    for path in (empty, tmp_path / "missing"):
+        monkeypatch.setenv("REGISTERWATCH_SECRETS_KEY_FILE", str(path))
+        with pytest.raises(ConfigurationError):
+            load_settings()
 
 
 def test_nginx_logs_no_error_of_an_address_with_a_token() -> None:

@@ -29,8 +29,13 @@ def test_the_database_holds_no_secret_of_a_webhook_in_clear(service: AttackedSer
 
 
 @pytest.mark.parametrize("path", ANSWERS)
-def test_no_answer_lets_a_browser_guess_its_type(service: AttackedService, path: str) -> None:
-    assert service.request("GET", path).headers["X-Content-Type-Options"] == "nosniff"
+def test_no_answer_lets_a_browser_guess_its_type_or_another_site_hold_it(service: AttackedService, path: str) -> None:
+    answer = service.request("GET", path)
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    site = "cross-origin" if path.startswith("/v1/") else "same-origin"
+    assert answer.headers["Cross-Origin-Resource-Policy"] == site
+    assert site == "cross-origin" or answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert site == "cross-origin" or "camera=()" in answer.headers["Permissions-Policy"]
 
 
 @pytest.mark.parametrize("hosts", [(), ("a.example", "b.example"), ("a.example, b.example",), ("a b",), ("a/b",)])

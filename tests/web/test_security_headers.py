@@ -70,6 +70,18 @@ async def test_pages_load_their_own_files_alone_and_nothing_else_loads_or_runs_a
         assert ("script-src 'self'" in policy) == is_page, path
 
 
+async def test_other_sites_load_what_any_page_may_read_and_hold_no_page_of_ours(harness: ServiceHarness) -> None:
+    for method, path in REQUESTS:
+        answer = await harness.client.request(method, path)
+        is_open = path.startswith(("/v1/", "/mcp"))
+        told = answer.headers.get_list("cross-origin-resource-policy")
+        assert told == ["cross-origin" if is_open else "same-origin"], path
+        if not is_open:
+            assert answer.headers.get_list("cross-origin-opener-policy") == ["same-origin"], path
+            [permissions] = answer.headers.get_list("permissions-policy")
+            assert {"camera=()", "microphone=()", "geolocation=()"} <= set(permissions.split(", ")), path
+
+
 async def test_an_answer_about_a_defect_may_not_either(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     with patch.object(harness.webhooks, "all", side_effect=ZeroDivisionError):

@@ -5,7 +5,7 @@ import logging
 import signal
 import socket
 from pathlib import Path
-from secrets import token_hex
+from secrets import token_hex, token_urlsafe
 
 import msgspec
 import typer
@@ -33,7 +33,7 @@ from registerwatch_standins.register.generated import GeneratedWorld
 CHANGES_PER_MINUTE = 30.0
 PACE = 100_000
 """Requests a minute to stand-ins of its own, which need no caution."""
-EMAIL, PASSWORD = "demo@example.org", "try-it-out"
+EMAIL = "demo@example.org"
 WATCHED_DEVICES = 8
 
 
@@ -43,7 +43,7 @@ def run(folder: Path, *, port: int, devices: int, seed: int) -> None:
 
 
 async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
-    register_port, payments = _free_port(), _Payments()
+    register_port, payments, password = _free_port(), _Payments(), token_urlsafe(9)
     settings = load_settings(
         data_dir=folder,
         database_url=None,
@@ -68,7 +68,7 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
     standing_in = [asyncio.create_task(server.serve()) for server in stand_ins]
     try:
         typer.echo(f"Filling the copy from a made-up register of {devices:,} registrations …", err=True)
-        service.said_when_ready = _welcome(port, await _prepare(settings), payments.url)
+        service.said_when_ready = _welcome(port, await _prepare(settings, password), password, payments.url)
         await service.serve()
     finally:
         for server in stand_ins:
@@ -112,8 +112,8 @@ class _Server(SideServer):
             typer.echo(self.said_when_ready, err=True)
 
 
-async def _prepare(settings: Settings) -> str:
-    """Fill the copy, index it, open the account; gives the account's key."""
+async def _prepare(settings: Settings, password: str) -> str:
+    """Fill the copy, index it, open the account with this password; gives the account's key."""
     service = build_service(settings, start_pace=PACE)
     try:
         await upgrade(service.database)
@@ -124,7 +124,7 @@ async def _prepare(settings: Settings) -> str:
 
             await service.bulk_loader.load(service.bulk_source("datalake"), watch)
         await service.indexer.catch_up()
-        opened = await service.accounts.sessions.trial("Demo Hospital", EMAIL, PASSWORD)
+        opened = await service.accounts.sessions.trial("Demo Hospital", EMAIL, password)
         await _watch_some(service, opened)
     finally:
         await service.close()
@@ -162,12 +162,12 @@ def _free_port() -> int:
         return port
 
 
-def _welcome(port: int, key: str, payments: str) -> str:
+def _welcome(port: int, key: str, password: str, payments: str) -> str:
     return f"""
 Registerwatch is at http://localhost:{port} – over a made-up register that changes as one looks.
 
   in the browser  http://localhost:{port}/?q=titan
-  your account    http://localhost:{port}/login with {EMAIL}, password {PASSWORD}
+  your account    http://localhost:{port}/login with {EMAIL}, password {password}
   with curl       curl 'http://localhost:{port}/v1/search?q=titan'
   its description http://localhost:{port}/openapi.json
 
@@ -175,7 +175,7 @@ Registerwatch is at http://localhost:{port} – over a made-up register that cha
   {key}
 
   its key         curl -H 'X-API-Key: {key}' http://localhost:{port}/v1/me
-  its login       curl --json '{{"email": "{EMAIL}", "password": "{PASSWORD}"}}' http://localhost:{port}/v1/login
+  its login       curl --json '{{"email": "{EMAIL}", "password": "{password}"}}' http://localhost:{port}/v1/login
   one of your own curl --json '{{"email": "you@example.org", "password": "at least 8"}}' http://localhost:{port}/v1/trial
   a subscription  curl -H 'X-API-Key: {key}' --json '{{}}' http://localhost:{port}/v1/billing/checkout
                   leads to a page where made-up cards pay; {payments} tells of payments and lets time pass

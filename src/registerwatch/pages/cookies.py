@@ -9,6 +9,7 @@ from registerwatch.accounts.credentials import SESSION_PREFIX, Credential, crede
 from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.settings import Settings
 from registerwatch.web.injection import service_of
+from registerwatch.web.responses import NOT_CACHED
 
 SAFE_PREFIX = "__Host-"
 """Browsers accept a cookie with this prefix over https alone, without a domain: no other host can set or read it."""
@@ -47,7 +48,8 @@ def session_of(request: Request) -> Credential | None:
 def set_cookie(
     response: Response, settings: Settings, value: str, name: str = PLAIN_NAME, *, seconds: int = SESSION_SECONDS
 ) -> None:
-    """Let the browser keep a secret of ours for some seconds."""
+    """Let the browser keep a secret of ours for some seconds. Nobody in between may keep the answer, redirects too."""
+    response.headers["Cache-Control"] = NOT_CACHED
     response.set_cookie(
         cookie_name(settings, name),
         value,

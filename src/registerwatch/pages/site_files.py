@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
 
 from registerwatch.web.injection import InjectedService
+from registerwatch.web.security_headers import ANY_SITE, RESOURCE_POLICY, THIS_SITE
 
 MEDIA_TYPES = {
     "css": "text/css; charset=utf-8",
@@ -51,8 +52,7 @@ class Asset(msgspec.Struct, frozen=True):
     @property
     def headers(self) -> Mapping[str, str]:
         """Headers of every answer with it: images may be shown by other sites, as previews of links are."""
-        site = "cross-origin" if self.media_type.startswith("image/") else "same-origin"
-        return {"Cross-Origin-Resource-Policy": site}
+        return {RESOURCE_POLICY: ANY_SITE if self.media_type.startswith("image/") else THIS_SITE}
 
 
 @cache

@@ -15,7 +15,14 @@ from registerwatch.settings import Network
 from registerwatch.web.client_address import client_address
 from registerwatch.web.rate_limits import noted_headers
 from registerwatch.web.request_ids import HEADER, begin_request, loggable_path
-from registerwatch.web.security_headers import NOTHING_ALLOWED, POLICY
+from registerwatch.web.security_headers import (
+    ANY_SITE,
+    NO_CAMERA,
+    NOTHING_ALLOWED,
+    OPENER,
+    RESOURCE_POLICY,
+    THIS_SITE,
+)
 
 OPEN_PATHS = ("/v1/", "/mcp")
 ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
@@ -37,7 +44,7 @@ access_log = structlog.get_logger("registerwatch.access")
 
 
 class EveryAnswer:
-    """Adds to each answer the id of its request, `always`, what its limit has left, and a policy where it has none.
+    """Adds to each answer the id of its request, `always`, what its limit has left, and policies where it has none.
 
     Answers at `/v1/*` and `/mcp` let any web page read them: the headers are on each, requested or not, so that no
     shared cache keeps an answer without them. HEAD is answered as GET; the server leaves out the body. Requests are
@@ -69,18 +76,14 @@ class EveryAnswer:
         inner = {**scope, "method": "GET"} if method == "HEAD" else scope
         request_id = begin_request(scope)
         is_open = path.startswith(OPEN_PATHS)
-        added = self._open if is_open else self._closed
+        added, unless_there = (self._open, _OPEN_UNLESS_THERE) if is_open else (self._closed, _CLOSED_UNLESS_THERE)
 
         async def send_complete(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._counts[_method_of(method), _route_of(inner), message["status"]] += 1
                 headers = [*message["headers"], (_ID, request_id), *added, *_raw(noted_headers(scope))]
-                for name, _ in headers:
-                    if name == _POLICY:
-                        break
-                else:
-                    headers.append(_NOTHING_ALLOWED)
-                message["headers"] = headers
+                names = [name for name, _ in headers]
+                message["headers"] = headers + [each for each in unless_there if each[0] not in names]
             await send(message)
 
         app = _preflight if method == "OPTIONS" and is_open else self._app
@@ -140,9 +143,14 @@ def _method_of(method: str) -> str:
     return method if method in METHODS else "other"
 
 
-_ID, _POLICY = HEADER.lower().encode(), POLICY.lower().encode()
-_NOTHING_ALLOWED = (_POLICY, NOTHING_ALLOWED[1].encode())
-_OPEN = ((b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", EXPOSED_HEADERS))
+_ID = HEADER.lower().encode()
+_OPEN = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", EXPOSED_HEADERS),
+    *_raw({RESOURCE_POLICY: ANY_SITE}),
+)
+_OPEN_UNLESS_THERE = _raw(dict([NOTHING_ALLOWED]))
+_CLOSED_UNLESS_THERE = _raw(dict([NOTHING_ALLOWED, (RESOURCE_POLICY, THIS_SITE), OPENER, NO_CAMERA]))
 _ANY_PREFLIGHT = (
     (b"access-control-allow-methods", ALLOWED_METHODS),
     (b"access-control-max-age", PREFLIGHT_SECONDS),

@@ -10,6 +10,22 @@ POLICY = "Content-Security-Policy"
 NOTHING_ALLOWED = (POLICY, "default-src 'none'; base-uri 'none'; frame-ancestors 'none'")
 """For every answer without a policy of its own, which pages have: it runs nothing, loads nothing and is not framed."""
 
+RESOURCE_POLICY = "Cross-Origin-Resource-Policy"
+ANY_SITE, THIS_SITE = "cross-origin", "same-origin"
+"""Whose pages may load an answer as an image, a script or the like: what any page may read anyway, and all others."""
+OPENER = ("Cross-Origin-Opener-Policy", "same-origin")
+"""A page of another site that opens one of ours in a window has no hold of it."""
+PERMISSIONS = "Permissions-Policy"
+_DENIED = (
+    *("accelerometer", "autoplay", "display-capture", "encrypted-media", "fullscreen", "geolocation", "gyroscope"),
+    *("hid", "idle-detection", "local-fonts", "magnetometer", "microphone", "midi", "payment", "picture-in-picture"),
+    *("screen-wake-lock", "serial", "usb", "xr-spatial-tracking"),
+)
+"""What browsers let pages do unless they are told not to, and no page of ours does."""
+NO_CAMERA = (PERMISSIONS, ", ".join(f"{name}=()" for name in ("camera", *_DENIED)))
+WITH_CAMERA = (PERMISSIONS, ", ".join(("camera=(self)", *(f"{name}=()" for name in _DENIED))))
+"""For the page that scans labels."""
+
 
 def security_headers(settings: Settings) -> dict[str, str]:
     """Headers of every answer. Where people use https, they are to use nothing else."""

@@ -81,6 +81,11 @@ async def test_codes_are_kept_and_said_to_be_unread_where_the_share_of_the_proce
         assert (pasted.status_code, UDI in Markup.of(pasted).one("textarea").text) == (429, True)
 
 
+async def test_no_page_but_this_one_may_use_the_camera(owner_pages: PagesClient) -> None:
+    told = [(await owner_pages.get(path)).headers.get_list("permissions-policy") for path in ("/app/scan", "/app")]
+    assert [[each.split(", ")[0] for each in policies] for policies in told] == [["camera=(self)"], ["camera=()"]]
+
+
 async def test_a_device_that_left_the_market_is_not_good_and_its_file_says_so(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:

@@ -28,6 +28,7 @@ async def test_who_signs_up_is_signed_in_and_gets_no_key_that_nobody_knows(
 
     cookie = response.headers["set-cookie"]
     assert response.headers["location"] == "/app"
+    assert response.headers["cache-control"] == "no-store", "nobody in between keeps the cookie"
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
     assert f"Max-Age={SESSION_SECONDS}" in cookie

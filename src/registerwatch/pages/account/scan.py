@@ -27,6 +27,7 @@ from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.large_bodies import place_of_body
 from registerwatch.web.rate_limits import Limit
+from registerwatch.web.security_headers import WITH_CAMERA
 from registerwatch.web.spreadsheet import csv_response, day_or_none
 
 router = account_pages()
@@ -136,6 +137,8 @@ async def _page(request: Request, service: Service, visitor: Visitor, scan: Scan
         max_codes=MAX_CODES,
         lists=await service.lists.service.names(visitor.caller) if scanned.collected else {},
     )
+    name, policy = WITH_CAMERA
+    response.headers[name] = policy
     if scan.status == 503:
         response.headers["Retry-After"] = "10"
     return response
