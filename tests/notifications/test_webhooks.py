@@ -55,7 +55,7 @@ async def test_an_address_that_is_refused_changes_nothing(harness: ServiceHarnes
 
 async def test_every_address_has_a_secret_of_its_own(harness: ServiceHarness) -> None:
     caller, first = await harness.owner_with_webhook()
-    others = [await harness.webhooks.add(caller, WEBHOOK_URL) for _ in range(3)]
+    others = [await harness.webhooks.add(caller, f"{WEBHOOK_URL}/{number}") for number in range(3)]
     assert len({first.secret, *(each.secret for each in others)}) == 4
     assert await harness.webhooks.all(caller.account.id) == [first, *others]
 
@@ -87,7 +87,7 @@ async def test_simultaneous_additions_do_not_pass_the_cap_and_make_one_first(har
         await harness.webhooks.add(caller, f"{WEBHOOK_URL}/{number}")
     outcomes = await asyncio.gather(
         *(harness.webhooks.set_first(caller, WEBHOOK_URL) for _ in range(3)),
-        *(harness.webhooks.add(caller, WEBHOOK_URL) for _ in range(4)),
+        *(harness.webhooks.add(caller, f"{OTHER_URL}/{number}") for number in range(4)),
         return_exceptions=True,
     )
     present = await harness.webhooks.all(caller.account.id)

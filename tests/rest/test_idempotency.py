@@ -36,9 +36,9 @@ async def post(
 async def test_a_request_that_is_sent_again_gets_the_first_answer_and_makes_nothing(
     harness: ServiceHarness, owner: NewAccount
 ) -> None:
-    fields = {"url": "https://hooks.acme.example/"}
+    fields = {"channel": "webhook", **HOOK}
     first, again, other = [
-        await post(harness, "/v1/webhooks", owner.api_key, fields, key) for key in (KEY, KEY, "another")
+        await post(harness, "/v1/channels", owner.api_key, fields, key) for key in (KEY, KEY, "another")
     ]
 
     assert first.status_code == again.status_code == other.status_code == 200

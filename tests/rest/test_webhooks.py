@@ -128,6 +128,30 @@ async def test_an_address_that_is_none_is_answered_400_and_not_saved(start_servi
         assert await _seen(harness, "/v1/webhooks", owner.session) == {"webhooks": []}
 
 
+async def test_an_address_gets_nothing_twice_however_often_it_is_added(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    first = (await harness.post("/v1/webhook", owner.api_key, url=f"{URL}/first")).json()
+    added, again = await _added(harness, owner.session), await _added(harness, owner.api_key)
+    of_first = await _added(harness, owner.session, f"{URL}/first")
+
+    assert (again, of_first["secret"]) == (added, first["webhook_secret"])
+    assert [each["url"] for each in (await _seen(harness, "/v1/webhooks", owner.session))["webhooks"]] == [
+        f"{URL}/first",
+        URL,
+    ]
+
+    account = (await harness.post("/v1/webhook", owner.session, url=URL)).json()
+    assert (account["webhook_url"], account["webhook_secret"], account["webhooks"]) == (URL, added["secret"], [added])
+
+
+async def test_an_address_of_other_choices_is_added_beside_them(harness: ServiceHarness, owner: NewAccount) -> None:
+    body = {"channel": "webhook", "url": URL, "choice": {"frequency": "daily"}}
+    channel = (await harness.post("/v1/channels", owner.api_key, **body)).json()["channel"]
+
+    assert (await _added(harness, owner.api_key))["id"] != channel["id"]
+
+
 async def test_the_eleventh_address_is_answered_409(harness: ServiceHarness, owner: NewAccount) -> None:
     for number in range(10):
         await _added(harness, owner.session, f"{URL}/{number}")
@@ -290,7 +314,7 @@ async def test_a_delivery_goes_out_once_more_in_the_background(
 
 
 async def test_removing_a_webhook_removes_it_alone(harness: ServiceHarness, owner: NewAccount) -> None:
-    kept, removed = await _added(harness, owner.session), await _added(harness, owner.session)
+    kept, removed = await _added(harness, owner.session), await _added(harness, owner.session, f"{URL}/2")
     answered = await harness.client.delete(f"/v1/webhooks/{removed['id']}", headers=auth_headers(owner.api_key))
     assert answered.json() == {"ok": True}
     assert (await _seen(harness, "/v1/webhooks", owner.session))["webhooks"] == [kept]

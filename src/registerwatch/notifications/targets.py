@@ -21,6 +21,7 @@ from registerwatch.mail.mailer import Mail
 from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications import repository, target_repository
 from registerwatch.notifications.channels import Channel
+from registerwatch.notifications.choices import EVERYTHING
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import (
     LOG_LENGTH,
@@ -82,7 +83,9 @@ class TargetService:
     async def set_first(self, caller: Caller, url: str) -> None:
         """Set the address of the first target, which keeps its secret; an empty one removes both.
 
-        Raises `InvalidInput` for an address that the channel refuses, `CapReached`.
+        One that gets everything at this address already becomes the first one, with its own secret, and takes the place
+        of the one before: an address gets nothing twice. Raises `InvalidInput` for an address that the channel refuses,
+        `CapReached`.
         """
         entered = stored_address(self._channel, url) if url.strip() else None
         wanted = entered.url if entered is not None else ""
@@ -91,7 +94,12 @@ class TargetService:
             first = next((each for each in present if each.is_first), None)
             if first is not None and first.url == wanted:
                 return
-            if first is not None and wanted:
+            there = None if entered is None else self._told_everything(present, entered)
+            if there is not None:
+                if first is not None:
+                    await target_repository.remove(connection, caller.account.id, first.id)
+                await target_repository.change(connection, caller.account.id, there.id, {"is_first": True})
+            elif first is not None and wanted:
                 await target_repository.change(connection, caller.account.id, first.id, {"url": wanted})
             elif first is not None:
                 await target_repository.remove(connection, caller.account.id, first.id)
@@ -108,11 +116,15 @@ class TargetService:
     async def add(self, caller: Caller, url: str, *, repeats: bool = False) -> Target:
         """Add an address with a secret of its own. With `repeats`, deliveries that fail are tried again in rounds.
 
+        Where a target gets everything at this address already, it is that one, as it is: an address gets nothing twice.
         Raises `InvalidInput`, `CapReached`.
         """
         wanted = stored_address(self._channel, url)
         async with self._database.transaction() as connection:
             present = await self._locked(connection, caller)
+            there = self._told_everything(present, wanted)
+            if there is not None:
+                return self._secrets.opened(there)
             target_id = await self._add(connection, caller, present, wanted, is_first=False, repeats=repeats)
             await self._note(connection, caller, wanted.url)
             added = await self._target(connection, caller, target_id)
@@ -222,6 +234,13 @@ class TargetService:
         """The account's targets, which nobody else changes until the end of the transaction."""
         await locked(connection, caller)
         return await target_repository.of_account(connection, caller.account.id, self._channel.name)
+
+    def _told_everything(self, present: Sequence[Target], address: StoredAddress) -> Target | None:
+        """The target that gets every event at once at this address. One that chose gets others than a new one would."""
+        all_told = (each for each in present if each.choice == EVERYTHING)
+        if self._channel.address_is_secret:
+            return next((each for each in all_told if self._secrets.opened(each).secret == address.secret), None)
+        return next((each for each in all_told if each.url == address.url), None)
 
     async def _add(
         self,

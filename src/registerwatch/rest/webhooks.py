@@ -62,7 +62,9 @@ class DeliveryParameters(BaseModel):
     responses=answer(AccountObject) | BAD_REQUEST | CAP_REACHED,
 )
 async def set_first_webhook(body: FirstUrlRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
-    """The first save makes a secret, which later ones keep. An empty address removes both."""
+    """The first save makes a secret, which later ones keep. An empty address removes both. Another webhook of this
+    address becomes the first one instead, with its own secret.
+    """
     await service.notifications.webhooks.set_first(caller, body.url)
     return private_response(await account_of(service, caller))
 
@@ -88,7 +90,9 @@ async def list_webhooks(service: InjectedService, caller: OwnerOrKey) -> Respons
 
 @router.post("/v1/webhooks", summary="Add a webhook", responses=answer(OneWebhook) | BAD_REQUEST | CAP_REACHED)
 async def add_webhook(body: UrlRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
-    """At most ten addresses, each with its own secret. Every one gets every delivery."""
+    """At most ten addresses, each with its own secret. Every one gets every delivery. An address that gets them already
+    is not added again: the answer is the webhook that is there.
+    """
     webhook = await service.notifications.webhooks.add(caller, body.url)
     return private_response(OneWebhook(WebhookObject.of(webhook)))
 

@@ -35,7 +35,7 @@ async def test_a_webhook_is_added_tested_and_removed(harness: ServiceHarness, ow
     twice = await owner_pages.post("/app/webhooks", form="a token", url=WEBHOOK_URL)
     assert len((await owner_pages.follow(twice)).rows) == 1
     assert accessibility_problems(page) == []
-    assert "The webhook is added" in page.main
+    assert "Changes are posted to this address" in page.main
     assert "Nothing was sent to this address" in page.main
 
     harness.receivers.answers[HOST] = [500, 500, 500]

@@ -18,7 +18,7 @@ from registerwatch.web.rate_limits import Limit
 
 REGION = "log"
 DONE = {
-    "added": "The webhook is added. Copy its secret into the receiver, then send a test.",
+    "added": "Changes are posted to this address. Copy its secret into the receiver, then send a test.",
     "rotated": "There is a new secret. Put it into the receiver within 24 hours.",
     "rounds-on": "Deliveries that fail are tried again in rounds.",
     "rounds-off": "Deliveries that fail are not tried again. What waits for its round is tried once more.",
