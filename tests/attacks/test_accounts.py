@@ -101,6 +101,35 @@ def test_saving_a_webhook_again_and_again_hides_nothing_that_was_done_before(ser
     assert len(actions) <= MOST_LINES
 
 
+def test_a_key_that_may_only_watch_takes_no_places_that_forms_of_owners_need(service: AttackedService) -> None:
+    who = {"email": f"owner{service.number()}@hospital.example", "password": PASSWORD}
+    opened = service.request("POST", "/v1/trial", fields=who).json()
+    made = service.request("POST", "/v1/keys", key=opened["api_key"], fields={"scope": "watch"}).json()
+
+    def sent(number: int) -> int:
+        headers = {"Idempotency-Key": f"{number}"}
+        body = {"subject": service.subject}
+        return service.request("POST", "/v1/watches", key=made["api_key"], headers=headers, fields=body).status_code
+
+    with ThreadPoolExecutor(4) as threads:
+        statuses = set(threads.map(sent, range(service.length.times(100, 5_100))))
+    assert statuses <= {200, 429}, statuses
+    assert not service.length.is_timed or 429 in statuses, "what a key may send is bounded"
+
+    headers = {"Cookie": f"session={opened['session']}", "Sec-Fetch-Site": "same-origin"}
+    with httpx2.Client(timeout=60) as client:
+        fields = {"url": "http://127.0.0.1:9/of-the-owner", "form": "a token of its own"}
+        answer = client.post(f"{service.node.url}/app/webhooks", data=fields, headers=headers)
+    assert answer.headers.get("location", "").startswith("/app/webhooks/"), answer.status_code
+
+
+def test_an_address_that_is_added_twice_gets_nothing_twice(service: AttackedService) -> None:
+    key = service.sign_up()
+    for _ in range(5):
+        service.request("POST", "/v1/webhooks", key=key, fields={"url": "http://127.0.0.1:9/same"})
+    assert len(service.request("GET", "/v1/webhooks", key=key).json()["webhooks"]) == 1
+
+
 def test_a_whole_network_of_addresses_guesses_few_passwords_of_one_user(service: AttackedService) -> None:
     with service.attacked("guesses from many addresses of one network"):
         for _ in service.rounds():

@@ -10,8 +10,9 @@ import httpx2
 import pytest
 from sqlalchemy import insert
 
-from registerwatch.accounts.idempotency import ABANDONED_SECONDS, KEPT_SECONDS, MAX_KEPT_LENGTH, MAX_REQUESTS
+from registerwatch.accounts.idempotency import ABANDONED_SECONDS, KEPT_SECONDS, MAX_KEPT_LENGTH, MAX_REQUESTS, Places
 from registerwatch.db.tables import api_keys, idempotent_requests
+from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
@@ -101,15 +102,51 @@ async def test_the_answers_that_an_account_has_kept_are_bounded_and_the_newest_s
     assert (last.text, last.headers["idempotent-replayed"]) == (answers[-1].text, "true")
 
 
+async def fill(harness: ServiceHarness, places: Places, number: int) -> None:
+    """Let the first account have sent so many requests with a key today."""
+    row = {"account_id": 1, "fingerprint": "", "started_at": int(harness.clock.now()), "places": places}
+    async with harness.database.transaction() as connection:
+        await connection.execute(
+            insert(idempotent_requests), [{"digest": f"{places} {each}", **row} for each in range(number)]
+        )
+
+
+async def test_who_may_not_manage_takes_no_places_of_those_who_may_or_of_forms(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    made = await harness.post("/v1/keys", owner.api_key, scope="watch")
+    [device] = harness.unique_devices(1)
+    pages = PagesClient(harness)
+    await pages.sign_in()
+    await fill(harness, Places.OTHERS, MAX_REQUESTS)
+
+    taken = await post(harness, "/v1/watches", made.json()["api_key"], {"subject": device.primary_di})
+    managing = [await post(harness, "/v1/webhooks", each, HOOK) for each in (owner.api_key, owner.session)]
+    form = await pages.post("/app/webhooks", url="https://other.acme.example/", form="its own token")
+
+    assert (taken.status_code, taken.json()["code"]) == (429, "rate-limited")
+    assert [each.status_code for each in managing] == [200, 200]
+    assert form.headers["location"].startswith("/app/webhooks/")
+
+
+async def test_answers_of_those_who_may_not_manage_drop_none_of_those_who_may(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    key = (await harness.post("/v1/keys", owner.api_key, scope="watch")).json()["api_key"]
+    first = await post(harness, "/v1/webhooks", owner.api_key, HOOK)
+    fields = {"csv": "\n".join("é" * 150 + str(number) for number in range(500)), "dry_run": True}
+    for number in range(20):
+        harness.clock.move(1)
+        await post(harness, "/v1/import", key, fields, f"{number}")
+    again = await post(harness, "/v1/webhooks", owner.api_key, HOOK)
+
+    assert (again.text, again.headers["idempotent-replayed"]) == (first.text, "true")
+
+
 async def test_an_account_sends_a_bounded_number_of_requests_with_a_key_in_a_day(
     harness: ServiceHarness, owner: NewAccount
 ) -> None:
-    rows = [
-        {"digest": f"{number}", "account_id": 1, "fingerprint": "", "started_at": int(harness.clock.now())}
-        for number in range(MAX_REQUESTS - 1)
-    ]
-    async with harness.database.transaction() as connection:
-        await connection.execute(insert(idempotent_requests), rows)
+    await fill(harness, Places.MANAGERS, MAX_REQUESTS - 1)
     last, one_more, again = [await post(harness, "/v1/webhooks", owner.api_key, HOOK, key) for key in ("a", "b", "a")]
     without = await harness.post("/v1/webhooks", owner.api_key, **HOOK)
     harness.clock.move(KEPT_SECONDS)

@@ -3,15 +3,20 @@
 Source: draft-ietf-httpapi-idempotency-key-header-07. A request that ends in an error is forgotten, so that it can be
 sent again. Answers are kept for a day, but for those with a secret that is told once; they can hold webhook secrets, so
 they are encrypted where there is a key.
+
+How many are remembered is bounded for each kind of caller apart: a program that may only watch leaves those who manage
+the account, and the forms of pages, their places.
 """
 
 import hashlib
+from enum import StrEnum
 
 import msgspec
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.models import Caller, Role, Scope
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.secret_cipher import SecretCipher
@@ -20,9 +25,9 @@ from registerwatch.errors import IdempotencyConflict, RateLimited
 
 KEPT_SECONDS = 24 * 3600
 MAX_REQUESTS = 5_000
-"""Of one account within a day."""
+"""Of one kind of callers of an account within a day."""
 MAX_KEPT_LENGTH = 2 * 1024 * 1024
-"""Of the answers that are kept of one account, in characters; the newest stay. Long imports get 120,000 each."""
+"""Of the answers that are kept for one kind, in characters; the newest stay. Long imports get 120,000 each."""
 ABANDONED_SECONDS = 180
 """A request that has not ended by then was broken off: no request takes as long."""
 
@@ -33,8 +38,35 @@ NOT_KEPT = (
     " answers were kept since. Where a secret was lost, revoke what was made, and make another one with another key."
 )
 TOO_MANY = (
-    f"An account sends at most {MAX_REQUESTS:,} requests with an Idempotency-Key a day. Send this one without it."
+    f"Owners and keys that manage send at most {MAX_REQUESTS:,} requests with an Idempotency-Key a day, and all others"
+    " of the account as many. Send this one without it."
 )
+TOO_MANY_FORMS = (
+    f"{MAX_REQUESTS:,} forms of this account were sent within a day, more than people send. Look for the program that"
+    " sends them, and try again tomorrow."
+)
+
+
+class Places(StrEnum):
+    """Among whose requests one is counted."""
+
+    MANAGERS = "managers"
+    OTHERS = "others"
+    FORMS_OF_OWNERS = "forms of owners"
+    FORMS_OF_MEMBERS = "forms of members"
+
+    @classmethod
+    def of(cls, caller: Caller, *, form: bool = False) -> "Places":
+        """Those of a caller, of a form on a page where it is one."""
+        manages = caller.role is Role.OWNER and caller.scope is Scope.MANAGE
+        if form:
+            return cls.FORMS_OF_OWNERS if manages else cls.FORMS_OF_MEMBERS
+        return cls.MANAGERS if manages else cls.OTHERS
+
+    @property
+    def too_many(self) -> str:
+        """What is said when all are taken."""
+        return TOO_MANY if self in (Places.MANAGERS, Places.OTHERS) else TOO_MANY_FORMS
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -54,6 +86,7 @@ class IdempotentRequest(msgspec.Struct, frozen=True):
     account_id: int
     digest: str
     fingerprint: str
+    places: Places
 
 
 class IdempotencyStore:
@@ -67,7 +100,7 @@ class IdempotencyStore:
     async def begin(self, request: IdempotentRequest) -> Answered | None:
         """None where the request is to be carried out now; else the answer that it got.
 
-        Raises `SecretUnreadable` where it cannot be decrypted, `RateLimited` where the account sent too many,
+        Raises `SecretUnreadable` where it cannot be decrypted, `RateLimited` where callers of its kind sent too many,
         `IdempotencyConflict` while it is under way, where its answer was not kept, and where the key belongs to another
         request.
         """
@@ -99,7 +132,7 @@ class IdempotencyStore:
             else:
                 body = self._cipher.sealed(answered.body, request.digest) if is_kept else None
                 await connection.execute(update(table).where(where).values(status=answered.status, body=body))
-                await _drop_old_answers(connection, request.account_id)
+                await _drop_old_answers(connection, request)
 
     async def _is_new(self, request: IdempotentRequest) -> bool:
         now = int(self._clock.now())
@@ -114,6 +147,7 @@ class IdempotencyStore:
                         account_id=request.account_id,
                         fingerprint=request.fingerprint,
                         started_at=now,
+                        places=request.places,
                     )
                 )
         except IntegrityError:
@@ -122,19 +156,19 @@ class IdempotencyStore:
 
 
 async def _require_room(connection: AsyncConnection, request: IdempotentRequest, now: int) -> None:
-    """Raises `RateLimited` for a new request of an account that sent too many."""
-    of_today = table.c.account_id == request.account_id, table.c.started_at > now - KEPT_SECONDS
+    """Raises `RateLimited` for a new request of callers that sent too many."""
+    of_today = *_places_of(request), table.c.started_at > now - KEPT_SECONDS
     known = table.c.digest == request.digest
     sent = (await connection.execute(select(func.count()).where(*of_today))).scalar_one()
     if sent >= MAX_REQUESTS and (await connection.execute(select(table.c.digest).where(known))).one_or_none() is None:
-        raise RateLimited(TOO_MANY, retry_after=KEPT_SECONDS, limit=MAX_REQUESTS, window=KEPT_SECONDS)
+        raise RateLimited(request.places.too_many, retry_after=KEPT_SECONDS, limit=MAX_REQUESTS, window=KEPT_SECONDS)
 
 
-async def _drop_old_answers(connection: AsyncConnection, account_id: int) -> None:
-    """Drop the oldest answers of an account that has too much of them; that they were given stays known."""
+async def _drop_old_answers(connection: AsyncConnection, request: IdempotentRequest) -> None:
+    """Drop the oldest answers of callers that have too much of them; that they were given stays known."""
     kept = (
         select(table.c.digest, func.length(table.c.body))
-        .where(table.c.account_id == account_id, table.c.body.is_not(None))
+        .where(*_places_of(request), table.c.body.is_not(None))
         .order_by(table.c.started_at.desc(), table.c.digest)
     )
     total, dropped = 0, []
@@ -144,6 +178,10 @@ async def _drop_old_answers(connection: AsyncConnection, account_id: int) -> Non
             dropped.append(digest)
     for at in range(0, len(dropped), 500):
         await connection.execute(update(table).where(table.c.digest.in_(dropped[at : at + 500])).values(body=None))
+
+
+def _places_of(request: IdempotentRequest) -> tuple[ColumnElement[bool], ...]:
+    return table.c.account_id == request.account_id, table.c.places == request.places
 
 
 def digest_of_parts(*parts: bytes) -> str:

@@ -816,6 +816,7 @@ idempotent_requests = Table(  # POSTs that carry an Idempotency-Key; kept for a 
     Column("started_at", BigInteger, nullable=False, index=True),
     Column("status", Integer, doc="HTTP status of the answer, null while the request is carried out"),
     Column("body", Text, doc="the answer, null while there is none and where it held a secret that is told once"),
+    Column("places", Text, nullable=False, server_default="", doc="accounts.idempotency.Places: whose places it takes"),
 )
 
 webhooks = Table(  # targets of every channel

@@ -5,7 +5,7 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.idempotency import Answered, IdempotentRequest, digest_of_parts, joined
+from registerwatch.accounts.idempotency import Answered, IdempotentRequest, Places, digest_of_parts, joined
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import InvalidInput, Unauthenticated
 from registerwatch.rest.auth import caller_of
@@ -60,6 +60,7 @@ async def _asked(request: Request, key: str) -> IdempotentRequest | None:
         caller.account.id,
         digest_of_parts(credential.digest.encode(), key.encode()),
         credential.mac(joined(address.encode(), await received_body(request))),  # bodies hold passwords
+        Places.of(caller),
     )
 
 
