@@ -40,7 +40,7 @@ async def test_an_owner_is_told_of_each_change_without_secrets(harness: ServiceH
     assert await told(harness) == [(EMAIL, "keys")]
     for path, fields in (
         ("/v1/webhook", {"url": URL}),
-        ("/v1/webhooks", {"url": URL}),
+        ("/v1/webhooks", {"url": URL + "1"}),
         ("/v1/webhook", {"url": URL + "2"}),
         ("/v1/webhook", {"url": ""}),
     ):
