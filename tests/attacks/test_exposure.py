@@ -46,6 +46,7 @@ def test_a_request_names_exactly_one_host(service: AttackedService, hosts: tuple
         answered = connection.makefile("rb").read()
     assert answered.startswith(b"HTTP/1.1 400 ")
     assert b"nosniff" in answered.lower()
+    assert b"cross-origin-resource-policy: same-origin" in answered.lower()
 
 
 def test_a_proxy_that_nobody_trusts_is_told_to_the_operator(service: AttackedService) -> None:

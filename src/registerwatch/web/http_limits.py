@@ -234,7 +234,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             body = json.dumps({"error": message, "code": code, "request_id": request_id.decode()}).encode()
             self.transport.write(
                 STATUS_LINE[status] + b"content-type: application/json\r\ncache-control: no-store\r\n"
-                b"x-content-type-options: nosniff\r\n"
+                b"x-content-type-options: nosniff\r\ncross-origin-resource-policy: same-origin\r\n"
                 b"content-security-policy: %b\r\nx-request-id: %b\r\n"
                 b"content-length: %d\r\nconnection: close\r\n\r\n%b"
                 % (NOTHING_ALLOWED[1].encode(), request_id, len(body), body)
