@@ -73,7 +73,7 @@ class ScopeTooNarrow(RegisterwatchError):
 
 
 class PasswordTooNew(RegisterwatchError):
-    """An API key set the password so lately that it does not yet authorize this."""
+    """The password was set without the one before it so lately that it does not yet prove who somebody is."""
 
     code = "password-too-new"
 

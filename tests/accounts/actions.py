@@ -1,6 +1,6 @@
 """Signing up and coming back, as surfaces do it."""
 
-from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.credentials import browser_session_of, credential_of
 from registerwatch.accounts.models import Caller, NewSession
 from registerwatch.accounts.wiring import Accounts
 
@@ -19,8 +19,8 @@ async def by_key(accounts: Accounts, key: str | None) -> Caller:
 
 
 async def by_session(accounts: Accounts, session: str) -> Caller:
-    """Whom a session stands for."""
-    return await accounts.sessions.caller(credential_of(None, session))
+    """Whom a session stands for, of a program or of a browser."""
+    return await accounts.sessions.caller(browser_session_of(session) or credential_of(None, session))
 
 
 async def owner_of(accounts: Accounts, email: str = EMAIL) -> Caller:

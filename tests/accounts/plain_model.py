@@ -49,8 +49,8 @@ class Person:
     password: str
     role: Role
     firm: Firm
-    key_set_at: int | None = None
-    """When a key set the password; None after a link did."""
+    unproven_at: int | None = None
+    """When a key or a session set the password; None after a link did."""
     is_confirmed: bool = False
     """Whether a link proved their address."""
 

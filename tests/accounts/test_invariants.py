@@ -25,7 +25,7 @@ from registerwatch.accounts.audit_pages import AuditTrailReader
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import credential_of, masked
-from registerwatch.accounts.deletion import KEY_SET_SECONDS, DeletionService
+from registerwatch.accounts.deletion import DeletionService
 from registerwatch.accounts.failed_sign_ins import FailedSignIns
 from registerwatch.accounts.idempotency import IdempotencyStore
 from registerwatch.accounts.invitations import InvitationService
@@ -42,6 +42,7 @@ from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountP
 from registerwatch.accounts.sessions import SessionService
 from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.accounts.team import TeamReader
+from registerwatch.accounts.unproven_passwords import UNPROVEN_SECONDS
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
 from registerwatch.errors import (
@@ -209,7 +210,7 @@ class People(RuleBasedStateMachine):
         password = guess or firm.owners[-1].password or "password one"
         right = [owner for owner in firm.owners if owner.password == password]
         old_enough = [
-            each for each in right if each.key_set_at is None or self.now >= each.key_set_at + KEY_SET_SECONDS
+            each for each in right if each.unproven_at is None or self.now >= each.unproven_at + UNPROVEN_SECONDS
         ]
         refused = WrongPassword if not right else None if old_enough else PasswordTooNew
         self.outcome(self.accounts.deletion.delete(caller, password), refused)
@@ -226,9 +227,9 @@ class People(RuleBasedStateMachine):
         asked = self.accounts.password_reset.change(caller, password)
         profile = self.outcome(asked, InvalidInput if password == SHORT else None)
         if profile is not None:
-            self.model.set_password(opener.person or opener.firm.owners[0], password, kept=opener.secret)
-            if opener.person is None:
-                opener.firm.owners[0].key_set_at = self.now
+            person = opener.person or opener.firm.owners[0]
+            self.model.set_password(person, password, kept=opener.secret)
+            person.unproven_at = self.now
             self._done(opener.firm, caller, Action.PASSWORD_CHANGED, profile)
 
     @rule(who=which)
@@ -266,7 +267,7 @@ class People(RuleBasedStateMachine):
             if ends_all and self.model.take_over(person, self.now):
                 person.firm.trail.append((self.now, person.email, Action.EARLIER_ACCESS_ENDED))
             self.model.set_password(person, password)
-            person.key_set_at, person.is_confirmed = None, True
+            person.unproven_at, person.is_confirmed = None, True
             opened[0].firm.trail.append((self.now, opened[0].email, Action.PASSWORD_RESET))
 
     # The operator, and time

@@ -84,7 +84,8 @@ async def test_a_password_that_a_key_set_is_told_to_its_owner(harness: ServiceHa
     await harness.finish_background_work()
     [mail] = harness.mail.mails
     assert (mail.to, mail.subject) == (EMAIL, "Changed in your account at http://localhost:8000: password")
-    assert f"{owner.answer['keys'][0]['prefix']} set the password of {EMAIL}." in mail.text
+    who = owner.answer["keys"][0]["prefix"]
+    assert f"{who} set the password of {EMAIL} without the one before it; for 24 hours" in mail.text
     assert "http://localhost:8000/password/forgot\n" in mail.text
     assert "http://localhost:8000/app/audit\n" in mail.text
     assert "15 Jan 2027, 08:00 UTC: " in mail.text

@@ -11,8 +11,8 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.deletion import KEY_SET_SECONDS
 from registerwatch.accounts.models import Scope
+from registerwatch.accounts.unproven_passwords import UNPROVEN_SECONDS
 from registerwatch.clock import iso_utc
 from registerwatch.errors import Unauthenticated
 from registerwatch.mcp.tools import TOOLS
@@ -22,6 +22,8 @@ from tests.rest.answers import granted, me, refused
 from tests.rest.test_access import OF_USERS_TOO, PROTECTED, a_company, a_member, address_of, asked, operations
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver
+
+NEW = "set without the one before"
 
 pytestmark = pytest.mark.anyio
 
@@ -345,21 +347,24 @@ async def test_uses_are_stored_while_somebody_changes_the_keys(harness: ServiceH
 # What a key that somebody found can do
 
 
-async def test_a_password_that_a_key_set_deletes_no_account_for_a_day(harness: ServiceHarness) -> None:
+@pytest.mark.parametrize("by", ["key", "session"])
+async def test_a_password_that_was_set_without_the_one_before_deletes_no_account_for_a_day(
+    by: str, harness: ServiceHarness
+) -> None:
     owner = await harness.sign_up()
-    granted(await harness.post("/v1/password", owner.api_key, password="set by a key"))
-    session = await harness.sign_in(owner.email, "set by a key")
+    granted(await harness.post("/v1/password", owner.api_key if by == "key" else owner.session, password=NEW))
+    session = await harness.sign_in(owner.email, NEW)
 
     for credential in (owner.api_key, session):
-        answer = await harness.post("/v1/account/delete", credential, password="set by a key")
+        answer = await harness.post("/v1/account/delete", credential, password=NEW)
         assert "24 hours" in refused(answer, 403)
         assert answer.json()["code"] == "password-too-new"
         refused(await harness.post("/v1/account/delete", credential, password="a wrong one"), 401)
-    harness.clock.move(KEY_SET_SECONDS - 1)
-    refused(await harness.post("/v1/account/delete", session, password="set by a key"), 403)
+    harness.clock.move(UNPROVEN_SECONDS - 1)
+    refused(await harness.post("/v1/account/delete", session, password=NEW), 403)
     harness.clock.move(1)
 
-    granted(await harness.post("/v1/account/delete", session, password="set by a key"))
+    granted(await harness.post("/v1/account/delete", session, password=NEW))
 
 
 async def test_a_session_that_such_a_password_opened_does_not_shorten_the_day(harness: ServiceHarness) -> None:

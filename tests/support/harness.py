@@ -19,7 +19,7 @@ from sqlalchemy import Table, select
 
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.models import Caller
+from registerwatch.accounts.models import Caller, NewSession
 from registerwatch.accounts.passwords import Passwords
 from registerwatch.app import app_over
 from registerwatch.billing.provider import PaymentProvider
@@ -160,6 +160,12 @@ class ServiceHarness:
     async def sign_in(self, email: str, password: str = PASSWORD) -> str:
         """Log in; the session."""
         return str((await self.post("/v1/login", email=email, password=password)).json()["session"])
+
+    async def browser_session(self, email: str, password: str) -> str:
+        """Sign in as a page does; the session for the cookie."""
+        opened = await self.service.accounts.sessions.begin(email, password)
+        assert isinstance(opened, NewSession), "this user has a second factor"
+        return opened.session
 
     async def post_watches(self, credential: str, *subjects: str) -> list[dict[str, Any]]:
         """Watch subjects; the answered watches."""

@@ -170,6 +170,7 @@ class ConfirmationService:
                 raise InvalidInput(MEMBER_ALONE)
             account_id, user_id = holder.account_id, holder.user_id
             await repository.set_password(connection, account_id, user_id, password_hash)
+            await repository.note_password_setter(connection, account_id, user_id, unproven_at=None)
             await repository.end_other_sessions(connection, user_id, None)
             await known_clients.forget_all_of(connection, user_id)
             await forget_factors_of_others(connection, holder)
@@ -284,7 +285,7 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
     await forget_factors_of_others(connection, holder)
     await confirmation_repository.confirm(connection, account_id, user_id, now)
     await repository.set_password(connection, account_id, user_id, password_hash)
-    await repository.note_password_setter(connection, account_id, user_id, key_set_at=None)
+    await repository.note_password_setter(connection, account_id, user_id, unproven_at=None)
     if has_ended:
         await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.EARLIER_ACCESS_ENDED)
 

@@ -12,6 +12,8 @@ from typing import Literal
 
 KEY_PREFIX = "rw_"
 SESSION_PREFIX = "us_"
+BROWSER_SESSION_PREFIX = "ub_"
+"""Of a session in a cookie. The stored digest is of the prefix too, so neither kind can be sent as the other."""
 RANDOM_BYTES = 32
 MAX_SECRET_LENGTH = 200
 """Longer credentials are not looked up; ours have 46 characters."""
@@ -40,9 +42,9 @@ def new_key() -> str:
     return KEY_PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
 
 
-def new_session() -> str:
-    """A new session."""
-    return SESSION_PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+def new_session(*, is_of_browser: bool = False) -> str:
+    """A new session, of a program or of a browser."""
+    return (BROWSER_SESSION_PREFIX if is_of_browser else SESSION_PREFIX) + secrets.token_urlsafe(RANDOM_BYTES)
 
 
 def new_token() -> str:
@@ -68,13 +70,20 @@ def is_same(digest: str, stored: str) -> bool:
 def credential_of(api_key: str | None, bearer: str | None) -> Credential | None:
     """The credential of a request, from `X-API-Key` or else a bearer value; None when there is none.
 
-    A bearer value that begins `us_` is a session, any other one an API key.
+    A bearer value that begins `us_` is a session, any other one an API key, so a browser's session opens nothing.
     """
     value = (api_key or bearer or "").strip()
     if not value or len(value) > MAX_SECRET_LENGTH:
         return None
     is_session = not api_key and value.startswith(SESSION_PREFIX)
     return Credential("session" if is_session else "key", digest_of(value), _mac_key(value))
+
+
+def browser_session_of(cookie: str) -> Credential | None:
+    """The session of a browser by the value of its cookie; None for anything else, a program's session or a key too."""
+    if not cookie.startswith(BROWSER_SESSION_PREFIX) or len(cookie) > MAX_SECRET_LENGTH:
+        return None
+    return Credential("session", digest_of(cookie), _mac_key(cookie))
 
 
 def _mac_key(secret: str) -> bytes:

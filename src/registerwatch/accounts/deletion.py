@@ -5,20 +5,13 @@ from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import repository
+from registerwatch.accounts import repository, unproven_passwords
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.passwords import Passwords
-from registerwatch.accounts.repository import StoredUser
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.errors import PasswordTooNew, WrongPassword
 
-KEY_SET_SECONDS = 24 * 3600
-"""For so long a password that an API key set authorizes no deletion: time for its owner to notice."""
-TOO_NEW = (
-    "An API key set this password within the last 24 hours, so it deletes nothing yet."
-    " A password that is set by a mailed link does at once."
-)
 WRONG_OWNER_PASSWORD = "The password is not that of an owner."  # noqa: S105  # a message
 
 
@@ -46,8 +39,8 @@ class DeletionService:
     async def delete(self, caller: Caller, password: str) -> None:
         """Delete the account with all that is in it, and end what it pays for.
 
-        Raises `WrongPassword` unless it is an owner's password, and `PasswordTooNew` for 24 hours after an API key set
-        it.
+        Raises `WrongPassword` unless it is an owner's password, and `PasswordTooNew` for 24 hours after it was set
+        without the one before it.
         """
         await self._check_password(caller, password)
         await self.delete_without_password(caller.account.id)
@@ -80,14 +73,11 @@ class DeletionService:
         ]
         if not any(matches):
             raise WrongPassword(WRONG_OWNER_PASSWORD)
+        now = self._clock.now()
         matching = [owner for owner, is_right in zip(owners, matches, strict=True) if is_right]
-        if all(_is_too_new(owner, self._clock.now()) for owner in matching):
-            raise PasswordTooNew(TOO_NEW)
+        if not any(unproven_passwords.proves(owner, now) for owner in matching):
+            raise PasswordTooNew(unproven_passwords.TOO_NEW)
 
 
 async def _always(_connection: AsyncConnection) -> bool:
     return True
-
-
-def _is_too_new(owner: StoredUser, now: float) -> bool:
-    return owner.key_set_password_at is not None and now < owner.key_set_password_at + KEY_SET_SECONDS

@@ -30,6 +30,8 @@ MAX_TOKEN_LENGTH = 200
 
 BAD_TOKEN = "This link is not valid: it was used already, is older than an hour, or was cut off. Ask for a new one."  # noqa: S105
 
+WITHOUT_THE_OLD_ONE = " without the one before it; for 24 hours it is not taken where a password is asked for again"
+
 log = structlog.get_logger(__name__)
 
 
@@ -61,11 +63,12 @@ class PasswordResetService:
         """Whether a mail server is set."""
         return self._mailer.is_set_up
 
-    async def change(self, caller: Caller, password: str) -> Profile:
+    async def change(self, caller: Caller, password: str, *, is_proved: bool = False) -> Profile:
         """Set the caller's password; that of the first owner when the caller is an API key.
 
-        Their other sessions end. A password that a key set deletes no account for a day, and neither does one that a
-        session sets meanwhile: whoever has the key can open such a session. Raises `InvalidInput` for a short one.
+        Their other sessions end. Without `is_proved`, that is without the password before it, the new one is no proof
+        for a day (`unproven_passwords.py`): whoever stole a key or a session can set one. Raises `InvalidInput` for a
+        short one.
         """
         chosen = await self._passwords.allowed(
             password, caller.account.email if caller.user_id is None else caller.name
@@ -77,8 +80,8 @@ class PasswordResetService:
             user = await repository.user(connection, caller.account.id, user_id)
             if user is None:
                 raise Unauthenticated(credentials.UNKNOWN_CREDENTIAL)  # removed meanwhile
-            if caller.key_id is not None:
-                await repository.note_password_setter(connection, stored.id, user.id, key_set_at=self._now())
+            unproven_at = None if is_proved else self._now()
+            await repository.note_password_setter(connection, stored.id, user.id, unproven_at=unproven_at)
             await repository.set_password(connection, stored.id, user.id, password_hash)
             await repository.end_other_sessions(connection, user.id, caller.session)
             await repository.note(
@@ -91,6 +94,8 @@ class PasswordResetService:
             )
             profile = await profile_of(connection, account_of(stored, self._plans), caller.role)
             sentence = f"{caller.name} set the password of {user.email}"
+            if not is_proved:
+                sentence += WITHOUT_THE_OLD_ONE
             notices = await self._notices.prepare_for(
                 connection, stored.id, NoticeKind.PASSWORD, sentence, about=user.email
             )
@@ -149,7 +154,7 @@ class PasswordResetService:
             elif holder.role is Role.MEMBER:
                 await forget_factors_of_others(connection, holder)
             await repository.set_password(connection, account_id, holder.user_id, password_hash)
-            await repository.note_password_setter(connection, account_id, holder.user_id, key_set_at=None)
+            await repository.note_password_setter(connection, account_id, holder.user_id, unproven_at=None)
             await repository.end_other_sessions(connection, holder.user_id, None)
             await confirmation_repository.confirm(connection, account_id, holder.user_id, now)
             await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.PASSWORD_RESET)

@@ -1,6 +1,6 @@
 """Proving again who one is, before what an open session alone should not be enough for."""
 
-from registerwatch.accounts import repository
+from registerwatch.accounts import repository, unproven_passwords
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.failed_sign_ins import FailedSignIns
 from registerwatch.accounts.models import Caller
@@ -29,15 +29,17 @@ class ProofService:
 
     async def prove(self, caller: Caller, password: str, client: Client = UNKNOWN_CLIENT) -> None:
         """Note a proof by password. Raises `WrongPassword`, which is told as a failed sign-in is: whoever has stolen a
-        session guesses here. Raises `Unauthenticated` without a session.
+        session guesses here. Raises `PasswordTooNew` where the password was set without the one before it, and
+        `Unauthenticated` without a session.
         """
         if caller.session is None or caller.user_id is None:
             raise Unauthenticated("Only a session can be proved.")
         async with self._database.reading() as connection:
             user = await repository.user(connection, caller.account.id, caller.user_id)
         stored = user.password_hash if user is not None else None
-        if not await self._passwords.is_right(password, stored, account_id=caller.account.id):
+        if user is None or not await self._passwords.is_right(password, stored, account_id=caller.account.id):
             self._failures.note(user, client, "asked again within a session")
             raise WrongPassword(WRONG_PASSWORD)
+        unproven_passwords.require_proof(user, self._clock.now())
         async with self._database.transaction() as connection:
             await repository.note_proof(connection, caller.session, int(self._clock.now()))

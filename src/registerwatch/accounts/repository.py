@@ -57,8 +57,8 @@ class StoredUser:
     role: Role
     password_hash: str | None = field(repr=False)
     is_confirmed: bool = False
-    key_set_password_at: int | None = None
-    """When an API key set the password; None after a mailed link did."""
+    unproven_password_at: int | None = None
+    """When a key or a session set the password without the one before it; None where the user proved who they are."""
     time_zone: str = "UTC"
     """In which they read times, an IANA name."""
 
@@ -257,11 +257,11 @@ async def set_password(connection: AsyncConnection, account_id: int, user_id: in
 
 
 async def note_password_setter(
-    connection: AsyncConnection, account_id: int, user_id: int, *, key_set_at: int | None
+    connection: AsyncConnection, account_id: int, user_id: int, *, unproven_at: int | None
 ) -> None:
-    """Remember when an API key set a user's password; None where a mailed link did."""
+    """Remember when a user's password was set without the one before it; None where they proved who they are."""
     of_user = users.c.id == user_id, users.c.account_id == account_id
-    await connection.execute(update(users).where(*of_user).values(key_set_password_at=key_set_at))
+    await connection.execute(update(users).where(*of_user).values(key_set_password_at=unproven_at))
 
 
 async def users_of(connection: AsyncConnection, account_id: int) -> Sequence[User]:
@@ -387,9 +387,9 @@ async def _one_user(
 
 def stored_user(row: Sequence[Any]) -> StoredUser:
     """A row of `USER_BY_EMAIL`."""
-    user_id, account_id, email, role, password_hash, confirmed_at, key_set_password_at, zone = row
+    user_id, account_id, email, role, password_hash, confirmed_at, unproven_password_at, zone = row
     is_confirmed = confirmed_at is not None
-    return StoredUser(user_id, account_id, email, Role(role), password_hash, is_confirmed, key_set_password_at, zone)
+    return StoredUser(user_id, account_id, email, Role(role), password_hash, is_confirmed, unproven_password_at, zone)
 
 
 def listed_user(row: Sequence[Any]) -> User:

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import new_places, repository, second_factor_repository, sign_in_steps
+from registerwatch.accounts import (
+    new_places,
+    repository,
+    second_factor_repository,
+    sign_in_steps,
+    unproven_passwords,
+)
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.code_check import CodeCheck, Verdict
 from registerwatch.accounts.failed_sign_ins import FailedSignIns
@@ -76,7 +82,16 @@ class SecondStepService:
                 how = "with a second factor"
                 told = await new_places.prepare_notice(connection, self._notices, user, client, now, how=how)
                 mails = (*mails, *told)
-                opened = await sign_in(connection, account, user, client, now, how=how, plans=self._plans)
+                opened = await sign_in(
+                    connection,
+                    account,
+                    user,
+                    client,
+                    now,
+                    how=how,
+                    plans=self._plans,
+                    is_proof=unproven_passwords.proves(user, now),
+                )
             else:
                 await sign_in_steps.count_try(connection, step)
         self._notices.send(mails)

@@ -5,7 +5,14 @@ import asyncio
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credentials, known_clients, new_places, repository, sign_in_steps
+from registerwatch.accounts import (
+    credentials,
+    known_clients,
+    new_places,
+    repository,
+    sign_in_steps,
+    unproven_passwords,
+)
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.code_check import CodeCheck, Judgement, Verdict
@@ -90,8 +97,6 @@ class SessionService:
         password: str,
         client: Client = UNKNOWN_CLIENT,
         code: str = "",
-        *,
-        makes_key: bool = True,
     ) -> NewSession:
         """Open an account with its first key, or sign in where a user has this address and password.
 
@@ -103,7 +108,7 @@ class SessionService:
         """
         address = email_address(email)
         async with self._throttle.slot(client.network):
-            opened = await self._open_or_sign_in(name, address, password, client, code, makes_key=makes_key)
+            opened = await self._open_or_sign_in(name, address, password, client, code)
         return _session_of(opened)
 
     async def sign_up(
@@ -114,25 +119,22 @@ class SessionService:
         """
         address = email_address(email)
         async with self._throttle.slot(client.network):
-            return await self._open_or_sign_in(name, address, password, client, None, makes_key=False, zone=zone)
+            return await self._open_or_sign_in(name, address, password, client, None, zone=zone)
 
     async def _open_or_sign_in(
-        self,
-        name: str,
-        address: str,
-        password: str,
-        client: Client,
-        code: str | None,
-        *,
-        makes_key: bool,
-        zone: str = "",
+        self, name: str, address: str, password: str, client: Client, code: str | None, *, zone: str = ""
     ) -> NewSession | NewStep:
         user = await self._reads.user_by_email(address)
         if user is None and self._anybody_may_sign_up:
             password_hash = await self._passwords.hashed(await self._passwords.allowed(password, address))
             try:
                 return await self._open(
-                    company_name(name, address), address, password_hash, client, makes_key=makes_key, zone=zone
+                    company_name(name, address),
+                    address,
+                    password_hash,
+                    client,
+                    is_of_browser=code is None,
+                    zone=zone,
                 )
             except IntegrityError:  # another request opened an account with this address meanwhile
                 user = await self._reads.user_by_email(address)
@@ -207,9 +209,9 @@ class SessionService:
         )
 
     async def _open(
-        self, name: str, email: str, password_hash: str, client: Client, *, makes_key: bool, zone: str
+        self, name: str, email: str, password_hash: str, client: Client, *, is_of_browser: bool, zone: str
     ) -> NewSession:
-        now, key = self._now(), credentials.new_key() if makes_key else None
+        now, key = self._now(), None if is_of_browser else credentials.new_key()
         async with self._database.transaction() as connection:
             stored = await repository.add_account(
                 connection,
@@ -232,7 +234,7 @@ class SessionService:
             if key is not None:
                 await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
             await known_clients.remember(connection, user_id, client, now)
-            session = await open_session(connection, user_id, now)
+            session = await open_session(connection, user_id, now, is_of_browser=is_of_browser)
             profile = await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
             mail = None
             if self._confirmations is not None:
@@ -244,7 +246,7 @@ class SessionService:
     async def _sign_in(
         self, user: StoredUser | None, password: str, client: Client, code: str | None
     ) -> NewSession | NewStep:
-        """Without a code (None) a user with a second factor gets a step."""
+        """Without a code (None) the session is that of a browser, and a user with a second factor gets a step."""
         right = await self._passwords.is_right(password, user.password_hash if user else None)
         if user is None or user.password_hash is None or not right:
             self.failures.note(user, client)
@@ -267,7 +269,8 @@ class SessionService:
                 if not is_noted:
                     mails = (*await new_places.prepare_notice(connection, self._notices, present, client, now),)
                 await self._note_sign_in(connection, user, client, now, is_noted=is_noted)
-                session = await open_session(connection, user.id, now)
+                is_proof = unproven_passwords.proves(present, now)
+                session = await open_session(connection, user.id, now, is_of_browser=code is None, is_proof=is_proof)
         self._notices.send([*judgement.mails, *mails])
         self._require_code(judgement, user, client)
         account = account_of(stored, self._plans)

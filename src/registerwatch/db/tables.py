@@ -405,7 +405,7 @@ users = Table(
     Column("password_hash", Text, doc="argon2id in its encoded form, null before the first password"),
     Column("created_at", BigInteger, nullable=False),
     Column("confirmed_at", BigInteger, doc="when a mailed link proved the address, null while none has"),
-    Column("key_set_password_at", BigInteger, doc="when an API key set the password, null after a mailed link did"),
+    Column("key_set_password_at", BigInteger, doc="when a key or a session set it without the one before; else null"),
     Column("time_zone", Text, nullable=False, server_default="UTC", doc="IANA name, for what pages show"),
     Column("signed_in_at", BigInteger, doc="last sign-in, null before the first that was stored"),
     Column(

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.credentials import SESSION_PREFIX, Credential, credential_of
+from registerwatch.accounts.credentials import Credential, browser_session_of
 from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.settings import Settings
 from registerwatch.web.injection import service_of
@@ -40,9 +40,8 @@ def has_session(request: Request) -> bool:
 
 
 def session_of(request: Request) -> Credential | None:
-    """The session that the browser sent; an API key is none."""
-    value = request.cookies.get(cookie_name(service_of(request).settings), "")
-    return credential_of(None, value) if value.startswith(SESSION_PREFIX) else None
+    """The session that the browser sent; an API key and the session of a program are none."""
+    return browser_session_of(request.cookies.get(cookie_name(service_of(request).settings), ""))
 
 
 def set_cookie(

@@ -107,7 +107,9 @@ async def me(service: InjectedService, caller: Reader) -> Response:
     ],
 )
 async def set_password(body: PasswordRequest, service: InjectedService, caller: Manager) -> Response:
-    """By a session that of its user, by an API key that of the owner. The user's other sessions end.
+    """By a session that of its user, by an API key that of the owner. The user's other sessions end. As the password
+    before it is not asked for, the new one signs in at once, but for 24 hours it proves nothing where a password is
+    asked for again: it deletes no account, and pages take it for no change of keys, members and second factors.
     Limit: 30 passwords and new users per session and minute, and for all API keys of the account together.
     """
     return await _account(service, await service.accounts.password_reset.change(caller, _secret(body)))
@@ -121,7 +123,7 @@ async def set_password(body: PasswordRequest, service: InjectedService, caller: 
 )
 async def delete_account(body: DeleteRequest, service: InjectedService, caller: Manager) -> Response:
     """Deletes everything of the account, for good. Needs an owner's password, whoever calls; another one is 401.
-    One that an API key set within the last 24 hours is 403 (`password-too-new`).
+    One that `POST /v1/password` set within the last 24 hours is 403 (`password-too-new`).
     Limit: 10 requests per address and hour, per session and hour, and for all API keys of the account together.
     """
     await service.accounts.deletion.delete(caller, _secret(body))

@@ -71,13 +71,15 @@ class FilledAccount:
     """An account with an owner and a member, who have signed in."""
 
     owner: NewAccount
+    owner_cookie: str
+    """The session of the owner's browser."""
     member: str
-    """The session of the member."""
+    """The session of the member's browser."""
 
     @property
     def secrets(self) -> Sequence[str]:
         """What no page may show."""
-        return (self.owner.api_key, self.owner.session, self.member)
+        return (self.owner.api_key, self.owner.session, self.owner_cookie, self.member)
 
 
 async def filled_account(harness: ServiceHarness, domain: str = "acme.example") -> FilledAccount:
@@ -86,7 +88,8 @@ async def filled_account(harness: ServiceHarness, domain: str = "acme.example") 
     await harness.prove_address(owner)
     caller = await harness.service.accounts.sessions.caller(credential_of(None, owner.session))
     await _people(harness, caller, domain)
-    member = await harness.sign_in(f"member@{domain}", MEMBERS_PASSWORD)
+    cookie = await harness.browser_session(owner.email, PASSWORD)
+    member = await harness.browser_session(f"member@{domain}", MEMBERS_PASSWORD)
     await _targets(harness, owner)
     await _email_target(harness, caller, domain)
     watches = await _watches(harness, owner, caller)
@@ -94,7 +97,7 @@ async def filled_account(harness: ServiceHarness, domain: str = "acme.example") 
     await _real_changes(harness, owner)
     await _lists(harness, caller)
     await harness.finish_background_work()
-    return FilledAccount(owner, member)
+    return FilledAccount(owner, cookie, member)
 
 
 async def _people(harness: ServiceHarness, caller: Caller, domain: str) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import httpx2
 
+from registerwatch.accounts.credentials import browser_session_of
+from registerwatch.accounts.models import Caller
 from tests.pages.markup import Markup
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness
 
@@ -19,6 +21,9 @@ class PagesClient:
 
     harness: ServiceHarness
     client: httpx2.AsyncClient = field(init=False)
+    _given: tuple[str, str] = ("", "")
+    """Address and password of the last sign-in."""
+    _rest_session: str = ""
 
     def __post_init__(self) -> None:
         transport = httpx2.ASGITransport(app=self.harness.app, raise_app_exceptions=False)
@@ -40,6 +45,8 @@ class PagesClient:
             **FROM_HERE,
             "Content-Type": "application/x-www-form-urlencoded",
         }  # said of a form without fields too
+        if path in ("/signup", "/login"):
+            self._given = fields.get("email", ""), fields.get("password", "")
         return await self.client.post(path, data=fields, headers=headers)
 
     async def post_from(self, headers: Mapping[str, str], path: str, **fields: Any) -> httpx2.Response:
@@ -66,6 +73,16 @@ class PagesClient:
         """Sign in."""
         response = await self.post("/login", email=email, password=password)
         assert response.status_code == 303, response.text
+
+    async def caller(self) -> Caller:
+        """Who is signed in by the cookie, for use cases."""
+        return await self.harness.service.accounts.sessions.caller(browser_session_of(self.session))
+
+    async def rest_session(self) -> str:
+        """A session of the same user for `/v1`, which takes none of a browser: one more sign-in, at the first call."""
+        if not self._rest_session:
+            self._rest_session = await self.harness.sign_in(*self._given)
+        return self._rest_session
 
     @property
     def session(self) -> str:

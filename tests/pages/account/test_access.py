@@ -204,7 +204,12 @@ async def changed(site: SiteMaker) -> AsyncIterator[Site]:
 async def _site_of(harness: ServiceHarness) -> Site:
     account = await filled_account(harness)
     stranger = await harness.sign_up("stranger@other.example", "a phrase of a stranger")
-    return Site(harness, account, stranger.session, await _requests(harness, account.owner.session))
+    return Site(
+        harness,
+        account,
+        await harness.browser_session(stranger.email, stranger.password),
+        await _requests(harness, account.owner_cookie),
+    )
 
 
 async def _requests(harness: ServiceHarness, session: str) -> dict[str, Request]:
@@ -264,12 +269,15 @@ async def test_the_table_here_has_every_page_and_no_other(harness: ServiceHarnes
 
 
 async def test_without_a_session_in_the_cookie_every_page_asks_to_sign_in_and_changes_nothing(filled: Site) -> None:
-    harness, session, key = filled.harness, filled.account.owner.session, filled.account.owner.api_key
+    harness, owner, session = filled.harness, filled.account.owner, filled.account.owner_cookie
     callers: dict[str, tuple[str, dict[str, str]]] = {
         "nobody": ("", {}),
         "a session in a header": ("", {"Authorization": f"Bearer {session}"}),
-        "an API key in a header": ("", {"X-API-Key": key}),
-        "an API key as a session": (key, {}),
+        "a program's session in a header": ("", {"Authorization": f"Bearer {owner.session}"}),
+        "a program's session in the cookie": (owner.session, {}),
+        "a program's session as if it were a browser's": (f"ub_{owner.session[3:]}", {}),
+        "an API key in a header": ("", {"X-API-Key": owner.api_key}),
+        "an API key as a session": (owner.api_key, {}),
         "a session that is changed": (session[:-1] + ("a" if session[-1] != "a" else "b"), {}),
     }
     before, wrong = harness.all_rows(), []
@@ -331,7 +339,7 @@ async def test_who_may_is_answered(changed: Site, who: str) -> None:
     harness = changed.harness
     if who == "an owner too late":
         harness.clock.move(7 * 24 * 3600)
-    session = changed.account.member if who == "a member" else changed.account.owner.session
+    session = changed.account.member if who == "a member" else changed.account.owner_cookie
     levels, wrong = ((USER,) if who == "a member" else (USER, OWNER)), []
     for label in sorted(protected(changed, *levels), key=takes_away):
         response = await send(browser_of(harness, session), changed.requests[label])
@@ -344,7 +352,7 @@ async def test_who_may_is_answered(changed: Site, who: str) -> None:
 
 async def test_opening_pages_changes_nothing(filled: Site) -> None:
     harness = filled.harness
-    pages = browser_of(harness, filled.account.owner.session)
+    pages = browser_of(harness, filled.account.owner_cookie)
     walk = PageWalk(pages)
     before = rows_without_uses(harness)
     await walk.follow_links(*plain_addresses(harness), *STARTS)
@@ -368,7 +376,7 @@ def rows_without_uses(harness: ServiceHarness) -> dict[str, list[dict[str, objec
 
 
 async def test_every_page_of_the_account_forbids_frames_scripts_of_others_and_being_kept(filled: Site) -> None:
-    walk = PageWalk(browser_of(filled.harness, filled.account.owner.session))
+    walk = PageWalk(browser_of(filled.harness, filled.account.owner_cookie))
     await walk.follow_links(*plain_addresses(filled.harness), *STARTS)
     wrong = []
     for state in walk.states.values():
@@ -383,23 +391,26 @@ async def test_every_page_of_the_account_forbids_frames_scripts_of_others_and_be
     assert not wrong, listed(wrong)
 
 
-async def test_a_cookie_opens_nothing_of_the_interfaces_for_programs(filled: Site) -> None:
-    harness, pages = filled.harness, browser_of(filled.harness, filled.account.owner.session)
-    nobody, before, wrong = browser_of(harness, ""), harness.all_rows(), []
+async def test_a_browsers_session_opens_nothing_of_the_interfaces_for_programs(filled: Site) -> None:
+    harness, cookie = filled.harness, filled.account.owner_cookie
+    pages, nobody, before, wrong = browser_of(harness, cookie), browser_of(harness, ""), harness.all_rows(), []
+    sent = ({}, {"Authorization": f"Bearer {cookie}"}, {"X-API-Key": cookie})
     described = harness.app.openapi()["paths"]
     for path, operations in described.items():
         for method, operation in operations.items():
             if not operation.get("security") or {} in operation["security"]:
                 continue
             address = path.replace("{delivery}", "whd_1").replace("{id}", "1")
-            response = await pages.client.request(method, address, json={}, headers=FROM_HERE)
-            if response.status_code != 401:
-                wrong.append((method, path, response.status_code))
+            for headers in sent:
+                response = await pages.client.request(method, address, json={}, headers={**FROM_HERE, **headers})
+                if response.status_code != 401:
+                    wrong.append((method, path, response.status_code))
     for tool in ("list_watches", "add_watch", "sync_watches", "list_changes"):
         message = using(tool, {"subject": "04099999999992"} if tool == "add_watch" else {})
-        answers = [await each.client.post("/mcp", json=message, headers=FROM_HERE) for each in (pages, nobody)]
-        assert answers[0].json() == answers[1].json(), tool
-        assert answers[0].json()["result"]["isError"], tool
+        expected = (await nobody.client.post("/mcp", json=message, headers=FROM_HERE)).json()
+        answers = [await pages.client.post("/mcp", json=message, headers={**FROM_HERE, **each}) for each in sent]
+        assert all(answer.json()["result"]["isError"] for answer in answers), tool
+        assert answers[0].json() == expected, tool
     assert not wrong, listed(wrong)
     assert harness.all_rows() == before
 
@@ -417,7 +428,7 @@ def may_pass(site: str | None, origin: str | None) -> bool:
 async def test_forms_are_taken_by_this_table_alone(harness: ServiceHarness, path: str) -> None:
     owner = await harness.sign_up()
     wrong = []
-    for cookie in (owner.session, ""):
+    for cookie in (await harness.browser_session(owner.email, owner.password), ""):
         for site in SITES:
             for origin in ORIGINS:
                 given = {"Sec-Fetch-Site": site, "Origin": origin}
@@ -447,7 +458,7 @@ async def test_no_form_of_the_account_is_taken_from_elsewhere(filled: Site) -> N
     before = harness.all_rows()
     for route in (each for each in unsafe if each.is_of_account):
         _, address, fields = filled.requests[route.label]
-        for cookie in (filled.account.owner.session, ""):
+        for cookie in (filled.account.owner_cookie, ""):
             for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "none"}, {"Origin": "null"}, {}):
                 response = await browser_of(harness, cookie).post_from(headers, address, **fields)
                 if response.status_code != 403 or "set-cookie" in response.headers:
@@ -458,8 +469,9 @@ async def test_no_form_of_the_account_is_taken_from_elsewhere(filled: Site) -> N
 
 async def test_a_session_that_somebody_else_chose_is_never_taken_over(harness: ServiceHarness) -> None:
     owner, attacker = await harness.sign_up("owner@acme.example", PASSWORD), await harness.sign_up("b@evil.example")
-    for planted in (attacker.session, attacker.session[:-4] + "AAAA", owner.session):
+    cookies = [await harness.browser_session(each.email, each.password) for each in (attacker, owner)]
+    for planted in (*cookies, cookies[0][:-4] + "AAAA", attacker.session, owner.session):
         response = await browser_of(harness, planted).post("/login", email=owner.email, password=PASSWORD)
 
-        assert response.headers["set-cookie"].startswith("session=us_")
+        assert response.headers["set-cookie"].startswith("session=ub_")
         assert planted not in response.headers["set-cookie"]

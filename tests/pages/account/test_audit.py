@@ -91,7 +91,9 @@ async def test_bad_addresses_are_refused_and_members_are_not_let_in(
         for path in ("/app/audit", "/app/audit.csv"):
             assert (await owner_pages.get(f"{path}?{query}")).status_code == 400, query
     assert (await owner_pages.get("/app/audit?by=%00%F0%9F%92%A9")).status_code == 200
-    await harness.post("/v1/users", owner_pages.session, email="member@acme.example", password="another long phrase")
+    await harness.post(
+        "/v1/users", await owner_pages.rest_session(), email="member@acme.example", password="another long phrase"
+    )
     await owner_pages.sign_in("member@acme.example", "another long phrase")
     assert (await owner_pages.get("/app/audit")).status_code == 403
     assert (await owner_pages.get("/app/audit.csv")).status_code == 403

@@ -156,7 +156,9 @@ async def test_members_see_the_plan_and_whom_to_ask_and_change_nothing(start_ser
     async with start_service(**SETTINGS) as harness:
         pages, member = PagesClient(harness), PagesClient(harness)
         await pages.sign_up()
-        await harness.post("/v1/users", pages.session, email="member@acme.example", password=STRONG_PASSWORD)
+        await harness.post(
+            "/v1/users", await pages.rest_session(), email="member@acme.example", password=STRONG_PASSWORD
+        )
         await member.sign_in("member@acme.example", STRONG_PASSWORD)
 
         page = await member.page("/app/billing")

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX
 from registerwatch.structs import replace
 from registerwatch.watches import repository
@@ -34,7 +33,7 @@ def a_watch(number: int, *certs: SeenCertificate, maker: str = "Acme", srn: str 
 
 
 async def watch(harness: ServiceHarness, pages: PagesClient, *new: NewWatch) -> None:
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+    caller = await pages.caller()
     async with harness.database.transaction() as connection:
         await repository.add(connection, caller.account.id, new, harness.now)
 

@@ -8,8 +8,7 @@ import httpx2
 import pytest
 from sqlalchemy import insert, update
 
-from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.models import Caller, Role
+from registerwatch.accounts.models import Role
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.db.tables import events, users, watch_tags
 from registerwatch.pages.account.event_query import EventQuery
@@ -33,14 +32,9 @@ OF_MAKER = FieldChange("manufacturer_status", "Active", "Inactive")
 REGION = {**FROM_HERE, "X-Fragment": "event-list"}
 
 
-async def caller_of(pages: PagesClient) -> Caller:
-    """Who is signed in."""
-    return await pages.harness.service.accounts.sessions.caller(credential_of(None, pages.session))
-
-
 async def happen(pages: PagesClient, *changes: FieldChange, watch_id: int = 1, cause: str | None = None) -> int:
     """Store an event of a watch; its id. A minute passes."""
-    harness, caller = pages.harness, await caller_of(pages)
+    harness, caller = pages.harness, await pages.caller()
     harness.clock.move(60)
     label, subject = f"Device {watch_id}", f"0401234567{watch_id:04}"
     new = NewEvent(caller.account.id, watch_id, subject, label, "a summary", changes, "batch", False, cause)
@@ -77,7 +71,7 @@ async def test_before_anything_has_changed_the_page_says_what_comes_next(owner_p
 
 
 async def test_events_are_listed_by_day_with_what_was_before_and_after(owner_pages: PagesClient) -> None:
-    caller = await caller_of(owner_pages)
+    caller = await owner_pages.caller()
     async with owner_pages.harness.database.transaction() as connection:
         await connection.execute(update(users).values(time_zone="Europe/Berlin"))
     high = await happen(owner_pages, OFF, RISK)
@@ -113,7 +107,7 @@ async def test_events_are_listed_by_day_with_what_was_before_and_after(owner_pag
 
 
 async def test_marks_are_for_one_user_and_lead_back_to_the_same_list(owner_pages: PagesClient) -> None:
-    colleague = replace(await caller_of(owner_pages), user_id=await add_colleague(owner_pages), role=Role.MEMBER)
+    colleague = replace(await owner_pages.caller(), user_id=await add_colleague(owner_pages), role=Role.MEMBER)
     ids = [await happen(owner_pages, REFERENCE, watch_id=number) for number in range(1, 4)]
     page = await owner_pages.page("/app/events", field="reference")
     later = await happen(owner_pages, REFERENCE)
@@ -138,7 +132,7 @@ async def test_marks_are_for_one_user_and_lead_back_to_the_same_list(owner_pages
 async def add_colleague(pages: PagesClient) -> int:
     """A member of the account, who has no session; their id."""
     row = {"email": "b@acme.example", "role": "member", "created_at": 0}
-    account_id = (await caller_of(pages)).account.id
+    account_id = (await pages.caller()).account.id
     async with pages.harness.database.transaction() as connection:
         added = insert(users).values(**row, account_id=account_id).returning(users.c.id)
         return int((await connection.execute(added)).scalar_one())
@@ -191,7 +185,7 @@ async def test_archiving_is_for_everybody_and_asks_once_where_it_is_all_that_mat
 
 
 async def test_filters_are_in_the_address_and_each_can_be_left_out(owner_pages: PagesClient) -> None:
-    caller = await caller_of(owner_pages)
+    caller = await owner_pages.caller()
     high = await happen(owner_pages, OFF)
     expiry = await happen(owner_pages, EXPIRY, watch_id=2)
     async with owner_pages.harness.database.transaction() as connection:

@@ -42,7 +42,9 @@ async def test_a_feed_is_made_once_shown_once_and_ended(harness: ServiceHarness,
 
 async def test_members_see_which_feeds_there_are(harness: ServiceHarness, owner_pages: PagesClient) -> None:
     await owner_pages.post("/app/feeds", form="a token")
-    await harness.post("/v1/users", owner_pages.session, email="member@acme.example", password="another long phrase")
+    await harness.post(
+        "/v1/users", await owner_pages.rest_session(), email="member@acme.example", password="another long phrase"
+    )
     await owner_pages.sign_in("member@acme.example", "another long phrase")
 
     page = await owner_pages.page("/app/feeds")

@@ -17,7 +17,7 @@ HOSTILE = "<script>alert(1)</script>\"'=1+1"
 
 
 async def subjects(harness: ServiceHarness, pages: PagesClient) -> list[str]:
-    return [watch["subject"] for watch in await harness.get_list(pages.session, "watches")]
+    return [watch["subject"] for watch in await harness.get_list(await pages.rest_session(), "watches")]
 
 
 def cards(page: Markup) -> list[str]:
@@ -29,7 +29,7 @@ async def test_a_list_is_shown_line_by_line_then_added_once_with_its_tag(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     await harness.store(a_full_reading(udi=a_udi(1), trade_name="Stent <b>", manufacturer_name="Acme & Co"))
-    await harness.post_watches(owner_pages.session, SRN)
+    await harness.post_watches(await owner_pages.rest_session(), SRN)
     form = await owner_pages.page("/app/import")
     assert "You watch 1 of 25: 24 more can be added." in form.main
     text = f"Name;UDI-DI\na;{a_udi(1)}\nb;{a_udi(2)[1:]}\nc;{a_udi(2)}\nd;{SRN.lower()}\ne;{HOSTILE}\nf;\n"

@@ -9,7 +9,6 @@ import httpx2
 import pytest
 from openpyxl import Workbook, load_workbook
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter, label
 from registerwatch.register.models import Certificate
 from tests.pages.account.pages_client import PagesClient
@@ -216,7 +215,7 @@ async def test_scanned_codes_become_a_list_and_are_added_to_one(
     assert "Add them to a saved list" in scanned.main
     codes = scanned.one("input", name="scanned")["value"]
 
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+    caller = await owner_pages.caller()
     response = await owner_pages.post("/app/lists", scanned=codes, name="Round of ward 3", list="")
     await harness.service.lists.worker.work_off()
     [(list_id, name)] = (await harness.service.lists.service.names(caller)).items()

@@ -2,8 +2,6 @@
 
 import pytest
 
-from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import users, webhooks
 from tests.notifications.steps import queue_change
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
@@ -15,10 +13,6 @@ pytestmark = pytest.mark.anyio
 HOST = "hooks.acme.example"
 LIST, ONE = "/app/notifications", "/app/notifications/1"
 DAY = 86_400
-
-
-async def caller_of(harness: ServiceHarness, pages: PagesClient) -> Caller:
-    return await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
 
 
 async def add_webhook(pages: PagesClient, name: str = "") -> Markup:
@@ -98,7 +92,7 @@ async def test_everything_is_paused_until_a_day_and_goes_on(harness: ServiceHarn
     page = await owner_pages.follow(await owner_pages.post(f"{LIST}/pause", action="begin", until=day))
     assert "Everything waits until 1 Feb 2027, 00:00" in page.main
     assert accessibility_problems(page) == []
-    await queue_change(harness, await caller_of(harness, owner_pages))
+    await queue_change(harness, await owner_pages.caller())
     assert await harness.deliver_due() == 0
     assert "Nobody is told of changes until 1 Feb 2027, 00:00" in (await owner_pages.page("/app")).main
     page = await owner_pages.follow(await owner_pages.post(f"{LIST}/pause", action="end"))
@@ -125,8 +119,10 @@ async def test_a_user_chooses_e_mail_for_themselves(harness: ServiceHarness, own
 async def test_owners_turn_e_mail_of_others_off_and_members_see_their_own_alone(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
-    await harness.post("/v1/webhook", owner_pages.session, url=f"{WEBHOOK_URL}?token=secret")
-    await harness.post("/v1/users", owner_pages.session, email="member@acme.example", password="another long phrase")
+    await harness.post("/v1/webhook", await owner_pages.rest_session(), url=f"{WEBHOOK_URL}?token=secret")
+    await harness.post(
+        "/v1/users", await owner_pages.rest_session(), email="member@acme.example", password="another long phrase"
+    )
     theirs = await add_email(harness, "member@acme.example")
 
     page = await owner_pages.page(LIST)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from registerwatch.accounts.credentials import credential_of
 from tests.accounts.openid_provider import CLIENT_ID, CLIENT_SECRET, OpenIdProvider, openid_provider
 from tests.accounts.second_factors import app_of
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
@@ -85,9 +84,7 @@ async def test_the_providers_password_leads_to_the_second_step_of_who_has_one(
         owner = await harness.sign_up(EMAIL, STRONG_PASSWORD)
         await harness.prove_address(owner)
         await browser_client.sign_in(password=STRONG_PASSWORD)
-        app = await app_of(
-            accounts, await accounts.sessions.caller(credential_of(None, browser_client.session)), harness.clock
-        )
+        app = await app_of(accounts, await browser_client.caller(), harness.clock)
         await browser_client.post("/logout")
 
         sent = await browser_client.get("/login/oidc", next="/app/events")

@@ -199,7 +199,7 @@ async def test_the_list_can_be_watched_downloaded_shortened_and_emptied(
 
 
 async def test_a_list_has_so_many_codes_and_no_others(harness: ServiceHarness, owner_pages: PagesClient) -> None:
-    await harness.post_watches(owner_pages.session, a_udi(3))
+    await harness.post_watches(await owner_pages.rest_session(), a_udi(3))
     full = [a_udi(number) for number in range(MAX_CODES)]
 
     page = await scan(owner_pages, a_udi(MAX_CODES), kept=full)

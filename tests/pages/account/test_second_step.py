@@ -18,7 +18,7 @@ async def app_of_new_user(harness: ServiceHarness, browser_client: PagesClient) 
     """A user with an authenticator app, who is signed out."""
     await browser_client.sign_up()
     accounts = harness.service.accounts
-    caller = await accounts.sessions.caller(credential_of(None, browser_client.session))
+    caller = await browser_client.caller()
     app = await app_of(accounts, caller, harness.clock)
     await browser_client.post("/logout")
     return app
@@ -47,7 +47,7 @@ async def test_after_the_password_comes_the_code_then_the_page_that_was_asked_fo
     right = await browser_client.post(STEP, code=app.next_code(), next="/app/settings")
 
     assert right.headers["location"] == "/app/settings"
-    assert browser_client.session.startswith("us_")
+    assert browser_client.session.startswith("ub_")
     assert not browser_client.client.cookies.get("step")
     assert (await browser_client.get("/app")).status_code == 200
     assert (await browser_client.get(STEP)).headers["location"] == "/login"

@@ -1,11 +1,12 @@
 """Settings: name, time zone, password, sessions, the end of the account."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import httpx2
 import pytest
 
 from registerwatch.accounts.proof import PROOF_SECONDS
+from registerwatch.accounts.unproven_passwords import UNPROVEN_SECONDS
 from tests.pages.account.pages_client import FROM_HERE, STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter
@@ -85,6 +86,37 @@ async def test_a_new_password_needs_the_present_one_and_ends_other_sessions(
     assert "password is changed" in page.main
     assert (await other.get(SETTINGS)).status_code == 303
     await other.sign_in(password=new)
+
+
+@pytest.mark.parametrize("by", ["key", "session"])
+async def test_a_password_that_was_set_without_the_one_before_is_no_proof_for_a_day(
+    by: str, harness: ServiceHarness, browser_client: PagesClient
+) -> None:
+    owner, new = await harness.sign_up(), "set by whoever stole it"
+    await harness.post("/v1/password", owner.api_key if by == "key" else owner.session, password=new)
+    await browser_client.sign_in(password=new)
+    key = {"form": "x", "label": "of a thief", "scope": "manage"}
+    asks: Mapping[str, dict[str, str]] = {
+        "/app/keys": {**key, "proof-password": new},
+        "/app/team/users": {"email": "thief@evil.example", "proof-password": new},
+        f"{SETTINGS}/authenticator": {"proof-password": new},
+        f"{SETTINGS}/password": {"old-password": new, "password": "yet another long phrase"},
+        f"{SETTINGS}/delete": {"password": new},
+    }
+    before = harness.all_rows()["users"]
+
+    for path, fields in asks.items():
+        answer = await browser_client.post(path, **fields)
+        assert (answer.status_code, "mailed link" in Markup.of(answer).main) == (400, True), path
+    assert harness.all_rows()["users"] == before
+    harness.clock.move(UNPROVEN_SECONDS)
+    assert (await browser_client.post("/app/keys", **asks["/app/keys"])).status_code == 200
+
+    await harness.post("/v1/password", owner.api_key, password="set by the thief once more")
+    token = (await harness.service.accounts.password_reset.link(EMAIL)).partition("token=")[2]
+    await harness.post("/v1/password/reset", token=token, password=new)
+    await browser_client.sign_in(password=new)
+    assert (await browser_client.post("/app/keys", **key)).status_code == 200, "a sign-in by it is a proof again"
 
 
 async def test_people_end_one_session_or_all_others(harness: ServiceHarness, browser_client: PagesClient) -> None:

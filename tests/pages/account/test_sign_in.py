@@ -5,11 +5,11 @@ from sqlalchemy import update
 
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT
-from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.credentials import browser_session_of
 from registerwatch.accounts.proof import PROOF_SECONDS
 from registerwatch.accounts.sign_in import SESSION_SECONDS
 from registerwatch.db.tables import users
-from registerwatch.errors import WrongPassword
+from registerwatch.errors import Unauthenticated, WrongPassword
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
@@ -33,14 +33,14 @@ async def test_who_signs_up_is_signed_in_and_gets_no_key_that_nobody_knows(
     assert "SameSite=lax" in cookie
     assert f"Max-Age={SESSION_SECONDS}" in cookie
     assert (await browser_client.page("/app")).title == "Today · Registerwatch"
-    me = (await harness.client.get("/v1/me", headers={"Authorization": f"Bearer {browser_client.session}"})).json()
-    assert (me["name"], me["keys"]) == ("Acme", [])
+    profile = await harness.service.accounts.members.profile(await browser_client.caller())
+    assert (profile.account.name, profile.keys) == ("Acme", [])
 
 
 async def test_a_cookie_needs_https_everywhere_but_on_ones_own_machine(start_service: ServiceStarter) -> None:
     async with start_service(public_url="https://watch.example") as harness:
         response = await PagesClient(harness).post("/signup", email=EMAIL, password=STRONG_PASSWORD)
-        assert response.headers["set-cookie"].startswith("__Host-session=us_")
+        assert response.headers["set-cookie"].startswith("__Host-session=ub_")
         assert "Secure" in response.headers["set-cookie"]
     async with start_service(public_url="http://watch.example") as harness:
         response = await PagesClient(harness).post("/signup", email="b@acme.example", password=STRONG_PASSWORD)
@@ -92,7 +92,7 @@ async def test_who_signs_up_to_watch_a_device_watches_it(harness: ServiceHarness
         "/signup", email=EMAIL, password=STRONG_PASSWORD, watch=form.one("input", name="watch")["value"]
     )
 
-    [watch] = await harness.get_list(browser_client.session, "watches")
+    [watch] = await harness.get_list(await browser_client.rest_session(), "watches")
     assert watch["subject"] == device.primary_di
     assert response.headers["location"] == f"/app/watches/{watch['id']}?done=added&welcome=1"
     assert f"We have sent a link to {EMAIL}." in (await browser_client.follow(response)).main
@@ -116,7 +116,7 @@ async def test_a_form_that_was_sent_after_the_session_ended_is_kept(
     assert waiting.all("form")[-1]["action"] == "/app/watches/add?from=list"
     kept = [(each["name"], each["value"]) for each in waiting.all("input", type="hidden")]
     assert ("subject", 'A "quoted" <b>') in kept
-    assert browser_client.session.startswith("us_")
+    assert browser_client.session.startswith("ub_")
 
 
 async def test_no_page_shows_a_password_that_was_sent_after_the_session_ended(browser_client: PagesClient) -> None:
@@ -167,8 +167,8 @@ async def test_a_session_that_was_there_before_signing_in_ends(
 
     await browser_client.sign_in(password=STRONG_PASSWORD)
 
-    old = await harness.client.get("/v1/me", headers={"Authorization": f"Bearer {before}"})
-    assert old.status_code == 401
+    with pytest.raises(Unauthenticated):
+        await harness.service.accounts.sessions.caller(browser_session_of(before))
     assert browser_client.session != before
 
 
@@ -191,7 +191,7 @@ async def test_pages_of_the_account_are_never_kept_by_a_browser(owner_pages: Pag
 async def test_the_password_is_asked_for_again_after_ten_minutes_and_the_form_goes_on(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+    caller = await owner_pages.caller()
     proofs = harness.service.accounts.proofs
     assert proofs.is_proved(caller)
 
@@ -205,7 +205,7 @@ async def test_the_password_is_asked_for_again_after_ten_minutes_and_the_form_go
     assert (trail[0].action, trail[0].subject) == (Action.SIGN_IN_FAILED, told), "who has stolen a session guesses here"
     await proofs.prove(caller, STRONG_PASSWORD)
 
-    assert proofs.is_proved(await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session)))
+    assert proofs.is_proved(await owner_pages.caller())
 
 
 async def test_a_time_zone_that_is_known_no_more_is_shown_as_utc(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.clock import day_of
 from registerwatch.pages.addresses import compare_address
 from registerwatch.register.certificate_states import CertificateState, shown_certificates
@@ -81,7 +80,7 @@ async def account(harness: ServiceHarness, owner_pages: PagesClient) -> ListStep
         seen = snapshot_of_device(reading.device, certificates_read=True, searched=True)
         watches.append(NewWatch(UDIS[name], name, encoded(seen), harness.now))
     key = await _watch(harness, owner_pages, *watches)
-    return ListSteps(harness, NewAccount("", "", owner_pages.session, key, {}))
+    return ListSteps(harness, NewAccount("", "", await owner_pages.rest_session(), key, {}))
 
 
 @pytest.mark.anyio
@@ -162,10 +161,10 @@ def test_the_page_has_every_state_in_order_of_seriousness() -> None:
 
 async def _watch(harness: ServiceHarness, pages: PagesClient, *new: NewWatch) -> str:
     """Watches of the account; a key of it."""
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+    caller = await pages.caller()
     async with harness.database.transaction() as connection:
         await repository.add(connection, caller.account.id, new, harness.now)
-    key: str = (await harness.post("/v1/keys", pages.session, label="tests")).json()["api_key"]
+    key: str = (await harness.post("/v1/keys", await pages.rest_session(), label="tests")).json()["api_key"]
     return key
 
 

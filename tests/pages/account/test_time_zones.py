@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Role
 from registerwatch.db.tables import users
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter, label
@@ -31,7 +30,7 @@ HOUR = 3600
 @pytest.fixture
 async def colleague_pages(harness: ServiceHarness, owner_pages: PagesClient) -> PagesClient:
     """A colleague in Los Angeles, and the owner in Berlin."""
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+    caller = await owner_pages.caller()
     await harness.service.accounts.members.add_user(caller, COLLEAGUE, STRONG_PASSWORD)
     colleague = PagesClient(harness)
     await colleague.sign_in(COLLEAGUE, STRONG_PASSWORD)
@@ -64,11 +63,11 @@ async def _device_with_a_certificate(harness: ServiceHarness, pages: PagesClient
     reading = a_full_reading("u-1", UDI, trade_name="Pump", certs=(certificate,), **market)
     await harness.store(reading)
     seen = snapshot_of_device(reading.device, certificates_read=True, searched=True)
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+    caller = await pages.caller()
     async with harness.database.transaction() as connection:
         new = NewWatch(UDI, "Pump", encoded(seen), harness.now)
         await repository.add(connection, caller.account.id, [new], harness.now)
-    steps = ListSteps(harness, NewAccount(EMAIL, "", pages.session, pages.session, {}))
+    steps = ListSteps(harness, NewAccount(EMAIL, "", session := await pages.rest_session(), session, {}))
     return await steps.kept(f"GTIN\n{UDI}\n")
 
 
@@ -120,7 +119,7 @@ async def test_instants_in_lines_of_the_audit_trail_are_those_of_whoever_reads(
 ) -> None:
     admin, accounts = harness.service.accounts.admin, harness.service.accounts
     await admin.set_period(EMAIL, None, harness.now + 8 * HOUR)
-    caller = await accounts.sessions.caller(credential_of(None, owner_pages.session))
+    caller = await owner_pages.caller()
     await harness.service.notifications.channels.pause(caller, harness.now + HOUR)
     for name in ("until 2027-99-99T99:99:99Z", "until 0001-01-01T00:00:00Z", "<b>2027-01-15T08:00:00Z"):
         await accounts.profiles.rename_account(caller, name)
@@ -149,7 +148,7 @@ async def test_mails_to_owners_have_times_of_each_of_their_zones(
         await connection.execute(update(users).values(role=Role.OWNER, confirmed_at=1))
     await harness.finish_background_work()
     harness.mail.mails.clear()
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+    caller = await owner_pages.caller()
 
     await harness.service.accounts.api_keys.create(caller, "key")
     await harness.finish_background_work()

@@ -3,7 +3,6 @@
 import pytest
 from sqlalchemy import insert
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.db.tables import webhooks
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.notifications.bounce_report import BounceKind
@@ -34,13 +33,15 @@ async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
 
     [device] = harness.unique_devices(1)
     await owner_pages.post("/app/watches/add", subject=device.primary_di)
-    await harness.post("/v1/feeds", owner_pages.session)
+    await harness.post("/v1/feeds", await owner_pages.rest_session())
     page = await owner_pages.page("/app")
     assert page.main.count("✓ Done") == 2
     assert "✓ Done Let changes reach you: by feed" in page.main
     assert "Nothing that you have not seen. All events" in page.main
     member = PagesClient(harness)
-    await harness.post("/v1/users", owner_pages.session, email="member@acme.example", password=STRONG_PASSWORD)
+    await harness.post(
+        "/v1/users", await owner_pages.rest_session(), email="member@acme.example", password=STRONG_PASSWORD
+    )
     assert "✓ Done Confirm your address" not in (await owner_pages.page("/app")).main
     await harness.prove_address(NewAccount(EMAIL, STRONG_PASSWORD, "", "", {}))
     assert "First steps" not in (await owner_pages.page("/app")).main
@@ -66,7 +67,7 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     devices = harness.separate_devices(3)
-    await harness.post("/v1/webhook", owner_pages.session, url=WEBHOOK_URL)
+    await harness.post("/v1/webhook", await owner_pages.rest_session(), url=WEBHOOK_URL)
     harness.receivers.answers["hooks.acme.example"] = [500] * 99
     for each in devices:
         await owner_pages.post("/app/watches/add", subject=each.primary_di)
@@ -81,7 +82,7 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
             harness.faults.fail("basic", "http-400", contains=third.uuid)
         if number == SHOWN_ROWS:
             harness.world.change(first.uuid, reference='<img src=x>"=1+1')
-        await harness.post_sync(owner_pages.session)
+        await harness.post_sync(await owner_pages.rest_session())
     while await harness.deliver_due():
         pass
 
@@ -148,7 +149,7 @@ async def test_where_no_mail_is_set_up_no_address_is_to_be_confirmed(
 async def test_a_user_whose_mails_came_back_is_told_and_turns_them_on(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+    caller = await owner_pages.caller()
     secret = harness.service.notifications.secrets.sealed(caller.account.id, "a secret")
     own = {"account_id": caller.account.id, "user_id": caller.user_id, "channel": "email", "url": "", "secret": secret}
     async with harness.database.transaction() as connection:

@@ -3,8 +3,6 @@
 import pytest
 from sqlalchemy import update
 
-from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import watches
 from registerwatch.watches import event_repository, repository
 from registerwatch.watches.diff import FieldChange
@@ -27,11 +25,6 @@ pytestmark = pytest.mark.anyio
 LONG = "Catheter for the temporary drainage of urine, sterile, with a coating"
 HOSTILE = '<b>"=1+1</b>\u202e'
 OPTIONS = ("notifies", "portfolio", "certificates")
-
-
-async def caller_of(pages: PagesClient) -> Caller:
-    """Who uses this browser."""
-    return await pages.harness.service.accounts.sessions.caller(credential_of(None, pages.session))
 
 
 async def watch_of(pages: PagesClient, subject: str) -> str:
@@ -180,7 +173,7 @@ async def test_who_stops_watching_is_asked_once_and_the_events_stay(
 
     assert stopped.headers["location"] == "/app/watches?done=removed"
     assert (await owner_pages.get(address)).status_code == 404
-    assert len(await harness.events(await caller_of(owner_pages))) == 1
+    assert len(await harness.events(await owner_pages.caller())) == 1
     assert (await owner_pages.post(f"{address}/stop")).status_code == 303
 
 
@@ -194,7 +187,7 @@ async def test_what_was_never_read_and_what_is_long_are_shown_by_pages(
     assert accessibility_problems(page) == []
     [device] = harness.unique_devices(1)
     address = await watch_of(owner_pages, device.primary_di)
-    caller = await caller_of(owner_pages)
+    caller = await owner_pages.caller()
     for number in range(PAGE_LENGTH + 1):
         harness.world.change(device.uuid, reference=f"R-{number}")
         harness.clock.move(3_600)
@@ -214,7 +207,7 @@ async def test_before_its_first_read_a_watch_shows_what_the_copy_has(
 ) -> None:
     await harness.fill_copy()
     [device] = harness.unique_devices(1)
-    await harness.post("/v1/import", owner_pages.session, csv=device.primary_di)
+    await harness.post("/v1/import", await owner_pages.rest_session(), csv=device.primary_di)
     harness.faults.fail("any", "http-500")
 
     page = await owner_pages.page("/app/watches/1")
@@ -234,7 +227,7 @@ async def test_a_certificate_that_was_seen_once_is_no_longer_listed_also_where_t
 ) -> None:
     gone = a_seen_certificate(expiry="2029-01-01", is_gone=True)
     await harness.store(a_full_reading(udi=UDI))
-    caller, new = await caller_of(owner_pages), NewWatch(UDI, "Stent", encoded(a_snapshot(gone)), harness.now)
+    caller, new = await owner_pages.caller(), NewWatch(UDI, "Stent", encoded(a_snapshot(gone)), harness.now)
     async with harness.database.transaction() as connection:
         await repository.add(connection, caller.account.id, [new], harness.now)
 
@@ -249,7 +242,7 @@ async def test_the_watch_of_a_manufacturer_has_options_and_names_its_devices(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     address = await watch_of(owner_pages, SRN)
-    caller, watch_id = await caller_of(owner_pages), int(address.rpartition("/")[2])
+    caller, watch_id = await owner_pages.caller(), int(address.rpartition("/")[2])
     named = [FieldChange("device_off_market", "", HOSTILE, device=f"04{number}") for number in range(50)]
     changes = [FieldChange("devices_off_market", "", "51"), *named]
     new = NewEvent(caller.account.id, watch_id, SRN, "Acme", "", changes, "b", False)

@@ -10,8 +10,6 @@ import pytest
 from openpyxl import load_workbook
 from sqlalchemy import select, update
 
-from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import accounts, sync_runs, watches
 from registerwatch.watches import repository
 from registerwatch.watches.listing import PAGE_ROWS
@@ -37,13 +35,9 @@ SEEN = a_snapshot(
 )
 
 
-async def caller_of(pages: PagesClient) -> Caller:
-    return await pages.harness.service.accounts.sessions.caller(credential_of(None, pages.session))
-
-
 async def add(pages: PagesClient, *new: NewWatch) -> Sequence[int]:
     """Watches of the account; their ids in the order given."""
-    account_id = (await caller_of(pages)).account.id
+    account_id = (await pages.caller()).account.id
     async with pages.harness.database.transaction() as connection:
         await repository.add(connection, account_id, new, pages.harness.now)
         found = select(watches.c.id).where(watches.c.account_id == account_id).order_by(watches.c.id)

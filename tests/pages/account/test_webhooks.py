@@ -16,9 +16,8 @@ SURE = {"sure": "yes"}
 
 
 async def owner_of(harness: ServiceHarness, pages: PagesClient) -> Caller:
-    from registerwatch.accounts.credentials import credential_of
 
-    return await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+    return await pages.caller()
 
 
 async def test_a_webhook_is_added_tested_and_removed(harness: ServiceHarness, owner_pages: PagesClient) -> None:
@@ -126,7 +125,7 @@ async def test_a_webhook_that_is_added_here_tries_again_in_rounds_until_it_is_to
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     owner = await owner_of(harness, owner_pages)
-    await harness.post("/v1/webhooks", owner_pages.session, url=WEBHOOK_URL)
+    await harness.post("/v1/webhooks", await owner_pages.rest_session(), url=WEBHOOK_URL)
     assert "it has failed" in (await owner_pages.page("/app/webhooks/1")).main, "the contract says three attempts"
     await owner_pages.post("/app/webhooks/1/delete", **SURE)
     added = await owner_pages.follow(await owner_pages.post("/app/webhooks", form="a token", url=WEBHOOK_URL))
@@ -139,7 +138,9 @@ async def test_a_webhook_that_is_added_here_tries_again_in_rounds_until_it_is_to
     assert accessibility_problems(waits) == []
     assert waits.rows[0][2] == "Failed so far tried again at 15 Jan 2027, 08:05"
     assert "data-poll" not in waits.one("section", id="log").attributes, "nothing happens for minutes"
-    answer = await harness.client.get("/v1/webhooks/2/deliveries", headers=auth_headers(owner_pages.session))
+    answer = await harness.client.get(
+        "/v1/webhooks/2/deliveries", headers=auth_headers(await owner_pages.rest_session())
+    )
     [listed] = answer.json()["deliveries"]
     assert (listed["ok"], listed["attempts"], listed["again_at"]) == (None, 3, "2027-01-15T08:05:01Z")
     off = await owner_pages.follow(await owner_pages.post("/app/webhooks/2/rounds", rounds="off"))
@@ -162,7 +163,9 @@ async def test_members_see_which_hosts_get_changes_and_strangers_nothing(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     await harness.webhooks.add(await owner_of(harness, owner_pages), f"{WEBHOOK_URL}?token=secret")
-    await harness.post("/v1/users", owner_pages.session, email="member@acme.example", password="another long phrase")
+    await harness.post(
+        "/v1/users", await owner_pages.rest_session(), email="member@acme.example", password="another long phrase"
+    )
     await owner_pages.sign_in("member@acme.example", "another long phrase")
 
     page = await owner_pages.page("/app/webhooks")

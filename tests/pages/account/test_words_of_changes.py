@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pytest
 from sqlalchemy import update
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.db.tables import users
 from registerwatch.notifications.channels.chat import ChatService
@@ -186,7 +185,7 @@ async def in_today(pages: PagesClient) -> str:
 @pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_pages_have_the_row_and_the_line_of_a_change(harness: ServiceHarness, owner_pages: PagesClient) -> None:
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner_pages.session))
+    caller = await owner_pages.caller()
     await owner_pages.post("/app/watches/add", subject="DE-MF-000012345")
     harness.clock.move(SEEN_AT - harness.now)
     found = {}

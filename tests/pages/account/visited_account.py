@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from urllib.parse import urljoin
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.proof import PROOF_SECONDS
 from tests.accounts.second_factors import app_of
 from tests.pages.account.filled_account import MEMBERS_PASSWORD, PASSWORD, SCRIPT, FilledAccount
@@ -75,7 +74,7 @@ async def _seen_by_a_member(harness: ServiceHarness) -> list[State]:
     email = "member@acme.example"
     pages = PagesClient(harness)
     await pages.sign_in(email, MEMBERS_PASSWORD)
-    caller = await harness.service.accounts.sessions.caller(credential_of(None, pages.session))
+    caller = await pages.caller()
     app = await app_of(harness.service.accounts, caller, harness.clock)
     seen = list((await _walked(pages)).states.values())
     step = PagesClient(harness)

@@ -2,7 +2,7 @@
 
 from starlette.requests import Request
 
-from registerwatch.errors import WrongPassword
+from registerwatch.errors import PasswordTooNew, WrongPassword
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.forms import Form
@@ -25,7 +25,7 @@ async def require_proof(request: Request, visitor: Visitor, form: Form, purpose:
         await limits_of(request).check_party(request, Limit.PROOF, visitor.caller.session or "")
         try:
             await proofs.prove(visitor.caller, form[PROOF_FIELD], client_of(request))
-        except WrongPassword as error:
+        except (WrongPassword, PasswordTooNew) as error:
             problem = str(error)
         else:
             return

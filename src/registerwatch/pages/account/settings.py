@@ -118,11 +118,11 @@ async def set_password(request: Request, service: InjectedService, visitor: Sign
     await limits_of(request).check_party(request, Limit.ACCOUNT_CHANGES, f"settings {caller.session}")
     try:
         await service.accounts.proofs.prove(caller, form["old-password"], client_of(request))
-    except WrongPassword as error:
+    except (WrongPassword, PasswordTooNew) as error:
         return _password_page(request, visitor, 400, old_problem=str(error))
     try:
         await service.accounts.passwords.refuse_common(form["password"], caller.name)
-        await service.accounts.password_reset.change(caller, form["password"])
+        await service.accounts.password_reset.change(caller, form["password"], is_proved=True)
     except (InvalidInput, RateLimited) as error:
         return _password_page(request, visitor, 400, problem=str(error))
     return redirect_to(ADDRESS, done="password")

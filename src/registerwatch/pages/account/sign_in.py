@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.credentials import browser_session_of
 from registerwatch.accounts.models import NewSession
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.accounts.sign_in_steps import NewStep
@@ -116,7 +116,7 @@ async def signed_in_response(request: Request, service: Service, session: str, d
 async def _next_page(request: Request, service: Service, session: str, destination: Destination) -> Response:
     if not (destination.kept.address or destination.watch):
         return RedirectResponse(destination.address, 303)
-    caller = await service.accounts.sessions.caller(credential_of(None, session))
+    caller = await service.accounts.sessions.caller(browser_session_of(session))
     if destination.kept.address:
         return unindexed_page(request, "account/kept_form.html", 200, kept=destination.kept, name=caller.name)
     return await watch_added(service, caller, destination.watch)
