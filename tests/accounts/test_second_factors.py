@@ -10,7 +10,9 @@ from sqlalchemy import text
 
 from registerwatch.accounts import recovery_codes, second_factor_repository, totp
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.code_check import MAX_WRONG_CODES, TOLD_AT, owner_of_secret
+from registerwatch.accounts.clients import Client
+from registerwatch.accounts.code_check import TOLD_AT, owner_of_secret
+from registerwatch.accounts.guessed_codes import MAX_ELSEWHERE, MAX_OF_NETWORK
 from registerwatch.accounts.models import Caller, NewSession
 from registerwatch.accounts.sign_in_steps import MAX_TRIES, NewStep
 from registerwatch.accounts.sign_in_steps import STEP_SECONDS as SECONDS_OF_A_STEP
@@ -201,7 +203,20 @@ async def test_a_new_password_ends_steps_that_the_old_one_began(accounts: Accoun
         await accounts.second_step.finish(token, app.next_code())
 
 
-async def test_guessing_codes_ends_for_a_day_and_is_told(
+HOME, THIEF = Client("192.0.2.1", "192.0.2.1"), Client("203.0.113.9", "203.0.113.9")
+
+
+async def guess(accounts: Accounts, client: Client, times: int) -> None:
+    """Give wrong codes after the right password, on both ways."""
+    for number in range(times):
+        with pytest.raises(WrongCode):
+            if number % 2:
+                await accounts.second_step.finish(await begun(accounts), WRONG, client)
+            else:
+                await accounts.sessions.login(EMAIL, PASSWORD, client, WRONG)
+
+
+async def test_guessing_codes_ends_for_a_day_where_it_comes_from_and_is_told(
     accounts: Accounts, clock: SteppedClock, mail: MemoryMailer
 ) -> None:
     caller = await owner_of(accounts)
@@ -210,22 +225,56 @@ async def test_guessing_codes_ends_for_a_day_and_is_told(
     await accounts.mails_settled()
     mail.mails.clear()
 
-    for number in range(MAX_WRONG_CODES):
-        with pytest.raises(WrongCode):
-            if number % 2:
-                await accounts.second_step.finish(await begun(accounts), WRONG)
-            else:
-                await accounts.sessions.login(EMAIL, PASSWORD, code=WRONG)
+    for number in range(MAX_OF_NETWORK):
+        await guess(accounts, THIEF, 1)
         await accounts.mails_settled()
-        assert len(mail.mails) == (number + 1 >= TOLD_AT)
+        assert len(mail.mails) == (number + 1 >= TOLD_AT) + (number + 1 == MAX_OF_NETWORK)
+    assert "20 wrong codes from 203.0.113.9, and codes are not taken from there until" in mail.mails[-1].text
     clock.move(DAY - 1)
+    with pytest.raises(RateLimited, match="recovery code"):
+        await accounts.sessions.login(EMAIL, PASSWORD, THIEF, app.code())
     with pytest.raises(RateLimited):
-        await accounts.sessions.login(EMAIL, PASSWORD, code=app.code())
-    with pytest.raises(RateLimited):
-        await accounts.second_step.finish(await begun(accounts), app.recovery_codes[0])
+        await accounts.second_step.finish(await begun(accounts), app.code(), THIEF)
+    assert (await accounts.sessions.login(EMAIL, PASSWORD, THIEF, app.recovery_codes[0])).session
+    assert (await accounts.sessions.login(EMAIL, PASSWORD, HOME, app.code())).session, "nobody guessed from there"
     clock.move(2)
 
-    assert (await accounts.sessions.login(EMAIL, PASSWORD, code=app.code())).session
+    assert (await accounts.sessions.login(EMAIL, PASSWORD, THIEF, app.next_code())).session
+
+
+async def test_guesses_from_many_networks_end_codes_but_where_the_user_signed_in(
+    accounts: Accounts, clock: SteppedClock
+) -> None:
+    app = await app_of(accounts, await owner_of(accounts), clock)
+    assert (await accounts.sessions.login(EMAIL, PASSWORD, HOME, app.next_code())).session
+    thieves = [Client(f"203.0.113.{number}", f"203.0.113.{number}") for number in range(MAX_ELSEWHERE + 1)]
+    for thief in thieves[:-1]:
+        await guess(accounts, thief, 1)
+
+    with pytest.raises(RateLimited):
+        await accounts.sessions.login(EMAIL, PASSWORD, thieves[-1], app.next_code())
+    assert (await accounts.sessions.login(EMAIL, PASSWORD, HOME, app.next_code())).session
+    await guess(accounts, HOME, MAX_OF_NETWORK)
+    with pytest.raises(RateLimited):
+        await accounts.sessions.login(EMAIL, PASSWORD, HOME, app.next_code())
+
+
+async def test_a_mailed_link_lets_codes_count_anew_once_a_day(accounts: Accounts, clock: SteppedClock) -> None:
+    caller = await owner_of(accounts)
+    await prove_address(accounts)
+    app = await app_of(accounts, caller, clock)
+    for is_first in (True, False):
+        await guess(accounts, THIEF, MAX_OF_NETWORK)
+        token = (await accounts.password_reset.link(EMAIL)).rpartition("=")[2]
+        await accounts.password_reset.reset(token, PASSWORD, THIEF)
+        if is_first:
+            assert (await accounts.sessions.login(EMAIL, PASSWORD, Client("198.51.100.1", ""), app.next_code())).session
+            continue
+        with pytest.raises(RateLimited):
+            await accounts.sessions.login(EMAIL, PASSWORD, THIEF, app.next_code())
+    with pytest.raises(WrongCode):
+        await accounts.sessions.login(EMAIL, PASSWORD, HOME, WRONG)
+    assert (await accounts.sessions.login(EMAIL, PASSWORD, HOME, app.next_code())).session
 
 
 async def test_the_last_factor_takes_its_recovery_codes_along(accounts: Accounts, clock: SteppedClock) -> None:
@@ -323,7 +372,7 @@ async def test_what_is_over_is_deleted(accounts: Accounts, clock: SteppedClock, 
     await accounts.pruner.prune()
 
     async with database.reading() as connection:
-        for table, rows in (("sign_in_steps", 0), ("wrong_codes", 0), ("totp_factors", 1), ("recovery_codes", 10)):
+        for table, rows in (("sign_in_steps", 0), ("guessed_codes", 0), ("totp_factors", 1), ("recovery_codes", 10)):
             counted = (await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one()
             assert counted == rows, table
 

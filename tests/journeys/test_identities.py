@@ -342,7 +342,7 @@ async def test_a_link_works_once_and_for_a_week_and_opening_it_changes_nothing(s
 
     [attackers] = before["known_clients"]
     async with scene.harness.database.transaction() as connection:
-        await known_clients.remember(connection, attackers["user_id"], ELSEWHERE, scene.harness.now)
+        await known_clients.remember(connection, attackers["user_id"], ELSEWHERE, scene.harness.now, has_signed_in=True)
     await takes_over(scene)
     known = [row["address"] for row in scene.harness.all_rows()["known_clients"]]
     assert known == [attackers["address"]], "the victim's, while guesses from elsewhere are slowed down"

@@ -6,19 +6,23 @@ from enum import StrEnum
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import recovery_codes, repository, second_factor_repository, totp
+from registerwatch.accounts import guessed_codes, recovery_codes, repository, second_factor_repository, totp
 from registerwatch.accounts.audit import Action
+from registerwatch.accounts.clients import Client
+from registerwatch.accounts.guessed_codes import ELSEWHERE, Counter
 from registerwatch.accounts.notices import AccountNotices, NoticeKind
 from registerwatch.accounts.repository import StoredUser
+from registerwatch.clock import utc_in_words
 from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.errors import RateLimited
 from registerwatch.mail.mailer import Mail
 
-MAX_WRONG_CODES = 20
-"""Of one user within a day, by whatever sign-ins: three of a million codes are right at any time."""
 TOLD_AT = 5
 """Wrong codes of a day after which the user is told that somebody has their password."""
-TOO_MANY_CODES = "Too many wrong codes were given for this user. Use a passkey, or try again in {minutes} minutes."
+TOO_MANY_CODES = (
+    "Too many wrong codes were given for this user from here. A recovery code or a passkey signs in all the same, codes"
+    " are taken again after a new password was set by a mailed link, or in {minutes} minutes."
+)
 
 
 class Verdict(StrEnum):
@@ -46,23 +50,28 @@ class CodeCheck:
         self._cipher = cipher
         self._notices = notices
 
-    async def judge(self, connection: AsyncConnection, user: StoredUser, code: str, now: int) -> Judgement:
-        """Use a code of a user whose password was right. Raises `RateLimited` after too many wrong ones."""
+    async def judge(
+        self, connection: AsyncConnection, user: StoredUser, code: str, client: Client, now: int
+    ) -> Judgement:
+        """Use a code of a user whose password was right. Raises `RateLimited` after too many wrong ones from there.
+
+        Recovery codes come first: they cannot be guessed, so nobody's guesses keep their owner from using one.
+        """
         factors = await second_factor_repository.factors_of(connection, user.account_id, user.id)
         typed = recovery_codes.typed_code(code)
         if not factors.is_on or not typed:
             return Judgement(Verdict.NEEDED if factors.is_on else Verdict.NOT_NEEDED)
-        wrong, until = await second_factor_repository.wrong_codes_of(connection, user.id, now)
-        if wrong >= MAX_WRONG_CODES:
-            raise _too_many(until - now)
-        if await self._is_of_app(connection, user.id, typed, now):
-            return Judgement(Verdict.RIGHT)
         digest = recovery_codes.digest_of_code(user.id, typed)
         if await second_factor_repository.use_recovery_code(connection, user.id, digest):
             return Judgement(Verdict.RIGHT, await self._tell_of_recovery(connection, user, now))
-        await second_factor_repository.count_wrong_code(connection, user.id, now)
-        mails = await self._tell_of_guesses(connection, user) if wrong + 1 == TOLD_AT else ()
-        return Judgement(Verdict.WRONG, mails)
+        counters = await guessed_codes.counters(connection, user.id, client, now)
+        for counter in counters:
+            if counter.is_full:
+                raise _too_many(counter, now)
+        if await self._is_of_app(connection, user.id, typed, now):
+            return Judgement(Verdict.RIGHT)
+        await guessed_codes.count(connection, user.id, [each.network for each in counters], now)
+        return Judgement(Verdict.WRONG, await self._tell_of_guesses(connection, user, counters))
 
     async def _is_of_app(self, connection: AsyncConnection, user_id: int, code: str, now: int) -> bool:
         stored = await second_factor_repository.totp(connection, user_id)
@@ -87,11 +96,23 @@ class CodeCheck:
         sentence = f"{user.email} signed in with a recovery code; {left} are left"
         return await self._notify(connection, user, sentence)
 
-    async def _tell_of_guesses(self, connection: AsyncConnection, user: StoredUser) -> Sequence[Mail]:
-        sentence = (
-            f"somebody who has the password of {user.email} gave {TOLD_AT} wrong codes."
-            " If it was somebody else, change the password"
-        )
+    async def _tell_of_guesses(
+        self, connection: AsyncConnection, user: StoredUser, counters: Sequence[Counter]
+    ) -> Sequence[Mail]:
+        """The mails of a wrong code that is the fifth, or the last that a counter takes."""
+        who = f"somebody who has the password of {user.email} gave"
+        full = next((each for each in counters if each.codes + 1 == each.most), None)
+        if full is not None:
+            where = f"places where {user.email} never signed in" if full.network == ELSEWHERE else full.network
+            sentence = (
+                f"{who} {full.most} wrong codes from {where}, and codes are not taken from there until"
+                f" {utc_in_words(full.until)}. Recovery codes and passkeys go on, and codes are taken again after a new"
+                " password was set by a mailed link. If it was somebody else, do that"
+            )
+        elif counters[-1].codes + 1 == TOLD_AT:
+            sentence = f"{who} {TOLD_AT} wrong codes. If it was somebody else, change the password"
+        else:
+            return ()
         return await self._notify(connection, user, sentence)
 
     async def _notify(self, connection: AsyncConnection, user: StoredUser, sentence: str) -> Sequence[Mail]:
@@ -105,11 +126,11 @@ def owner_of_secret(user_id: int) -> str:
     return f"authenticator app of user {user_id}"
 
 
-def _too_many(seconds: int) -> RateLimited:
-    minutes = -(-seconds // 60)
+def _too_many(counter: Counter, now: int) -> RateLimited:
+    seconds = counter.until - now
     return RateLimited(
-        TOO_MANY_CODES.format(minutes=minutes),
+        TOO_MANY_CODES.format(minutes=-(-seconds // 60)),
         retry_after=max(1, seconds),
-        limit=MAX_WRONG_CODES,
-        window=second_factor_repository.WRONG_CODES_SECONDS,
+        limit=counter.most,
+        window=guessed_codes.DAY_SECONDS,
     )

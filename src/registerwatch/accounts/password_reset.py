@@ -3,7 +3,7 @@
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import confirmation_repository, credentials, known_clients, repository
+from registerwatch.accounts import confirmation_repository, credentials, guessed_codes, known_clients, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.confirmation import forget_factors_of_others, take_account_over
@@ -158,7 +158,8 @@ class PasswordResetService:
             await repository.end_other_sessions(connection, holder.user_id, None)
             await confirmation_repository.confirm(connection, account_id, holder.user_id, now)
             await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.PASSWORD_RESET)
-            await known_clients.remember(connection, holder.user_id, client, now)
+            await known_clients.remember(connection, holder.user_id, client, now, has_signed_in=False)
+            await guessed_codes.clear(connection, holder.user_id, now)
             sentence = f"{holder.email} set a new password by a mailed link"
             notices = await self._notices.prepare_for(
                 connection, account_id, NoticeKind.PASSWORD, sentence, about=holder.email

@@ -39,6 +39,7 @@ _BY_SESSION = PreparedSelect(
 _USERS = PreparedSelect(repository.USERS)
 _KEYS = PreparedSelect(repository.KEYS)
 _KNOWN_CLIENT = PreparedSelect(known_clients.IS_KNOWN)
+_SIGNED_IN = PreparedSelect(known_clients.SIGNED_IN)
 _USER_BY_EMAIL = PreparedSelect(repository.USER_BY_EMAIL)
 
 
@@ -83,8 +84,12 @@ class AccountQueries:
         return repository.stored_user(row) if row is not None else None
 
     async def is_known_client(self, email: str, address: str, since: int) -> bool:
-        """Whether a user signed in from a client after an instant."""
+        """Whether a user signed in from a client, or set a password by a mailed link there, after an instant."""
         return await self._one(_KNOWN_CLIENT, email=email, address=address, since=since) is not None
+
+    async def has_signed_in(self, email: str, address: str, since: int) -> bool:
+        """Whether a user finished a sign-in from a client after an instant."""
+        return await self._one(_SIGNED_IN, email=email, address=address, since=since) is not None
 
     async def _one(self, statement: PreparedSelect, **values: object) -> Sequence[Any] | None:
         return next(iter(await self._database.rows(statement, **values)), None)

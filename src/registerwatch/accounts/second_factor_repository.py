@@ -1,4 +1,4 @@
-"""The SQL of second factors: authenticator apps, recovery codes, wrong codes, and who has what.
+"""The SQL of second factors: authenticator apps, recovery codes, and who has what.
 
 Functions run in the transaction of the connection that they are given. Those of one user take the user's id, which the
 caller has from a session or from a sign-in whose account is locked.
@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
-from sqlalchemy import Select, delete, func, insert, select, text, update
+from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts import guessed_codes
 from registerwatch.db.tables import (
     passkey_challenges,
     passkeys,
@@ -19,12 +20,10 @@ from registerwatch.db.tables import (
     sign_in_steps,
     totp_factors,
     users,
-    wrong_codes,
 )
 
 UNCONFIRMED_SECONDS = 24 * 3600
 """A secret whose first code was not given by then is deleted."""
-WRONG_CODES_SECONDS = 24 * 3600
 
 
 class SecondFactors(msgspec.Struct, frozen=True):
@@ -124,35 +123,13 @@ async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: s
     return (await connection.execute(delete(recovery_codes).where(*of_code))).rowcount > 0
 
 
-async def wrong_codes_of(connection: AsyncConnection, user_id: int, now: int) -> tuple[int, int]:
-    """How many wrong codes were given for a user within a day, and when that day ends."""
-    found = select(wrong_codes.c.codes, wrong_codes.c.since).where(
-        wrong_codes.c.user_id == user_id, wrong_codes.c.since > now - WRONG_CODES_SECONDS
-    )
-    row = (await connection.execute(found)).one_or_none()
-    return (row.codes, row.since + WRONG_CODES_SECONDS) if row is not None else (0, now)
-
-
-_COUNT_WRONG_CODE = text(
-    "INSERT INTO wrong_codes (user_id, since, codes) VALUES (:user_id, :now, 1)"
-    " ON CONFLICT (user_id) DO UPDATE SET"
-    " codes = CASE WHEN wrong_codes.since > :over THEN wrong_codes.codes + 1 ELSE 1 END,"
-    " since = CASE WHEN wrong_codes.since > :over THEN wrong_codes.since ELSE excluded.since END"
-)
-
-
-async def count_wrong_code(connection: AsyncConnection, user_id: int, now: int) -> None:
-    """Count a wrong code."""
-    values = {"user_id": user_id, "now": now, "over": now - WRONG_CODES_SECONDS}
-    await connection.execute(_COUNT_WRONG_CODE, values)
-
-
 async def remove_all(connection: AsyncConnection, user_id: int) -> bool:
     """Remove a user's second factors with what belongs to them; whether there were any."""
     removed = await remove_totp(connection, user_id)
     removed |= (await connection.execute(delete(passkeys).where(passkeys.c.user_id == user_id))).rowcount > 0
-    for table in (recovery_codes, wrong_codes, passkey_challenges, sign_in_steps):
+    for table in (recovery_codes, passkey_challenges, sign_in_steps):
         await connection.execute(delete(table).where(table.c.user_id == user_id))
+    await guessed_codes.forget_all_of(connection, user_id)
     return removed
 
 
@@ -162,9 +139,9 @@ async def delete_expired(connection: AsyncConnection, now: int) -> int:
         delete(sign_in_steps).where(sign_in_steps.c.expires_at <= now),
         delete(passkey_challenges).where(passkey_challenges.c.expires_at <= now),
         delete(provider_requests).where(provider_requests.c.expires_at <= now),
-        delete(wrong_codes).where(wrong_codes.c.since <= now - WRONG_CODES_SECONDS),
         delete(totp_factors).where(
             totp_factors.c.confirmed_at.is_(None), totp_factors.c.created_at <= now - UNCONFIRMED_SECONDS
         ),
     )
-    return sum([(await connection.execute(statement)).rowcount for statement in over])
+    rows = sum([(await connection.execute(statement)).rowcount for statement in over])
+    return rows + await guessed_codes.forget_old(connection, now)

@@ -76,7 +76,7 @@ class SecondStepService:
             if account is None or user is None:
                 raise SignInStepOver(STEP_OVER)
             now = self._now()
-            judgement = await self._codes.judge(connection, user, code, now)
+            judgement = await self._codes.judge(connection, user, code, client, now)
             mails = judgement.mails
             if judgement.verdict in (Verdict.RIGHT, Verdict.NOT_NEEDED):
                 how = "with a second factor"

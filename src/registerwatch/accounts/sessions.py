@@ -177,7 +177,7 @@ class SessionService:
             return
         async with self._database.transaction() as connection:
             if await repository.lock_account(connection, user.account_id) is not None:
-                await known_clients.remember(connection, user.id, client, self._now())
+                await known_clients.remember(connection, user.id, client, self._now(), has_signed_in=False)
 
     async def logout(self, credential: Credential | None) -> None:
         """End the session, if it is one."""
@@ -233,7 +233,7 @@ class SessionService:
             await repository.note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)
             if key is not None:
                 await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
-            await known_clients.remember(connection, user_id, client, now)
+            await known_clients.remember(connection, user_id, client, now, has_signed_in=True)
             session = await open_session(connection, user_id, now, is_of_browser=is_of_browser)
             profile = await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
             mail = None
@@ -253,7 +253,7 @@ class SessionService:
             raise WrongPassword(WRONG_LOGIN)
         rehashed = await self._passwords.hashed(password) if self._passwords.is_outdated(user.password_hash) else None
         now = self._now()
-        is_noted = await self._reads.is_known_client(user.email, client.address, now - NOTED_AGAIN_SECONDS)
+        is_noted = await self._reads.has_signed_in(user.email, client.address, now - NOTED_AGAIN_SECONDS)
         session, mails = "", tuple[Mail, ...]()
         async with self._writing, self._database.transaction() as connection:
             stored = await repository.lock_account(connection, user.account_id)
@@ -262,7 +262,7 @@ class SessionService:
                 raise WrongPassword(WRONG_LOGIN)  # the password was changed or the user removed during the comparison
             if rehashed is not None:
                 await repository.set_password(connection, user.account_id, user.id, rehashed)
-            judgement = await self._codes.judge(connection, present, code or "", now)
+            judgement = await self._codes.judge(connection, present, code or "", client, now)
             if code is None and judgement.verdict is Verdict.NEEDED:
                 return await sign_in_steps.begin(connection, user.id, now)
             if judgement.verdict in (Verdict.NOT_NEEDED, Verdict.RIGHT):
@@ -284,7 +284,7 @@ class SessionService:
             connection, user.account_id, now=now, actor=user.email, action=Action.SIGNED_IN, subject=client.address
         )
         if not is_noted:
-            await known_clients.remember(connection, user.id, client, now)
+            await known_clients.remember(connection, user.id, client, now, has_signed_in=True)
 
     def _require_code(self, judgement: Judgement, user: StoredUser, client: Client) -> None:
         if judgement.verdict is Verdict.NEEDED:

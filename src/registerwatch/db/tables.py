@@ -511,7 +511,8 @@ known_clients = Table(  # from where users signed in: guessing from elsewhere do
     metadata,
     Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
     Column("address", Text, primary_key=True, doc="IPv4 address, or the /64 of an IPv6 address"),
-    Column("last_at", BigInteger, nullable=False, index=True, doc="last sign-in"),
+    Column("last_at", BigInteger, nullable=False, index=True, doc="last sign-in, or password set by a mailed link"),
+    Column("signed_in_at", BigInteger, doc="last sign-in that was finished; null where only a link was used"),
 )
 
 totp_factors = Table(
@@ -532,7 +533,16 @@ recovery_codes = Table(  # a code goes away when it is used
     Column("created_at", BigInteger, nullable=False),
 )
 
-wrong_codes = Table(
+guessed_codes = Table(  # wrong codes of second factors
+    "guessed_codes",
+    metadata,
+    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("network", Text, primary_key=True, doc="IPv4 address or /64, or a name of accounts/guessed_codes.py"),
+    Column("since", BigInteger, nullable=False, doc="the first of them; they are counted for a day"),
+    Column("codes", Integer, nullable=False),
+)
+
+wrong_codes = Table(  # read by nodes of the release before 0041 alone; a later migration drops it
     "wrong_codes",
     metadata,
     Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
@@ -1000,6 +1010,7 @@ __all__ = [
     "expiry_notices",
     "feeds",
     "fills",
+    "guessed_codes",
     "invitations",
     "known_clients",
     "mail_counts",

@@ -145,7 +145,8 @@ async def trial(request: Request, body: TrialRequest, service: InjectedService) 
 async def login(request: Request, body: LoginRequest, service: InjectedService) -> Response:
     """Opens a session for 14 days. Whatever was wrong, the answer is the same 401. Where the password is right and the
     user has a second factor, the answer is 401 with `second-factor-needed` without `code`, and with `wrong-code` where
-    that is not right; after 20 wrong codes within a day it is 429.
+    that is not right; after 20 wrong codes within a day from one network, and after 60 from all networks where the
+    user never signed in, it is 429 there, but for recovery codes.
     Limit: 20 requests per address and hour. Where somebody tries many passwords of one user from many addresses, an
     address from which the user never signed in gets 429.
     """
