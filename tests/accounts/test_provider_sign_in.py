@@ -8,6 +8,7 @@ import pytest
 
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import NewSession
+from registerwatch.accounts.password_reset import EndedAccess
 from registerwatch.accounts.provider_client import ProviderClient
 from registerwatch.accounts.provider_repository import REQUEST_SECONDS
 from registerwatch.accounts.provider_sign_in import FinishedSignIn
@@ -123,11 +124,11 @@ async def test_an_address_links_one_person_and_a_mailed_link_that_ends_everythin
     with pytest.raises(ProviderSignInFailed, match="Somebody else"):
         await come_back(accounts, provider, f"mfa:{EMAIL}")  # the same address, of another person
 
-    for keeps_access, left in ((True, 1), (False, 0)):
+    for ends, left in ((EndedAccess.OWN_SESSIONS, 1), (EndedAccess.KEYS_AND_SESSIONS, 0)):
         begun = await accounts.provider.begin("", caller)
         link = await accounts.password_reset.link(EMAIL)
-        await accounts.password_reset.reset(link.rpartition("=")[2], "a new password", keeps_access=keeps_access)
-        assert len(await accounts.provider.links(caller)) == left, keeps_access
+        await accounts.password_reset.reset(link.rpartition("=")[2], "a new password", ends=ends)
+        assert len(await accounts.provider.links(caller)) == left, ends
     back = await provider.sign_in(begun.address, OTHER)
     with pytest.raises(ProviderSignInFailed, match="ten minutes"):
         await accounts.provider.finish(back["state"], back["code"], caller=caller)
@@ -156,7 +157,7 @@ async def test_who_takes_an_account_back_ends_links_that_somebody_else_made(
     await accounts.provider.finish(back["state"], back["code"], caller=caller)
 
     token = (await accounts.password_reset.link(EMAIL)).rpartition("=")[2]
-    await accounts.password_reset.reset(token, "a new password", keeps_access=False)
+    await accounts.password_reset.reset(token, "a new password", ends=EndedAccess.ALL)
 
     with pytest.raises(ProviderSignInFailed):
         await come_back(accounts, provider, "thief@login.example")

@@ -14,6 +14,7 @@ from registerwatch.accounts.clients import Client
 from registerwatch.accounts.code_check import TOLD_AT, owner_of_secret
 from registerwatch.accounts.guessed_codes import MAX_ELSEWHERE, MAX_OF_NETWORK
 from registerwatch.accounts.models import Caller, NewSession
+from registerwatch.accounts.password_reset import EndedAccess
 from registerwatch.accounts.sign_in_steps import MAX_TRIES, NewStep
 from registerwatch.accounts.sign_in_steps import STEP_SECONDS as SECONDS_OF_A_STEP
 from registerwatch.accounts.totp_secrets import TotpSecrets
@@ -311,9 +312,9 @@ async def test_who_reads_the_mailbox_alone_gets_no_further_than_the_code(
     await prove_address(accounts)
     await app_of(accounts, caller, clock)
 
-    for keeps_access in (True, False, None):
+    for ends in (None, *EndedAccess):
         token = (await accounts.password_reset.link(EMAIL)).rpartition("=")[2]
-        await accounts.password_reset.reset(token, "a new password", keeps_access=keeps_access)
+        await accounts.password_reset.reset(token, "a new password", ends=ends)
         with pytest.raises(SecondFactorNeeded):
             await accounts.sessions.login(EMAIL, "a new password")
         clock.move(3600)

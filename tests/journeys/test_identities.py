@@ -215,7 +215,7 @@ async def resets_on_the_page(scene: Scene) -> None:
 
 
 async def resets_and_ends_all(scene: Scene) -> None:
-    await _resets_on_the_page(scene, end="yes")
+    await _resets_on_the_page(scene, end="all")
 
 
 async def resets_and_leaves(scene: Scene) -> None:

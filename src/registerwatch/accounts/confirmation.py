@@ -290,6 +290,17 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
         await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.EARLIER_ACCESS_ENDED)
 
 
+async def end_keys_and_sessions(connection: AsyncConnection, holder: LinkHolder, now: int) -> None:
+    """End the keys and sessions of an account that the caller has locked, and the links to its owner at a provider."""
+    account_id, user_id = holder.account_id, holder.user_id
+    ended = await confirmation_repository.end_keys_and_sessions(connection, account_id, user_id, now)
+    ended += await provider_repository.forget(connection, user_id)
+    if ended:
+        action = Action.EARLIER_ACCESS_ENDED
+        subject = "API keys and sessions"
+        await repository.note(connection, account_id, now=now, actor=holder.email, action=action, subject=subject)
+
+
 async def forget_factors_of_others(connection: AsyncConnection, holder: LinkHolder) -> None:
     """Remove second factors and links to a provider from before the address was proven.
 

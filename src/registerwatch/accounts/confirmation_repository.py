@@ -178,17 +178,25 @@ async def end_earlier_access(connection: AsyncConnection, account_id: int, user_
 
     Keys are revoked; sessions, links, webhooks, feeds, invitations and the other users go.
     """
-    active = api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
-    ended = (await connection.execute(update(api_keys).where(*active).values(revoked_at=now))).rowcount
-    await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id.in_(_users(account_id))))
-    await known_clients.forget_all_of(connection, user_id)
-    ended += (await connection.execute(delete(sessions).where(sessions.c.user_id.in_(_users(account_id))))).rowcount
+    ended = await end_keys_and_sessions(connection, account_id, user_id, now)
     in_order = select(webhooks.c.id).where(webhooks.c.account_id == account_id).order_by(webhooks.c.id)
     await connection.execute(in_order.with_for_update())  # in the order in which deliveries lock them
     for table in (webhooks, feeds, invitations):
         ended += (await connection.execute(delete(table).where(table.c.account_id == account_id))).rowcount
     others = users.c.account_id == account_id, users.c.id != user_id
     return ended + (await connection.execute(delete(users).where(*others))).rowcount > 0
+
+
+async def end_keys_and_sessions(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> int:
+    """End all keys, sessions and links to set a password of an account, which the caller has locked; how many keys and
+    sessions there were. From where this user signed in is forgotten.
+    """
+    active = api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
+    ended = (await connection.execute(update(api_keys).where(*active).values(revoked_at=now))).rowcount
+    await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id.in_(_users(account_id))))
+    await known_clients.forget_all_of(connection, user_id)
+    of_account = sessions.c.user_id.in_(_users(account_id))
+    return ended + (await connection.execute(delete(sessions).where(of_account))).rowcount
 
 
 async def forget_links(connection: AsyncConnection, email: str) -> None:

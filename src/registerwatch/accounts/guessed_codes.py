@@ -67,14 +67,14 @@ async def clear(connection: AsyncConnection, user_id: int, now: int) -> None:
     cleared = select(guessed_codes.c.since).where(
         of_user, guessed_codes.c.network == CLEARED, guessed_codes.c.since > now - DAY_SECONDS
     )
-    if (await connection.execute(cleared)).one_or_none() is None:
-        await forget_all_of(connection, user_id)
+    is_due = (await connection.execute(cleared)).one_or_none() is None
+    if is_due and await forget_all_of(connection, user_id):
         await count(connection, user_id, [CLEARED], now)
 
 
-async def forget_all_of(connection: AsyncConnection, user_id: int) -> None:
-    """Forget the wrong codes of a user who has no second factor any more."""
-    await connection.execute(delete(guessed_codes).where(guessed_codes.c.user_id == user_id))
+async def forget_all_of(connection: AsyncConnection, user_id: int) -> int:
+    """Forget the wrong codes of a user; how many counters there were."""
+    return (await connection.execute(delete(guessed_codes).where(guessed_codes.c.user_id == user_id))).rowcount
 
 
 async def forget_old(connection: AsyncConnection, now: int) -> int:

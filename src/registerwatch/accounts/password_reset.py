@@ -1,12 +1,18 @@
 """Setting passwords: by a caller who is signed in, or by a link that is mailed."""
 
+from enum import StrEnum
+
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import confirmation_repository, credentials, guessed_codes, known_clients, repository
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
-from registerwatch.accounts.confirmation import forget_factors_of_others, take_account_over
+from registerwatch.accounts.confirmation import (
+    end_keys_and_sessions,
+    forget_factors_of_others,
+    take_account_over,
+)
 from registerwatch.accounts.confirmation_repository import LinkHolder
 from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
@@ -33,6 +39,17 @@ BAD_TOKEN = "This link is not valid: it was used already, is older than an hour,
 WITHOUT_THE_OLD_ONE = " without the one before it; for 24 hours it is not taken where a password is asked for again"
 
 log = structlog.get_logger(__name__)
+
+
+class EndedAccess(StrEnum):
+    """What of the earlier access to an owner's account ends when they set a password by a mailed link."""
+
+    OWN_SESSIONS = "own sessions"
+    """Those of the user alone, which end with every new password."""
+    KEYS_AND_SESSIONS = "keys and sessions"
+    """All keys and sessions of the account, and the links to the user at a provider."""
+    ALL = "all"
+    """Webhooks, feeds, invitations and other users too."""
 
 
 class PasswordResetService:
@@ -131,14 +148,14 @@ class PasswordResetService:
             return await new_link(connection, user.id, self._public_url, now)
 
     async def reset(
-        self, token: str, password: str, client: Client = UNKNOWN_CLIENT, *, keeps_access: bool | None = None
+        self, token: str, password: str, client: Client = UNKNOWN_CLIENT, *, ends: EndedAccess | None = None
     ) -> None:
         """Set a password by a link's token, which proves the address. The user's sessions and links end, and they may
         sign in from this client however many others guess their password.
 
         All other access to an owner's account ends too where nobody had proven the address: a stranger may have opened
-        it. `keeps_access` says otherwise, or ends it where the address was proven. Second factors of a proven address
-        stay in any case. Raises `InvalidInput`.
+        it. `ends` says otherwise. Second factors of a proven address stay in any case, and wrong codes of them count
+        anew. Raises `InvalidInput`.
         """
         digest = credentials.digest_of(token[:MAX_TOKEN_LENGTH])
         async with self._database.reading() as connection:
@@ -149,10 +166,17 @@ class PasswordResetService:
             await repository.lock_account(connection, holder.account_id)
             await self._holder(connection, digest)  # another request may have used the token meanwhile
             now, account_id = self._now(), holder.account_id
-            if holder.role is Role.OWNER and not (holder.is_confirmed if keeps_access is None else keeps_access):
-                await take_account_over(connection, holder, password_hash, now)
-            elif holder.role is Role.MEMBER:
+            sentence = f"{holder.email} set a new password by a mailed link"
+            if ends is None:
+                ends = EndedAccess.OWN_SESSIONS if holder.is_confirmed else EndedAccess.ALL
+            if holder.role is Role.MEMBER:
                 await forget_factors_of_others(connection, holder)
+            elif ends is EndedAccess.ALL:
+                await take_account_over(connection, holder, password_hash, now)
+                sentence += ", and ended all other access to the account"
+            elif ends is EndedAccess.KEYS_AND_SESSIONS:
+                await end_keys_and_sessions(connection, holder, now)
+                sentence += ", and ended all API keys and sessions of the account"
             await repository.set_password(connection, account_id, holder.user_id, password_hash)
             await repository.note_password_setter(connection, account_id, holder.user_id, unproven_at=None)
             await repository.end_other_sessions(connection, holder.user_id, None)
@@ -160,7 +184,6 @@ class PasswordResetService:
             await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.PASSWORD_RESET)
             await known_clients.remember(connection, holder.user_id, client, now, has_signed_in=False)
             await guessed_codes.clear(connection, holder.user_id, now)
-            sentence = f"{holder.email} set a new password by a mailed link"
             notices = await self._notices.prepare_for(
                 connection, account_id, NoticeKind.PASSWORD, sentence, about=holder.email
             )

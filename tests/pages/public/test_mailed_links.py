@@ -251,17 +251,29 @@ async def test_the_reset_page_shows_what_ends_and_keeps_it_where_the_reader_says
     assert [user["confirmed"] for user in users] == [True]
 
 
-async def test_a_reset_of_a_proven_address_ends_keys_where_the_reader_says_so(harness: ServiceHarness) -> None:
+@pytest.mark.parametrize(("end", "left"), [("own sessions", 2), ("keys and sessions", 1), ("all", 0), ("another", 0)])
+async def test_a_reset_of_a_proven_address_ends_what_the_reader_says(
+    end: str, left: int, harness: ServiceHarness
+) -> None:
     owner = await harness.sign_up()
     await harness.prove_address(owner)
-    reset = await reset_link(harness)
-    page = shown(await harness.get(RESET, token=reset), 200, "Set a new password")
-    assert "checked" not in page.one("input", name="end").attributes
+    await harness.post("/v1/users", owner.api_key, email=GUEST, password=PASSWORD)
+    member = await harness.sign_in(GUEST, PASSWORD)
+    page = shown(await harness.get(RESET, token=(reset := await reset_link(harness))), 200, "Set a new password")
+    [preset] = [each["value"] for each in page.all("input", name="end") if "checked" in each.attributes]
+    assert preset == "own sessions"
 
-    done = await harness.client.post(RESET, data={"token": reset, "password": NEW, "end": "yes"})
+    done = await harness.client.post(RESET, data={"token": reset, "password": NEW, "end": end})
 
-    assert "have ended too" in shown(done, 200, "Your new password is set").main
-    assert (await harness.client.get("/v1/me", headers=auth_headers(owner.api_key))).status_code == 401
+    shown(done, 200, "Your new password is set")
+    assert ("have ended too" in done.text) == (left < 2)
+    for credential in (owner.api_key, member):
+        works = (await harness.client.get("/v1/me", headers=auth_headers(credential))).status_code == 200
+        assert works == (left == 2), credential[:3]
+    assert await login(harness, GUEST, PASSWORD) == (200 if left else 401), "other users stay, unless all ends"
+    await harness.finish_background_work()
+    told = {"own sessions": "by a mailed link.", "keys and sessions": "all API keys and sessions", "all": "all other"}
+    assert told.get(end, "all other") in harness.mail.mails[-1].text
 
 
 # Invitations

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from registerwatch.accounts.confirmation_repository import LinkHolder
 from registerwatch.accounts.models import Role
-from registerwatch.accounts.password_reset import BAD_TOKEN, MAX_TOKEN_LENGTH
+from registerwatch.accounts.password_reset import BAD_TOKEN, MAX_TOKEN_LENGTH, EndedAccess
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, LinkNotValid
@@ -69,13 +69,13 @@ async def set_password(request: Request, service: InjectedService) -> Response:
     try:
         holder, _ = await service.accounts.confirmations.look(token)
         await service.accounts.passwords.refuse_common(password, holder.email)
-        keeps = _keeps(fields, holder)
-        await service.accounts.password_reset.reset(token, password, client_of(request), keeps_access=keeps)
+        ends = _ended_access(fields, holder)
+        await service.accounts.password_reset.reset(token, password, client_of(request), ends=ends)
     except LinkNotValid:
         return _bad_link(request)
     except InvalidInput as error:
         return await _reset_form(request, service, token, problem=str(error))
-    return _page(request, "password_set.html", has_ended=holder.role is Role.OWNER and not keeps)
+    return _page(request, "password_set.html", ended=ends if holder.role is Role.OWNER else "")
 
 
 def _forgot_form(request: Request, service: Service, email: str = "", problem: str = "") -> Response:
@@ -84,9 +84,14 @@ def _forgot_form(request: Request, service: Service, email: str = "", problem: s
     return _page(request, "password_forgot.html", 400 if problem else 200, email=email, problem=problem)
 
 
-def _keeps(fields: Mapping[str, str], holder: LinkHolder) -> bool:
-    """Whether what was made before goes on: of a proven address unless its mark is set, of another one where it is."""
-    return "end" not in fields if holder.is_confirmed else "keep" in fields
+def _ended_access(fields: Mapping[str, str], holder: LinkHolder) -> EndedAccess:
+    """What ends of what was made before: of a proven address what was chosen, of another one all unless it is kept."""
+    if not holder.is_confirmed:
+        return EndedAccess.OWN_SESSIONS if "keep" in fields else EndedAccess.ALL
+    try:
+        return EndedAccess(fields.get("end", EndedAccess.OWN_SESSIONS))
+    except ValueError:
+        return EndedAccess.ALL  # of who wanted something to end, nothing is left over
 
 
 async def _reset_form(
