@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
+import pyotp
 import pytest
 
+from tests.accounts.second_factors import RECOVERY_CODE
 from tests.attacks.service import AttackedService, new_address
 from tests.support.mailbox import Mailbox, mailbox
 
 PASSWORD = "correct horse"
+OWN = "a long phrase that nobody uses"
+"""Of owners who sign in on pages, which refuse common passwords."""
 GUESSES = 200
 MOST_GUESSES = 60
 """Of one user's password within a minute, from wherever."""
@@ -60,6 +64,50 @@ def test_a_key_that_sets_the_owners_password_cannot_delete_the_account_with_it(s
     deleted = service.request("POST", "/v1/account/delete", key=key, fields={"password": "set by a key"})
     assert deleted.status_code in (401, 403, 409), deleted.text
     assert service.request("GET", "/v1/me", key=key).status_code == 200
+
+
+def test_a_key_and_wrong_codes_keep_no_owner_out_who_sets_a_password_by_a_mailed_link(
+    service: AttackedService, box: Mailbox
+) -> None:
+    owner, thief, theirs = _OwnerWithAnApp(service, box), new_address(), "set by the thief"
+    assert service.request("POST", "/v1/password", key=owner.key, fields={"password": theirs}).status_code == 200
+    guesses = [owner.login(theirs, "000000", address=thief).status_code for _ in range(20)]
+    assert guesses == [401] * 20
+    assert owner.login(theirs, owner.app.now(), address=new_address()).status_code == 200, (
+        "codes are counted by network"
+    )
+    key = service.request("POST", "/v1/keys", key=owner.key, fields={}).json()["api_key"]
+
+    token = _reset_token(service, box, owner.email)
+    form = {"token": token, "password": OWN, "end": "keys and sessions"}
+    assert owner.browser.post("/password/reset", data=form).status_code == 200
+
+    for code in (owner.recovery_codes[0], owner.app.at(time.time() + 30)):
+        assert owner.login(OWN, code, address=new_address()).status_code == 200
+    for ended in (owner.key, key):
+        assert service.request("POST", "/v1/keys", key=ended, fields={}).status_code == 401
+
+
+def test_a_stolen_session_removes_no_second_factor(service: AttackedService, box: Mailbox) -> None:
+    owner, theirs = _OwnerWithAnApp(service, box), "set by the thief"
+    cookie = owner.browser.cookies["session"]
+    for headers in ({"Authorization": f"Bearer {cookie}"}, {"X-API-Key": cookie}):
+        for path in ("/v1/password", "/v1/keys"):
+            answer = service.request(
+                "POST", path, headers=headers, fields={"password": theirs} if "pass" in path else {}
+            )
+            assert answer.status_code == 401, (path, answer.text)
+
+    stolen = {"Authorization": f"Bearer {owner.session}"}
+    assert service.request("POST", "/v1/password", headers=stolen, fields={"password": theirs}).status_code == 200
+    thief = _browser(service)
+    thief.cookies.set("session", owner.session)
+    assert thief.get("/app/settings").status_code == 303
+    signed_in = _browser(service)
+    signed_in.post("/login", data={"email": owner.email, "password": theirs})
+    signed_in.post("/login/second-step", data={"code": owner.app.at(time.time() + 30)})
+    removed = signed_in.post("/app/settings/authenticator/remove", data={"proof-password": theirs})
+    assert (removed.status_code, "mailed link" in removed.text) == (400, True), "not even with a code of the phone"
 
 
 def test_a_key_that_may_only_read_changes_nothing(service: AttackedService) -> None:
@@ -157,6 +205,41 @@ def test_password_changes_by_one_key_keep_no_stranger_from_signing_in(service: A
     assert not service.length.is_timed or statistics.median(waits) <= LOGIN_SECONDS, waits
 
 
+class _OwnerWithAnApp:
+    """The owner of a new account, with a proven address, an authenticator app, and a browser that is signed in."""
+
+    def __init__(self, service: AttackedService, box: Mailbox) -> None:
+        self._service, self.email = service, f"owner{service.number()}@hospital.example"
+        fields = {"email": self.email, "password": OWN}
+        opened = service.request("POST", "/v1/trial", fields=fields).json()
+        self.key, self.session = opened["api_key"], opened["session"]
+        self.browser = _browser(service)
+        link = _mailed_token(box, self.email, "/account/confirm")
+        kept = self.browser.post("/account/confirm", data={"token": link, "choice": "keep", "password": OWN})
+        assert kept.status_code == 200, kept.text
+        assert self.browser.post("/login", data=fields).status_code == 303
+        self.browser.post("/app/settings/authenticator", data={"begin": "yes"})
+        page = self.browser.get("/app/settings/authenticator").text
+        [secret] = re.findall(r'id="totp-secret">([A-Z2-7 ]+)<', page)
+        self.app = pyotp.TOTP(secret.replace(" ", ""))
+        page = self.browser.post(
+            "/app/settings/authenticator/confirm", data={"code": self.app.at(time.time() - 30)}
+        ).text
+        self.recovery_codes = sorted(set(RECOVERY_CODE.findall(page)))
+
+    def login(self, password: str, code: str, *, address: str) -> httpx2.Response:
+        """Sign in over REST."""
+        fields = {"email": self.email, "password": password, "code": code}
+        return self._service.request("POST", "/v1/login", address=address, fields=fields)
+
+
+def _browser(service: AttackedService) -> httpx2.Client:
+    """Somebody's browser, at an address of its own."""
+    headers = {"X-Forwarded-For": new_address(), "Sec-Fetch-Site": "same-origin"}
+    limits = httpx2.Limits(max_keepalive_connections=0)
+    return httpx2.Client(base_url=service.node.url, headers=headers, timeout=60, limits=limits)
+
+
 def _member_of(service: AttackedService, key: str) -> dict[str, str]:
     """What a new member of an account signs in with."""
     member = {"email": f"member{service.number()}@trial.example", "password": PASSWORD}
@@ -167,9 +250,13 @@ def _member_of(service: AttackedService, key: str) -> dict[str, str]:
 def _reset_token(service: AttackedService, box: Mailbox, email: str) -> str:
     """The token of the link that somebody is mailed."""
     service.request("POST", "/v1/password/forgot", fields={"email": email})
+    return _mailed_token(box, email, "/password/reset")
+
+
+def _mailed_token(box: Mailbox, email: str, path: str) -> str:
     for count in range(1, 100):
         mail = box.wait_for(count)[count - 1]
-        found = re.search(r"/password/reset\?token=([\w-]+)", mail.text)
+        found = re.search(rf"{path}\?token=([\w.-]+)", mail.text)
         if mail.to == email and found:
             return found[1]
     raise AssertionError("no mail with a link")
