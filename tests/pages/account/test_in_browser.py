@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
+from registerwatch.accounts.credentials import browser_session_of
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAccount, filled_account
 from tests.pages.account.page_walk import State, page_routes
 from tests.pages.account.visited_account import visited_states
@@ -73,7 +74,8 @@ def test_a_form_that_is_sent_after_the_session_ended_keeps_what_was_typed(
 ) -> None:
     page = signed_in(context, account, "/app/import")
     page.locator("textarea").fill("04012340007201\n=1+1 <b>typed</b>")
-    served.portal.call(served.harness.post, "/v1/logout", context.cookies()[0].get("value", ""))
+    session = browser_session_of(context.cookies()[0].get("value", ""))
+    served.portal.call(served.harness.service.accounts.sessions.logout, session)
 
     page.locator("main form:has(textarea) button").first.click()
     expect(page.get_by_text("nothing that you typed is lost")).to_be_visible()
