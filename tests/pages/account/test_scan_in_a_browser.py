@@ -10,6 +10,7 @@ import pytest
 from bench.labels import Shot, label, photo_of, photographed, saved, symbol
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from registerwatch.accounts.credentials import browser_session_of
 from tests.pages.account.pages_client import STRONG_PASSWORD
 from tests.pages.browser_site import Served, chromium, complaints, new_page, served_site
 from tests.register.builders import UDI, a_full_reading, a_udi
@@ -146,7 +147,8 @@ def test_a_session_that_ends_meanwhile_loses_nothing(context: BrowserContext, se
     page.keyboard.type(UDI)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="1 code in the list")).to_be_visible()
-    served.portal.call(served.harness.post, "/v1/logout", context.cookies()[0].get("value", ""))
+    session = browser_session_of(context.cookies()[0].get("value", ""))
+    served.portal.call(served.harness.service.accounts.sessions.logout, session)
 
     page.keyboard.type(a_udi(7))
     page.keyboard.press("Enter")
