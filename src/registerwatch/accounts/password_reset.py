@@ -5,7 +5,14 @@ from enum import StrEnum
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import confirmation_repository, credentials, guessed_codes, known_clients, repository
+from registerwatch.accounts import (
+    confirmation_repository,
+    credentials,
+    guessed_codes,
+    known_clients,
+    repository,
+    second_factor_repository,
+)
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.confirmation import (
@@ -30,6 +37,7 @@ from registerwatch.mail.mailer import Mailer
 from registerwatch.mail.texts import password_reset
 
 TOKEN_SECONDS = 3600
+NEW_FACTOR_SECONDS = 24 * 3600
 LINKS_PER_HOUR = 3
 """Mails to one person, from however many client addresses they are requested."""
 MAX_TOKEN_LENGTH = 200
@@ -49,7 +57,9 @@ class EndedAccess(StrEnum):
     KEYS_AND_SESSIONS = "keys and sessions"
     """All keys and sessions of the account, and the links to the user at a provider."""
     ALL = "all"
-    """Webhooks, feeds, invitations and other users too."""
+    """Webhooks, feeds, invitations and other users too; and, where the link is used from where the user signed in
+    before, their second factors of the last 24 hours: whoever stole the password may have set them up.
+    """
 
 
 class PasswordResetService:
@@ -154,8 +164,8 @@ class PasswordResetService:
         sign in from this client however many others guess their password.
 
         All other access to an owner's account ends too where nobody had proven the address: a stranger may have opened
-        it. `ends` says otherwise. Second factors of a proven address stay in any case, and wrong codes of them count
-        anew. Raises `InvalidInput`.
+        it. `ends` says otherwise. Other second factors of a proven address stay than those that `EndedAccess.ALL`
+        names, and wrong codes of them count anew. Raises `InvalidInput`.
         """
         digest = credentials.digest_of(token[:MAX_TOKEN_LENGTH])
         async with self._database.reading() as connection:
@@ -172,6 +182,9 @@ class PasswordResetService:
             if holder.role is Role.MEMBER:
                 await forget_factors_of_others(connection, holder)
             elif ends is EndedAccess.ALL:
+                if await known_clients.has_signed_in(connection, holder.user_id, client, now):
+                    since = now - NEW_FACTOR_SECONDS
+                    await second_factor_repository.remove_newer(connection, holder.user_id, since)
                 await take_account_over(connection, holder, password_hash, now)
                 sentence += ", and ended all other access to the account"
             elif ends is EndedAccess.KEYS_AND_SESSIONS:

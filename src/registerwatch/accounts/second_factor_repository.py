@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import guessed_codes
@@ -131,6 +131,26 @@ async def remove_all(connection: AsyncConnection, user_id: int) -> bool:
         await connection.execute(delete(table).where(table.c.user_id == user_id))
     await guessed_codes.forget_all_of(connection, user_id)
     return removed
+
+
+async def remove_newer(connection: AsyncConnection, user_id: int, since: int) -> bool:
+    """Remove what a user set up since an instant: apps, passkeys, recovery codes, and all codes with the last factor;
+    whether there was any.
+    """
+    newer = (
+        delete(totp_factors).where(
+            totp_factors.c.user_id == user_id,
+            or_(totp_factors.c.confirmed_at.is_(None), totp_factors.c.confirmed_at >= since),
+        ),
+        delete(passkeys).where(passkeys.c.user_id == user_id, passkeys.c.created_at >= since),
+        delete(recovery_codes).where(recovery_codes.c.user_id == user_id, recovery_codes.c.created_at >= since),
+    )
+    removed = sum([(await connection.execute(statement)).rowcount for statement in newer])
+    left = select(totp_factors.c.user_id).where(totp_factors.c.user_id == user_id)
+    left_too = select(passkeys.c.user_id).where(passkeys.c.user_id == user_id)
+    if removed and not (await connection.execute(left.union_all(left_too).limit(1))).all():
+        await connection.execute(delete(recovery_codes).where(recovery_codes.c.user_id == user_id))
+    return removed > 0
 
 
 async def delete_expired(connection: AsyncConnection, now: int) -> int:
