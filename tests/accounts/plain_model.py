@@ -144,11 +144,13 @@ class Model:
         self.links.append(Pass(secret, person, ends))
         self.told_links.append(secret)
 
-    def set_password(self, person: Person, password: str, kept: str | None = None) -> None:
-        """All that the old one had opened ends, but for one session."""
+    def set_password(
+        self, person: Person, password: str, kept: str | None = None, *, keeps_links: bool = False
+    ) -> None:
+        """All that the old one had opened ends, but for one session and, where nobody gave the old one, links."""
         person.password = password
         self.sessions = [each for each in self.sessions if each.person is not person or each.secret == kept]
-        self.links = [each for each in self.links if each.person is not person]
+        self.links = [each for each in self.links if keeps_links or each.person is not person]
 
     def take_over(self, person: Person, now: int) -> bool:
         """Everybody but an owner loses whatever they had, and keys and the owner's sessions end; whether anything did.

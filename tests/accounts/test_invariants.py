@@ -228,7 +228,7 @@ class People(RuleBasedStateMachine):
         profile = self.outcome(asked, InvalidInput if password == SHORT else None)
         if profile is not None:
             person = opener.person or opener.firm.owners[0]
-            self.model.set_password(person, password, kept=opener.secret)
+            self.model.set_password(person, password, kept=opener.secret, keeps_links=True)
             person.unproven_at = self.now
             self._done(opener.firm, caller, Action.PASSWORD_CHANGED, profile)
 

@@ -181,12 +181,13 @@ async def test_a_password_set_by_a_session_keeps_that_session_and_ends_the_users
     assert [user.email for user in profile.users] == [EMAIL, MEMBER]
     assert await _is_in(accounts, second.session)
     assert not await _is_in(accounts, first.session)
-    with pytest.raises(InvalidInput):
-        await accounts.password_reset.reset(token, "a third password")
     assert await _is_in(accounts, member.session)
     await by_key(accounts, first.api_key)
     await accounts.password_reset.reset(members, "a member's own")
     assert await _passwords_that_work(accounts, EMAIL) == {NEW}
+    await accounts.password_reset.change(await by_session(accounts, second.session), PASSWORD, is_proved=True)
+    with pytest.raises(InvalidInput):
+        await accounts.password_reset.reset(token, "a third password")
 
 
 async def test_a_member_sets_their_own_password(accounts: Accounts) -> None:
@@ -215,8 +216,8 @@ async def test_a_password_set_by_a_key_is_the_first_owners_and_ends_their_sessio
     assert not await _is_in(accounts, second.session)
     assert await _is_in(accounts, member.session)
     await by_key(accounts, first.api_key)
-    with pytest.raises(InvalidInput):
-        await accounts.password_reset.reset(token, "a third password")
+    await accounts.password_reset.reset(token, PASSWORD)
+    assert await _passwords_that_work(accounts, EMAIL) == {PASSWORD}, "a stolen key ends no mailed link"
 
 
 async def test_whoever_was_removed_a_moment_ago_sets_nobodys_password(accounts: Accounts) -> None:

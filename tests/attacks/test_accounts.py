@@ -79,6 +79,7 @@ def test_a_key_and_wrong_codes_keep_no_owner_out_who_sets_a_password_by_a_mailed
     key = service.request("POST", "/v1/keys", key=owner.key, fields={}).json()["api_key"]
 
     token = _reset_token(service, box, owner.email)
+    assert service.request("POST", "/v1/password", key=key, fields={"password": "once more"}).status_code == 200
     form = {"token": token, "password": OWN, "end": "keys and sessions"}
     assert owner.browser.post("/password/reset", data=form).status_code == 200
 

@@ -94,8 +94,8 @@ class PasswordResetService:
         """Set the caller's password; that of the first owner when the caller is an API key.
 
         Their other sessions end. Without `is_proved`, that is without the password before it, the new one is no proof
-        for a day (`unproven_passwords.py`): whoever stole a key or a session can set one. Raises `InvalidInput` for a
-        short one.
+        for a day (`unproven_passwords.py`), and mailed links go on: whoever stole a key or a session can set one, again
+        and again, and must not end the link by which the owner comes back. Raises `InvalidInput` for a short one.
         """
         chosen = await self._passwords.allowed(
             password, caller.account.email if caller.user_id is None else caller.name
@@ -110,7 +110,7 @@ class PasswordResetService:
             unproven_at = None if is_proved else self._now()
             await repository.note_password_setter(connection, stored.id, user.id, unproven_at=unproven_at)
             await repository.set_password(connection, stored.id, user.id, password_hash)
-            await repository.end_other_sessions(connection, user.id, caller.session)
+            await repository.end_other_sessions(connection, user.id, caller.session, keeps_links=not is_proved)
             await repository.note(
                 connection,
                 stored.id,
@@ -176,20 +176,19 @@ class PasswordResetService:
             await repository.lock_account(connection, holder.account_id)
             await self._holder(connection, digest)  # another request may have used the token meanwhile
             now, account_id = self._now(), holder.account_id
-            sentence = f"{holder.email} set a new password by a mailed link"
             if ends is None:
                 ends = EndedAccess.OWN_SESSIONS if holder.is_confirmed else EndedAccess.ALL
+            ended = ""
             if holder.role is Role.MEMBER:
                 await forget_factors_of_others(connection, holder)
             elif ends is EndedAccess.ALL:
-                if await known_clients.has_signed_in(connection, holder.user_id, client, now):
-                    since = now - NEW_FACTOR_SECONDS
-                    await second_factor_repository.remove_newer(connection, holder.user_id, since)
+                ended = ", and ended all other access to the account"
+                if await _remove_new_factors(connection, holder, client, now):
+                    ended += " and the second factors of the last 24 hours"
                 await take_account_over(connection, holder, password_hash, now)
-                sentence += ", and ended all other access to the account"
             elif ends is EndedAccess.KEYS_AND_SESSIONS:
+                ended = ", and ended all API keys and sessions of the account"
                 await end_keys_and_sessions(connection, holder, now)
-                sentence += ", and ended all API keys and sessions of the account"
             await repository.set_password(connection, account_id, holder.user_id, password_hash)
             await repository.note_password_setter(connection, account_id, holder.user_id, unproven_at=None)
             await repository.end_other_sessions(connection, holder.user_id, None)
@@ -197,6 +196,7 @@ class PasswordResetService:
             await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.PASSWORD_RESET)
             await known_clients.remember(connection, holder.user_id, client, now, has_signed_in=False)
             await guessed_codes.clear(connection, holder.user_id, now)
+            sentence = f"{holder.email} set a new password by a mailed link{ended}"
             notices = await self._notices.prepare_for(
                 connection, account_id, NoticeKind.PASSWORD, sentence, about=holder.email
             )
@@ -236,6 +236,19 @@ async def new_link(connection: AsyncConnection, user_id: int, public_url: str, n
     digest = credentials.digest_of(token)
     await repository.add_token(connection, user_id, digest, now=now, expires_at=now + TOKEN_SECONDS)
     return f"{public_url}/password/reset?token={token}"
+
+
+async def _remove_new_factors(connection: AsyncConnection, holder: LinkHolder, client: Client, now: int) -> bool:
+    """Remove the holder's second factors of the last day, if they finished a sign-in from this client before; whether
+    there were any.
+    """
+    if not await known_clients.has_signed_in(connection, holder.user_id, client, now):
+        return False
+    if not await second_factor_repository.remove_newer(connection, holder.user_id, now - NEW_FACTOR_SECONDS):
+        return False
+    action, subject = Action.SECOND_FACTOR_REMOVED, "those of the last 24 hours"
+    await repository.note(connection, holder.account_id, now=now, actor=holder.email, action=action, subject=subject)
+    return True
 
 
 async def _may_mail(connection: AsyncConnection, email: str, now: int) -> bool:

@@ -332,13 +332,16 @@ async def end_session(connection: AsyncConnection, digest: str) -> None:
     await connection.execute(delete(sessions).where(sessions.c.digest == digest))
 
 
-async def end_other_sessions(connection: AsyncConnection, user_id: int, kept_session: str | None) -> None:
-    """End a user's sessions but the one that is kept, all their reset tokens and steps of sign-ins."""
+async def end_other_sessions(
+    connection: AsyncConnection, user_id: int, kept_session: str | None, *, keeps_links: bool = False
+) -> None:
+    """End a user's sessions but the one that is kept, all steps of sign-ins and, unless they are kept, reset tokens."""
     of_user = sessions.c.user_id == user_id
     if kept_session is not None:
         of_user &= sessions.c.digest != kept_session
     await connection.execute(delete(sessions).where(of_user))
-    await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id == user_id))
+    if not keeps_links:
+        await connection.execute(delete(reset_tokens).where(reset_tokens.c.user_id == user_id))
     await connection.execute(delete(sign_in_steps).where(sign_in_steps.c.user_id == user_id))
 
 

@@ -5,7 +5,7 @@ A page that is not in the table here fails a test. What an address with an id is
 
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
@@ -394,7 +394,7 @@ async def test_every_page_of_the_account_forbids_frames_scripts_of_others_and_be
 async def test_a_browsers_session_opens_nothing_of_the_interfaces_for_programs(filled: Site) -> None:
     harness, cookie = filled.harness, filled.account.owner_cookie
     pages, nobody, before, wrong = browser_of(harness, cookie), browser_of(harness, ""), harness.all_rows(), []
-    sent = ({}, {"Authorization": f"Bearer {cookie}"}, {"X-API-Key": cookie})
+    sent: Sequence[Mapping[str, str]] = ({}, {"Authorization": f"Bearer {cookie}"}, {"X-API-Key": cookie})
     described = harness.app.openapi()["paths"]
     for path, operations in described.items():
         for method, operation in operations.items():
