@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 from starlette.types import Receive, Scope, Send
@@ -43,5 +44,5 @@ async def test_a_request_is_noted_that_works_for_long_without_waiting_for_anythi
     assert loop_watch.taken() == []
 
 
-async def _nothing(*_: object) -> None:
+async def _nothing(*_: object) -> Any:
     raise AssertionError("the application sends nothing")
