@@ -2,6 +2,7 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from itertools import repeat
 
@@ -14,6 +15,8 @@ MEGABYTE = 1 << 20
 BLOCK = b"a" * (64 << 10)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND")
 ADDRESSES = ("/v1/watches/1", "/v1/login", "/mcp", "/v1/billing/webhook", "/password/reset")
+SLOW_CODES = b"\n".join(b"+A99" + b"+$9" * 160 + b"%d" % number for number in range(499))
+"""At every third character of each another code may begin."""
 DEEP = b"[" * 30_000 + b"]" * 30_000
 """Under 64 KiB."""
 LISTS = {
@@ -35,6 +38,19 @@ def test_a_body_without_an_end_fills_no_memory_whatever_the_method(service: Atta
                 _send(service, method, "/v1/watches/1", BLOCK, blocks, key=key)
             for path in ADDRESSES:
                 _send(service, "POST", path, BLOCK, blocks)
+
+
+def test_lists_of_codes_that_are_made_to_be_slow_keep_nobody_waiting(service: AttackedService) -> None:
+    keys = [service.sign_up() for _ in range(2)]
+    with service.attacked("imports of 499 slow codes over two connections"), ThreadPoolExecutor(2) as threads:
+        for _ in service.rounds():
+            sent = [threads.submit(_import, service, key, SLOW_CODES) for key in keys]
+            assert {each.result() for each in sent} <= {200, 429}
+
+
+def _import(service: AttackedService, key: str, content: bytes) -> int:
+    headers = {"Content-Type": "text/csv"}
+    return service.request("POST", "/v1/import?dry_run=true", key=key, headers=headers, content=content).status_code
 
 
 def test_a_huge_json_object_is_not_parsed_for_anybody(service: AttackedService) -> None:

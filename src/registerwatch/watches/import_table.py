@@ -15,6 +15,8 @@ from registerwatch.watches.import_text import HEADERS, MAX_LINES
 MAX_ROWS = 10_000
 """Rows of a file that hold something and are counted."""
 MAX_HEADING_ROWS = 10
+MAX_COLUMNS = 50
+"""Columns of a list that are looked at: a line of text can have a million cells."""
 """The heading is looked for in so many rows that hold something: exports often begin with a title."""
 
 LIST_IS_DAMAGED = "The list did not come back as it was shown. Send it again."
@@ -80,7 +82,8 @@ class ColumnHeading(msgspec.Struct, frozen=True):
 
 def heading_of(rows: Sequence[Sequence[Cell]]) -> ColumnHeading | None:
     """The heading of a column of identifiers in the first rows; none below a row that holds an identifier."""
-    for index, cells in enumerate(rows[:MAX_HEADING_ROWS]):
+    for index, row in enumerate(rows[:MAX_HEADING_ROWS]):
+        cells = row[:MAX_COLUMNS]
         named = {normal(cell.text): place for place, cell in reversed(list(enumerate(cells)))}
         for name in HEADINGS:
             if name in named:

@@ -9,11 +9,9 @@ from registerwatch.tables.archive import UNREADABLE
 from registerwatch.tables.cells import Cell, bare
 from registerwatch.tables.sheet import sheet_rows
 from registerwatch.tables.workbook import Sheet, Workbook, open_workbook
-from registerwatch.watches.import_table import MAX_ROWS, ParsedList, Row, table_lines, too_many_rows
+from registerwatch.watches.import_table import MAX_COLUMNS, MAX_ROWS, ParsedList, Row, table_lines, too_many_rows
 
 MAX_UNPACKED_BYTES = 40 * 1024 * 1024
-MAX_COLUMNS = 50
-"""Columns that are looked at."""
 
 LIST_IS_EMPTY = "This workbook has no sheet that holds something."
 
