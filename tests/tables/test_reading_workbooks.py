@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from registerwatch.errors import InvalidInput
+from registerwatch.tables.archive import MAX_ELEMENTS
 from registerwatch.tables.cells import MAX_CELL_LENGTH
 from registerwatch.tables.reading import read_table
 from registerwatch.tables.table import MAX_COLUMNS, MAX_ROWS, ReadChoices
@@ -254,6 +255,10 @@ REFUSED = {
     "too many rows": (
         lambda: a_written_workbook("<row><c><v>1</v></c></row>" * (MAX_ROWS + 1)),
         "more than 50,000 rows",
+    ),
+    "millions of empty cells": (
+        lambda: a_written_workbook(f"<row>{'<c/>' * MAX_ELEMENTS}</row>"),
+        "too many cells, also empty ones",
     ),
     "too many cells": (
         lambda: a_written_workbook(
