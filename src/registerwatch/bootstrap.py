@@ -12,6 +12,7 @@ import msgspec
 
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.passwords import Passwords
+from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.accounts.work_budget import WorkBudget
@@ -20,7 +21,7 @@ from registerwatch.background.run_forever import cancel_and_wait
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.wiring import Billing, build_billing
 from registerwatch.clock import Clock, SystemClock
-from registerwatch.db.disk import DiskCheck
+from registerwatch.db.disk import MIN_FREE_FOR_FILES, DiskCheck
 from registerwatch.db.engine import Database
 from registerwatch.db.migrate import upgrade
 from registerwatch.db.schedule import Schedule
@@ -210,13 +211,9 @@ def build_service(
     mailer = mailer or mailer_of(settings, clock)
     notices = AccountNotices(clock, mailer, public_url=settings.public_url)
     cipher = SecretCipher(settings.secrets_keys)
-    work = WorkBudget(
-        database,
-        clock,
-        plans(settings.trial_watch_cap),
-        refuses=settings.rate_limits,
-        needs_confirmation=mailer.is_set_up,
-    )
+    shares = PlanShares(plans(settings.trial_watch_cap), needs_confirmation=mailer.is_set_up)
+    work = WorkBudget(database, clock, shares, refuses=settings.rate_limits)
+    folders = _folders(settings, database)
     notifications = build_notifications(settings, database, clock, http_client, notices, cipher, mailer)
     copy = RecordStore(database, WatchObserver(notifications.outbox))
     http = httpx2.AsyncClient(
@@ -345,14 +342,14 @@ def build_service(
             provider=_openid_provider(settings, clock),
         ),
         watches=watches,
-        lists=build_lists(settings, database, clock, copy, watches.imports, work),
+        lists=build_lists(
+            database, clock, copy, watches.imports, shares, work, DiskCheck(*folders, min_free_bytes=MIN_FREE_FOR_FILES)
+        ),
         notifications=notifications,
         feeds=FeedService(database, clock, notices),
         billing=billing,
         schedule=Schedule(database, clock),
-        health=HealthChecks(
-            {"database": database.problem, "disk": DiskCheck(*_folders(settings, database)).problem}, clock
-        ),
+        health=HealthChecks({"database": database.problem, "disk": DiskCheck(*folders).problem}, clock),
         http=http,
         receivers=connections,
         resolver=resolver,

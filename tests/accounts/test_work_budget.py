@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import UNCONFIRMED_WORK_SECONDS, plans
 from registerwatch.accounts.work_budget import WINDOW_SECONDS, WorkBudget
 from registerwatch.db.tables import accounts, users, work_used
@@ -19,7 +20,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.fixture
 def budget(harness: ServiceHarness) -> WorkBudget:
-    return WorkBudget(harness.database, harness.clock, plans(25), refuses=True, needs_confirmation=True)
+    shares = PlanShares(plans(25), needs_confirmation=True)
+    return WorkBudget(harness.database, harness.clock, shares, refuses=True)
 
 
 async def _set(

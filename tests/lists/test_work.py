@@ -1,18 +1,25 @@
 """Work on uploads that is interrupted, doubled or overtaken: no line is lost, none is there twice."""
 
 import asyncio
+import shutil
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 
+from registerwatch.accounts.plan_shares import PlanShares
+from registerwatch.accounts.plans import UNCONFIRMED_FILE_BYTES, plans
+from registerwatch.accounts.work_budget import WINDOW_SECONDS, WorkBudget
+from registerwatch.bounded_process import ProcessFailed
+from registerwatch.db.disk import MIN_FREE_FOR_FILES
 from registerwatch.errors import CapReached, DatabaseUnavailable, Overloaded
 from registerwatch.lists import repository
 from registerwatch.lists import worker as list_worker_module
 from registerwatch.lists.models import MAX_LISTS, MAX_WAITING
-from registerwatch.lists.worker import LEASE_SECONDS, _Work
-from registerwatch.tables.process import _read
+from registerwatch.lists.service import NO_FILE, NO_ROOM
+from registerwatch.lists.worker import LEASE_SECONDS, NO_TIME_LEFT, _Work
+from registerwatch.tables.process import TOO_MUCH_WORK, _read
 from registerwatch.tables.table import ReadChoices, Table, TableRow
 from tests.lists.steps import ListSteps
 from tests.register.builders import a_full_reading, a_udi
@@ -241,6 +248,99 @@ async def test_reading_that_others_keep_busy_is_tried_again(harness: ServiceHarn
     await list_worker(harness, in_this_process(_read)).work_off()
 
     assert (await lists.coverage(list_id))["lines"] == LINES
+
+
+async def test_a_file_that_cannot_be_read_is_not_stored(harness: ServiceHarness, lists: ListSteps) -> None:
+    list_id, answer = await lists.matched(b"%PDF-1.7 ...")
+    [upload] = harness.all_rows()["list_uploads"]
+    assert (upload["state"], upload["content"]) == ("failed", None)
+    refused = await lists.request("PATCH", f"/v1/lists/{list_id}/uploads/{upload['id']}", json={"code_column": 1})
+    assert (refused.status_code, refused.json()["error"]) == (400, NO_FILE)
+
+    list_id, answer = await lists.matched(a_file(2))
+    path = f"/v1/lists/{list_id}/uploads/{answer['upload']['id']}"
+    for heading, state in ((9, "failed"), (1, "ready")):  # a wrong correction can be corrected
+        await lists.request("PATCH", path, json={"heading_row": heading})
+        await lists.work()
+        assert (await lists.get(path))["upload"]["state"] == state
+
+
+async def test_a_file_that_used_up_what_a_process_may_use_is_not_read_again(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    def endless(_: bytes) -> bytes:
+        raise ProcessFailed
+
+    list_id, answer = await lists.matched(a_file(2))
+    path = f"/v1/lists/{list_id}/uploads/{answer['upload']['id']}"
+    await lists.request("PATCH", path, json={"code_column": 0})
+    await list_worker(harness, in_this_process(endless)).work_off()
+
+    assert (await lists.get(path))["upload"]["error"] == TOO_MUCH_WORK
+    assert (await lists.request("PATCH", path, json={"code_column": 1})).json()["error"] == NO_FILE
+    assert [each["content"] for each in harness.all_rows()["list_uploads"]] == [None]
+
+
+async def test_files_that_wait_have_a_cap_in_bytes_which_is_small_until_the_address_is_confirmed(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    file = a_file(1) + "x" * (UNCONFIRMED_FILE_BYTES - 200)
+    await lists.send(file, "First")
+    await lists.send(file, "First")  # in place of the one that waits
+
+    refused = await lists.request("POST", "/v1/lists", params={"name": "Other"}, content=a_file(9))
+    assert (refused.status_code, refused.json()["code"]) == (409, "cap-reached")
+    assert "2 MiB" in refused.json()["error"]
+    assert refused.json()["error"].endswith("once your e-mail address is confirmed.")
+    await harness.prove_address(lists.owner)
+    await lists.send(file, "Other")
+    for number in range(2):
+        await lists.kept(a_file(1), f"Kept {number}")
+    stored = [each["content"] for each in harness.all_rows()["list_uploads"] if each["content"]]
+    assert [len(each) for each in stored] == [len(file)] * 2
+
+
+async def test_no_file_is_taken_while_the_disk_is_nearly_full(
+    harness: ServiceHarness, lists: ListSteps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_id = await lists.kept(a_file())
+    usage = shutil.disk_usage(harness.service.settings.data_dir)
+    little = usage._replace(free=MIN_FREE_FOR_FILES - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: little)
+
+    refused = await lists.request("POST", "/v1/lists", params={"name": "Other"}, content=a_file())
+
+    assert (refused.status_code, refused.json()["error"]) == (503, NO_ROOM)
+    assert "retry-after" in refused.headers
+    assert len(harness.all_rows()["list_uploads"]) == 1
+    assert (await lists.coverage(list_id))["lines"] == LINES
+
+
+async def test_an_upload_says_until_when_it_waits_for_processor_time_and_is_read_then(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    account_id = (await harness.owner()).account.id
+    budget = WorkBudget(harness.database, harness.clock, PlanShares(plans(25), needs_confirmation=False), refuses=True)
+    await budget.spend(account_id, 3_600)
+    list_id, upload_id = await lists.send(a_file(), keep=True)
+    path = f"/v1/lists/{list_id}/uploads/{upload_id}"
+    worker = list_worker(harness, in_this_process(budget=budget))
+
+    await worker.work_off()
+
+    waiting = (await lists.get(path))["upload"]
+    until = datetime.fromtimestamp(harness.now + WINDOW_SECONDS, UTC)
+    assert (waiting["state"], waiting["error"]) == ("waiting", NO_TIME_LEFT)
+    assert datetime.fromisoformat(waiting["waits_until"]) == until
+    page = await harness.client.get(
+        f"/app/lists/{list_id}/uploads/{upload_id}", headers={"Cookie": f"session={lists.owner.session}"}
+    )
+    assert "<p>It waits until <time" in page.text
+    assert f"{until:%H:%M}</time>: {NO_TIME_LEFT}" in page.text
+    harness.clock.move(WINDOW_SECONDS + 1)
+    await worker.work_off()
+    assert await numbers(lists, list_id) == list(range(2, LINES + 2))
+    assert (await lists.get(path))["upload"]["error"] is None
 
 
 async def test_a_full_disk_is_told_and_the_work_goes_on_when_there_is_room_again(

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
+from registerwatch.accounts.work_budget import WorkBudget
 from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessOutput
 from registerwatch.lists.worker import ListWorker
 from registerwatch.tables.process import BOUNDS, BUSY, WAIT_SECONDS, TableReader, _read
@@ -11,21 +13,24 @@ from tests.support.harness import ServiceHarness
 Reading = Callable[[bytes], bytes]
 
 
-def in_this_process(read: Reading = _read) -> TableReader:
+def in_this_process(read: Reading = _read, *, budget: WorkBudget | None = None) -> TableReader:
     """A reader of files, few at a time as always. `read` takes the choices and the file, and gives the table."""
 
     def run(_module: str, content: bytes, _bounds: ProcessBounds) -> ProcessOutput:
         return ProcessOutput(read(content), 0.01)
 
-    processes = BoundedProcesses("", BOUNDS, most=2, most_per_account=1, wait_seconds=WAIT_SECONDS, busy=BUSY, run=run)
+    processes = BoundedProcesses(
+        "", BOUNDS, most=2, most_per_account=1, wait_seconds=WAIT_SECONDS, busy=BUSY, budget=budget, run=run
+    )
     return TableReader(processes)
 
 
 def list_worker(harness: ServiceHarness, reader: TableReader | None = None) -> ListWorker:
     """Another worker over the same database, as another node has one."""
     service = harness.service
-    caps = plans(service.settings.trial_watch_cap)
-    return ListWorker(service.database, harness.clock, service.records, reader or in_this_process(), caps, service.work)
+    shares = PlanShares(plans(service.settings.trial_watch_cap), needs_confirmation=False)
+    reader = reader or in_this_process()
+    return ListWorker(service.database, harness.clock, service.records, reader, shares, service.work)
 
 
 async def work_on_lists(harness: ServiceHarness) -> None:

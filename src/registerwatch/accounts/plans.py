@@ -17,8 +17,9 @@ class PlanName(StrEnum):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The caps of a plan: watches, users, API keys that are not revoked, lines of all saved lists together, and seconds
-    of the processor that may be used in an hour for what the account sends to be read.
+    """The caps of a plan: watches, users, API keys that are not revoked, lines of all saved lists together, seconds of
+    the processor that may be used in an hour for what the account sends to be read, and bytes of files that wait to be
+    read or kept.
     """
 
     name: PlanName
@@ -27,10 +28,12 @@ class Plan(msgspec.Struct, frozen=True):
     keys: int
     lines: int
     work_seconds: int
+    file_bytes: int
 
 
-UNCONFIRMED_WORK_SECONDS = 40
-"""The same of an account of which no owner has confirmed their address, where that is possible."""
+MIB = 1024 * 1024
+UNCONFIRMED_WORK_SECONDS, UNCONFIRMED_FILE_BYTES = 40, 2 * MIB
+"""The same of a trial of which no owner has confirmed their address, where that is possible."""
 
 
 def keep_cap(present: int, cap: int, what: str) -> None:
@@ -45,8 +48,8 @@ Plans = Mapping[PlanName, Plan]
 def plans(trial_watch_cap: int) -> Plans:
     """The table of plans."""
     table = (
-        Plan(PlanName.TRIAL, watches=trial_watch_cap, users=10, keys=10, lines=5_000, work_seconds=120),
-        Plan(PlanName.STANDARD, watches=250, users=10, keys=10, lines=50_000, work_seconds=900),
-        Plan(PlanName.OPERATOR, watches=2_500, users=25, keys=25, lines=250_000, work_seconds=1_800),
+        Plan(PlanName.TRIAL, trial_watch_cap, users=10, keys=10, lines=5_000, work_seconds=120, file_bytes=20 * MIB),
+        Plan(PlanName.STANDARD, 250, users=10, keys=10, lines=50_000, work_seconds=900, file_bytes=50 * MIB),
+        Plan(PlanName.OPERATOR, 2_500, users=25, keys=25, lines=250_000, work_seconds=1_800, file_bytes=50 * MIB),
     )
     return {plan.name: plan for plan in table}

@@ -9,16 +9,15 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, and_, case, exists, literal, select
+from sqlalchemy import ColumnElement, and_, case, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts.models import Role
-from registerwatch.accounts.plans import UNCONFIRMED_WORK_SECONDS, PlanName, Plans
+from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS, Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.run_uncancelled import run_uncancelled
-from registerwatch.db.tables import accounts, users, work_used
+from registerwatch.db.tables import accounts, work_used
 from registerwatch.errors import RateLimited
 
 T = TypeVar("T")
@@ -28,19 +27,13 @@ MILLISECONDS = 1_000
 
 
 class WorkBudget:
-    """Measures work for accounts, and with `refuses` refuses it where an account has used its share of the hour.
+    """Measures work for accounts, and with `refuses` refuses it where an account has used its share of the hour."""
 
-    With `needs_confirmation` a trial without a confirmed owner has the smaller share.
-    """
-
-    def __init__(
-        self, database: Database, clock: Clock, plans: Plans, *, refuses: bool, needs_confirmation: bool
-    ) -> None:
+    def __init__(self, database: Database, clock: Clock, shares: PlanShares, *, refuses: bool) -> None:
         self._database = database
         self._clock = clock
-        self._plans = plans
+        self._shares = shares
         self._refuses = refuses
-        self._needs_confirmation = needs_confirmation
 
     async def run(self, account_id: int, work: Callable[[], T]) -> T:
         """What a function gives, run in a thread and measured. Raises `RateLimited` where nothing is left."""
@@ -91,22 +84,13 @@ class WorkBudget:
 
     async def _state(self, connection: AsyncConnection, account_id: int, now: int) -> tuple[int, int, int]:
         """The seconds of the account's share, the milliseconds of it that are used, and when the hour ends."""
-        is_owner = (users.c.account_id == accounts.c.id) & (users.c.role == Role.OWNER.value)
-        is_confirmed = exists().where(is_owner, users.c.confirmed_at.is_not(None))
-        found = (
-            select(accounts.c.plan, is_confirmed, work_used.c.began_at, work_used.c.milliseconds)
-            .outerjoin(work_used, work_used.c.account_id == accounts.c.id)
-            .where(accounts.c.id == account_id)
-        )
+        plan = await self._shares.of(connection, account_id)
+        share = plan.work_seconds if plan is not None else 0
+        found = select(work_used.c.began_at, work_used.c.milliseconds).where(work_used.c.account_id == account_id)
         row = (await connection.execute(found)).one_or_none()
-        if row is None:
-            return 0, 0, now
-        plan, confirmed, began_at, used = row
-        share = self._plans[PlanName(plan)].work_seconds
-        if self._needs_confirmation and plan == PlanName.TRIAL and not confirmed:
-            share = UNCONFIRMED_WORK_SECONDS
-        is_over = began_at is None or not now - WINDOW_SECONDS < began_at <= now + CLOCK_DIFFERENCE_SECONDS
-        return share, 0 if is_over else used, now if is_over else began_at + WINDOW_SECONDS
+        if row is None or not now - WINDOW_SECONDS < row.began_at <= now + CLOCK_DIFFERENCE_SECONDS:
+            return share, 0, now
+        return share, row.milliseconds, row.began_at + WINDOW_SECONDS
 
 
 def used_in_window(now: int) -> ColumnElement[int]:

@@ -11,6 +11,8 @@ from registerwatch.errors import ConfigurationError
 
 MIN_FREE_BYTES = 50_000_000
 """Less than this is too little for the log of SQLite and for a commit of the search index."""
+MIN_FREE_FOR_FILES = 200_000_000
+"""With less, files of users are not taken: what the register says is stored first."""
 WRITTEN_BYTES = 65_536
 
 FULL = "The disk of the data folder is full."

@@ -94,6 +94,10 @@ class Upload(msgspec.Struct, frozen=True):
     keeps_itself: bool
     revision: int
     """The revision of the copy as of which its lines are, at least."""
+    is_stored: bool
+    """Whether the file itself is still there. One that is kept or cannot be read is not."""
+    waits_until: int | None
+    """Until when it is not read for the reason that `problem` says; None where it waits for no time."""
 
     @property
     def is_under_way(self) -> bool:

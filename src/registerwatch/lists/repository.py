@@ -28,9 +28,10 @@ _UPLOAD = select(
         _row[name]
         for name in (
             *("id", "list_id", "created_at", "filename", "choices", "found", "state", "problem", "total", "matched"),
-            *("keeps_itself", "revision"),
+            *("keeps_itself", "revision", "leased_until"),
         )
-    )
+    ),
+    _row.content.is_not(None).label("is_stored"),
 )
 
 _LISTS = _UPLOAD.add_columns(
@@ -85,6 +86,13 @@ async def not_kept(connection: AsyncConnection, account_id: int) -> int:
     counted = select(func.count()).select_from(list_uploads.join(item_lists, item_lists.c.id == _row.list_id))
     of_account = item_lists.c.account_id == account_id, _row.state != "kept"
     return int((await connection.execute(counted.where(*of_account))).scalar_one())
+
+
+async def bytes_of_files(connection: AsyncConnection, account_id: int) -> int:
+    """How many bytes the stored files of the account's uploads have together."""
+    counted = select(func.coalesce(func.sum(func.length(_row.content)), 0))
+    of_account = counted.join(item_lists, item_lists.c.id == _row.list_id).where(item_lists.c.account_id == account_id)
+    return int((await connection.execute(of_account)).scalar_one())
 
 
 async def lines_kept(connection: AsyncConnection, account_id: int, *, but: int = 0) -> int:
@@ -184,7 +192,7 @@ async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tupl
     if claimed is None:
         return None
     await connection.execute(
-        update(list_uploads).where(_row.id == claimed).values(state="working", leased_until=lease_until)
+        update(list_uploads).where(_row.id == claimed).values(state="working", problem="", leased_until=lease_until)
     )
     found = _UPLOAD.add_columns(_row.content, item_lists.c.account_id).join(item_lists, item_lists.c.id == _row.list_id)
     row = (await connection.execute(found.where(_row.id == claimed))).one()
@@ -283,4 +291,6 @@ def _upload(row: Row[Any]) -> Upload:
         row.matched,
         bool(row.keeps_itself),
         row.revision,
+        bool(row.is_stored),
+        row.leased_until if row.state == "waiting" and row.leased_until else None,
     )

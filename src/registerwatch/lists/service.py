@@ -10,11 +10,14 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.plan_shares import PlanShares
+from registerwatch.accounts.plans import MIB
 from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import one_line
 from registerwatch.clock import Clock, day_of
+from registerwatch.db.disk import DiskCheck
 from registerwatch.db.engine import Database
-from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.errors import CapReached, InvalidInput, Overloaded
 from registerwatch.lists import line_repository, repository
 from registerwatch.lists.lines import known_of, row_of
 from registerwatch.lists.matching import ReadLine, match
@@ -50,6 +53,8 @@ NO_LIST = "There is no such list."
 NO_UPLOAD = "There is no such upload: it was discarded, or another file was sent since."
 NO_NAME = "Name the list."
 NAME_TOO_LONG = f"The name of a list has at most {MAX_NAME_LENGTH} characters."
+NO_FILE = "A file that cannot be read is not stored. Send it again."
+NO_ROOM = "The disk of this service is nearly full, so it takes no files now. Try again later."
 SAME_NAME = "There is a list with this name already."
 NOTHING_KEPT = "This list has no lines yet."
 
@@ -119,12 +124,21 @@ class ListService:
     """
 
     def __init__(
-        self, database: Database, clock: Clock, copy: RecordStore, imports: ImportService, wake: Callable[[], None]
+        self,
+        database: Database,
+        clock: Clock,
+        copy: RecordStore,
+        imports: ImportService,
+        shares: PlanShares,
+        disk: DiskCheck,
+        wake: Callable[[], None],
     ) -> None:
         self._database = database
         self._clock = clock
         self._copy = copy
         self._imports = imports
+        self._shares = shares
+        self._disk = disk
         self._wake = wake
 
     async def all(self, caller: Caller, *, zone: tzinfo = UTC) -> Sequence[ListState]:
@@ -173,9 +187,10 @@ class ListService:
     ) -> tuple[int, int]:
         """Send a file for the list with a name, which is made where there is none: the ids of list and upload.
 
-        Raises `InvalidInput`, also where there is one and it is to be new; `PeriodEnded`, `CapReached`; then nothing is
-        made.
+        Raises `InvalidInput`, also where there is one and it is to be new; `PeriodEnded`, `CapReached`, and
+        `Overloaded` where the disk is nearly full; then nothing is made.
         """
+        await self._require_room()
         async with self._changing(caller) as connection:
             list_id = await repository.named(connection, caller.account.id, _name_of(name))
             if list_id is None or is_new:
@@ -196,8 +211,9 @@ class ListService:
     ) -> int:
         """Send a file for a list, in place of one that waits to be kept; the id of the upload.
 
-        Raises `InvalidInput`, `PeriodEnded`, `CapReached`.
+        Raises `InvalidInput`, `PeriodEnded`, `CapReached`, `Overloaded`.
         """
+        await self._require_room()
         async with self._changing(caller) as connection:
             own = await _own(connection, caller, list_id)
             upload_id = await self._sent(connection, caller, own.id, filename, content, choices, keeps_itself)
@@ -242,6 +258,8 @@ class ListService:
         """Let a file be read in another way. Raises `InvalidInput`, `PeriodEnded`."""
         async with self._changing(caller) as connection:
             upload = _upload_of(await _own(connection, caller, list_id), upload_id)
+            if upload.state == "failed" and not upload.is_stored:
+                raise InvalidInput(NO_FILE)
             if not await repository.read_anew(connection, upload.id, choices, int(self._clock.now())):
                 raise InvalidInput(NO_UPLOAD)
         self._wake()
@@ -429,6 +447,7 @@ class ListService:
         await repository.discard(connection, list_id)
         if await repository.not_kept(connection, caller.account.id) >= MAX_WAITING:
             raise CapReached(f"{MAX_WAITING} uploads wait to be kept. Keep or discard one of them first.")
+        await self._keep_file_cap(connection, caller, len(content))
         return await repository.add_upload(
             connection,
             list_id,
@@ -438,6 +457,26 @@ class ListService:
             keeps_itself=keeps_itself,
             now=int(self._clock.now()),
         )
+
+    async def _keep_file_cap(self, connection: AsyncConnection, caller: Caller, length: int) -> None:
+        """Raise `CapReached` where a file of so many bytes is too much beside those that are stored."""
+        plan = await self._shares.of(connection, caller.account.id)
+        most = plan.file_bytes if plan is not None else 0
+        stored = await repository.bytes_of_files(connection, caller.account.id)
+        if stored + length <= most:
+            return
+        together = f"{(stored + length) / MIB:.1f} MiB"
+        told = [f"Files that wait to be read or kept may have {most / MIB:g} MiB together, and would have {together}."]
+        if stored:
+            told.append("Keep or discard what waits first.")
+        if most < caller.account.plan.file_bytes:
+            told.append("There is more room once your e-mail address is confirmed.")
+        raise CapReached(" ".join(told))
+
+    async def _require_room(self) -> None:
+        """Raise `Overloaded` where the disk has little room."""
+        if await self._disk.problem() is not None:
+            raise Overloaded(NO_ROOM)
 
     @asynccontextmanager
     async def _changing(self, caller: Caller) -> AsyncIterator[AsyncConnection]:

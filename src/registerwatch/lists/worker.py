@@ -10,8 +10,7 @@ from typing import Any
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts.plans import PlanName, Plans
-from registerwatch.accounts.repository import account as stored_account
+from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.repository import lock_account
 from registerwatch.accounts.work_budget import WorkBudget
 from registerwatch.clock import Clock, day_of
@@ -28,7 +27,7 @@ from registerwatch.register.store.standings import (
     revision_of_copy,
     stored_standings,
 )
-from registerwatch.tables.process import TableReader
+from registerwatch.tables.process import TableReader, TooMuchWork
 from registerwatch.tables.table import Table, TableRow
 
 AT_ONCE = 1_000
@@ -40,6 +39,7 @@ CHANGES_AT_ONCE = 2_000
 KEPT_WAITING_SECONDS = 7 * 24 * 3600
 """Uploads that nobody keeps are deleted after so long."""
 
+NO_TIME_LEFT = "The account has used its processor time of this hour for files, photos and lists."
 NO_ROWS = "The file has no rows below its heading."
 
 log = structlog.get_logger(__name__)
@@ -58,14 +58,14 @@ class ListWorker:
         clock: Clock,
         copy: RecordStore,
         reader: TableReader,
-        plans: Plans,
+        shares: PlanShares,
         budget: WorkBudget,
     ) -> None:
         self._database = database
         self._clock = clock
         self._copy = copy
         self._reader = reader
-        self._plans = plans
+        self._shares = shares
         self._budget = budget
         self._woken = asyncio.Event()
 
@@ -122,9 +122,9 @@ class ListWorker:
             return False
         except RateLimited as error:
             with suppress(LeaseLost):
-                await work.note(leased_until=now + error.retry_after)
+                await work.note(state="waiting", problem=NO_TIME_LEFT, leased_until=now + error.retry_after)
         except InvalidInput as error:
-            await work.fail(str(error))
+            await work.fail(str(error), is_kept=upload.found is not None and not isinstance(error, TooMuchWork))
         return True
 
     async def _work_on(self, work: "_Work", content: bytes, account_id: int) -> None:
@@ -133,8 +133,8 @@ class ListWorker:
         if not table.rows:
             raise InvalidInput(NO_ROWS)
         async with self._database.reading() as connection:
-            account = await stored_account(connection, account_id)
-        most = self._plans[PlanName(account.plan)].lines if account is not None else 0
+            plan = await self._shares.of(connection, account_id)
+        most = plan.lines if plan is not None else 0
         if len(table.rows) > most:
             raise InvalidInput(f"The plan allows {most:,} lines of lists; this file has {len(table.rows):,}.")
         await work.begin(table)
@@ -247,10 +247,17 @@ class _Work:
             except CapReached as error:
                 await repository.note_problem(connection, self.upload.id, str(error))
 
-    async def fail(self, problem: str) -> None:
-        """Say why the file cannot be read. One that was taken back says nothing."""
+    async def fail(self, problem: str, *, is_kept: bool) -> None:
+        """Say why the file cannot be read, and drop it unless it was read in another way. One that was taken back says
+        nothing.
+        """
         async with self._database.transaction() as connection:
-            failed = {"state": "failed", "problem": problem, "leased_until": 0}
+            failed = {
+                "state": "failed",
+                "problem": problem,
+                "leased_until": 0,
+                **({} if is_kept else {"content": None}),
+            }
             await repository.set_work(connection, self.upload, self._matched, self._lease, failed)
 
     async def _set(self, connection: AsyncConnection, values: Mapping[str, object]) -> None:

@@ -50,6 +50,10 @@ def table_processes(
     )
 
 
+class TooMuchWork(InvalidInput):
+    """The file used up what a process may use. It is not to be read again."""
+
+
 class TableReader:
     """Reads files of users, few at a time."""
 
@@ -57,13 +61,15 @@ class TableReader:
         self._processes = processes or table_processes()
 
     async def read(self, content: bytes, account_id: int, choices: ReadChoices) -> Table:
-        """The table in a file. Raises `InvalidInput`, and `Overloaded` where too many are being read."""
+        """The table in a file. Raises `InvalidInput`, which may be `TooMuchWork`; `RateLimited`; and `Overloaded` where
+        too many are being read.
+        """
         if len(content) > MAX_FILE_BYTES:
             raise InvalidInput(TOO_LARGE)
         try:
             output = await self._processes.run(msgspec.json.encode(choices) + b"\n" + content, account_id)
         except ProcessFailed:
-            raise InvalidInput(TOO_MUCH_WORK) from None
+            raise TooMuchWork(TOO_MUCH_WORK) from None
         return await asyncio.to_thread(_table_decoder.decode, output)
 
 

@@ -79,7 +79,10 @@ class UploadObject(Answer):
             "working",
         ),
     ]
-    error: Annotated[str | None, doc("Why it failed or could not be kept, null otherwise.", None)]
+    error: Annotated[str | None, doc("Why it failed, could not be kept or waits, null otherwise.", None)]
+    waits_until: Annotated[
+        str | None, doc("Until when it waits for what `error` says, such as processor time; null otherwise.", None)
+    ]
     lines: Annotated[int | None, doc("Its lines, null before it was read.", 300)]
     matched: Annotated[int, doc("Lines that are matched so far.", 300)]
     reading: Annotated[ReadingObject | None, doc("How it was read, null before.")]
@@ -94,6 +97,7 @@ class UploadObject(Answer):
             upload.filename,
             upload.state,
             upload.problem or None,
+            iso_or_none(upload.waits_until),
             upload.total,
             upload.matched,
             _reading(upload),

@@ -40,6 +40,7 @@ class Typed(msgspec.Struct, frozen=True):
 
     text: str = ""
     problem: str = ""
+    status: int = 200
     is_file: bool = False
     """Whether a file was sent, which a browser does not keep."""
 
@@ -47,7 +48,7 @@ class Typed(msgspec.Struct, frozen=True):
 @router.get(PATH)
 async def ask(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The form for a list."""
-    return await _form(request, service, visitor, Typed(), 200)
+    return await _form(request, service, visitor, Typed())
 
 
 @router.post(PATH)
@@ -63,8 +64,9 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
             return await _failed(service, visitor, form)
         return await _checked(request, service, visitor, await _parsed(service, visitor, form))
     except (InvalidInput, Overloaded, RateLimited) as error:
-        typed = Typed(_NOT_IN_HTML.sub("", _text_in(form)), str(error), form.file("file") is not None)
-        return await _form(request, service, visitor, typed, 429 if isinstance(error, RateLimited) else 400)
+        status = 429 if isinstance(error, RateLimited) else 503 if isinstance(error, Overloaded) else 400
+        typed = Typed(_NOT_IN_HTML.sub("", _text_in(form)), str(error), status, form.file("file") is not None)
+        return await _form(request, service, visitor, typed)
 
 
 def _text_in(form: Form) -> str:
@@ -76,14 +78,14 @@ def _text_in(form: Form) -> str:
     return ""
 
 
-async def _form(request: Request, service: Service, visitor: Visitor, typed: Typed, status: int) -> Response:
+async def _form(request: Request, service: Service, visitor: Visitor, typed: Typed) -> Response:
     caller = visitor.caller
     return app_page(
         request,
         visitor,
         "account/import.html",
         section="import",
-        status=status,
+        status=typed.status,
         typed=typed,
         max_lines=MAX_LINES,
         present=await service.watches.service.count(caller.account.id),

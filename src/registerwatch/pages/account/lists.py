@@ -78,10 +78,11 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
     except NoSuchList as error:
         return _no_list(request, visitor, str(error))
     except REFUSED as error:
+        status = 503 if isinstance(error, Overloaded) else 400
         if form["list"]:
             list_id = _number(form["list"]) or 0
-            return await _list_page(request, service, visitor, list_id, 400, sent_problem=str(error))
-        return await _all_page(request, service, visitor, 400, name=form["name"], problem=str(error))
+            return await _list_page(request, service, visitor, list_id, status, sent_problem=str(error))
+        return await _all_page(request, service, visitor, status, name=form["name"], problem=str(error))
     return redirect_to(upload_path(list_id, upload_id))
 
 

@@ -36,6 +36,7 @@ ACCOUNT_SECTIONS = (
     ("audit", "/app/audit", "Audit trail"),
     ("settings", "/app/settings", "Settings"),
 )
+RETRY_SECONDS = "10"
 WELCOME = "welcome"
 OWNERS_SECTIONS = frozenset({"audit"})
 """What members are not led to."""
@@ -54,9 +55,10 @@ def app_page(
     """A page of the account.
 
     `section` marks the entry of the navigation. `done` has messages by the code that `redirect_to` puts into the
-    address, with `{n}` for its number and `{named}` for the name of what it is about.
+    address, with `{n}` for its number and `{named}` for the name of what it is about. A page with the status 503 says
+    when to try again.
     """
-    return unindexed_page(
+    response = unindexed_page(
         request,
         template,
         status,
@@ -70,6 +72,9 @@ def app_page(
         has_ended=visitor.caller.account.has_expired(service_of(request).clock.now()),
         **context,
     )
+    if status == 503:
+        response.headers["Retry-After"] = RETRY_SECONDS
+    return response
 
 
 def redirect_to(address: str, *, done: str = "", n: int | None = None, named: str = "") -> Response:

@@ -139,8 +139,6 @@ async def _page(request: Request, service: Service, visitor: Visitor, scan: Scan
     )
     name, policy = WITH_CAMERA
     response.headers[name] = policy
-    if scan.status == 503:
-        response.headers["Retry-After"] = "10"
     return response
 
 
