@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from registerwatch.accounts.account_places import AccountPlaces, enter_within
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import InvalidInput
-from registerwatch.net.account_places import AccountPlaces, enter_within
 from registerwatch.process_confinement import confine
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class ContentRefused(InvalidInput):
 
 
 class BoundedProcesses:
-    """Processes of one module, few at a time; of an account fewer still, else one that sends slow content would let no
-    others in.
+    """Processes of one module, few at a time; of an account and of a client network fewer still, else one that sends
+    slow content would let no others in.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class BoundedProcesses:
         *,
         most: int,
         most_per_account: int,
+        most_per_network: int | None = None,
         wait_seconds: float,
         busy: str,
         budget: "WorkBudget | None" = None,
@@ -86,21 +87,22 @@ class BoundedProcesses:
         """
         self._module = module
         self._bounds = bounds
-        self._places = AccountPlaces(most=most, most_per_account=most_per_account)
+        self._places = AccountPlaces(most=most, most_per_account=most_per_account, most_per_network=most_per_network)
         self._wait_seconds = wait_seconds
         self._busy = busy
         self._budget = budget
         self._run = run or run_process
 
-    async def run(self, content: bytes, account_id: int) -> bytes:
-        """What the module makes of a content.
+    async def run(self, content: bytes, account_id: int, network: str | None = None) -> bytes:
+        """What the module makes of a content, which came from a network, if from any.
 
         Raises `InvalidInput` where it refuses it, `ProcessFailed`, `Overloaded` where too many are under way, and
         `RateLimited` where the account has used its share of the processor. The place is kept until the process has
         ended, also where nobody waits for it any more.
         """
         async with AsyncExitStack() as held:
-            await enter_within(self._wait_seconds, held, self._places.place(account_id), otherwise=self._busy)
+            place = self._places.place(account_id, network)
+            await enter_within(self._wait_seconds, held, place, otherwise=self._busy)
             if self._budget is not None:
                 await self._budget.require(account_id)
             return await run_uncancelled(self._counted(content, account_id))

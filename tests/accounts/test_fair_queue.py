@@ -16,8 +16,8 @@ WAIT_SECONDS = 10.0
 class Visitors:
     """Visitors of parties who keep their place until they are let go, one after the other."""
 
-    def __init__(self, places: int, max_entries: int = 100) -> None:
-        self.queue = FairQueue(places, max_entries, "full")
+    def __init__(self, places: int, max_entries: int = 100, most_of_party: int | None = None) -> None:
+        self.queue = FairQueue(places, max_entries, "full", most_of_party=most_of_party)
         self.inside: list[str] = []
         self.served: list[str] = []
         self._let_go = asyncio.Semaphore(0)
@@ -53,6 +53,15 @@ async def test_a_newcomer_is_next_however_many_another_party_has_waiting() -> No
     await visitors.let_go()
 
     assert sorted(visitors.inside) == ["greedy", "stranger"]
+    await visitors.let_go(len(tasks))
+    await asyncio.wait_for(asyncio.gather(*tasks), WAIT_SECONDS)
+
+
+async def test_a_party_has_as_many_places_as_it_may_and_the_others_stay_free_for_newcomers() -> None:
+    visitors = Visitors(places=3, most_of_party=2)
+    tasks = [*await visitors.arrive(*["greedy"] * 5), *await visitors.arrive("stranger")]
+    assert visitors.inside == ["greedy", "greedy", "stranger"]
+
     await visitors.let_go(len(tasks))
     await asyncio.wait_for(asyncio.gather(*tasks), WAIT_SECONDS)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 
 from registerwatch.accounts import audit_trail
+from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.errors import CapReached, InvalidInput, OwnerOnly
-from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications.channel_models import ChannelChange, NewChannel
 from registerwatch.notifications.channel_service import ChannelService
 from registerwatch.notifications.channel_state import Access, ChannelState

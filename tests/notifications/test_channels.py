@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
-from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.targets import TargetService
 from tests.notifications.plain_channel import FULL, PlainChannel

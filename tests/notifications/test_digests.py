@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
+from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import accounts, deliveries, delivery_events, webhooks
-from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.notifications.delivery import (
     CUT_OFF,

@@ -11,12 +11,12 @@ import pytest
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.types import Message
 
-from registerwatch.net.account_places import AccountPlaces
+from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.rest.checked_route import CheckedRoute
 from registerwatch.tables.table import MAX_FILE_BYTES
 from registerwatch.web import large_bodies
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
-from registerwatch.web.large_bodies import MAX_RECEIVED_OF_ACCOUNT
+from registerwatch.web.large_bodies import BUSY, MAX_RECEIVED_OF_ACCOUNT
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
@@ -387,6 +387,23 @@ async def test_files_that_do_not_come_keep_nobody_from_sending_one(
         sending.cancel()
         await asyncio.wait([sending])
     assert len(harness.all_rows()["item_lists"]) == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/lists", "/app/lists", "/app/scan"])
+async def test_a_file_that_finds_no_place_in_time_is_told_when_to_come_again(
+    harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(large_bodies, "WAIT_SECONDS", 0.05)
+    harness.app.state.large_files = harness.app.state.photos = AccountPlaces(most=0, most_per_account=1)
+    own = {"Cookie": f"session={owner.session}", "Sec-Fetch-Site": "same-origin"}
+    headers = own if path.startswith("/app") else auth_headers(owner.api_key)
+
+    answer = await harness.client.post(
+        path, params={} if path.startswith("/app") else {"name": "Stock"}, files={"file": PIECE * 5}, headers=headers
+    )
+
+    assert (answer.status_code, BUSY in answer.text) == (503, True)
+    assert int(answer.headers["retry-after"]) > 0
 
 
 async def test_a_file_that_is_sent_again_with_its_key_is_one_upload(harness: ServiceHarness, owner: NewAccount) -> None:

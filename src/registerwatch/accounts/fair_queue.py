@@ -11,16 +11,19 @@ from registerwatch.errors import Overloaded
 class FairQueue:
     """Lets parties take turns, and each party's own work proceed in the order of its arrival.
 
-    A party is whatever shares one part: an account, a network. A free place goes to the party with the fewest places;
-    of several such, to the one that waited longest for its turn. Where the queue is full, whoever has the most in it
-    loses the newest of it to a newcomer that has less.
+    A party is whatever shares one part: an account, a network. A free place goes to the party with the fewest places,
+    unless it has as many as a party may have; of several such, to the one that waited longest for its turn. Where the
+    queue is full, whoever has the most in it loses the newest of it to a newcomer that has less.
     """
 
-    def __init__(self, places: int, max_entries: int, refusal: str) -> None:
-        """`max_entries` may wait or have a place at once; `refusal` is the message to the others."""
+    def __init__(self, places: int, max_entries: int, refusal: str, *, most_of_party: int | None = None) -> None:
+        """`max_entries` may wait or have a place at once; `refusal` is the message to the others. A party has
+        `most_of_party` places at once, where that is said.
+        """
         self._free = places
         self._max_entries = max_entries
         self._refusal = refusal
+        self._most_of_party = places if most_of_party is None else most_of_party
         self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
         self._served: Counter[Hashable] = Counter()
 
@@ -69,8 +72,11 @@ class FairQueue:
         self._hand_out()
 
     def _hand_out(self) -> None:
-        while self._free and self._waiting:
-            party = min(self._waiting, key=self._served.__getitem__)
+        while self._free:
+            may_enter = [each for each in self._waiting if self._served[each] < self._most_of_party]
+            if not may_enter:
+                return
+            party = min(may_enter, key=self._served.__getitem__)
             turn = self._waiting[party][0]
             self._forget(party, turn)
             if party in self._waiting:

@@ -7,6 +7,7 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
+from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
@@ -18,7 +19,6 @@ from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.mail.mailer import Mail
-from registerwatch.net.account_places import AccountPlaces
 from registerwatch.notifications import repository, target_repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.choices import EVERYTHING

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
 from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.mail.mailer import Mailer
-from registerwatch.net.account_places import AccountPlaces
 from registerwatch.net.safe_http import SafeHttpClient
 from registerwatch.notifications.bounce_mailbox import BounceReader, folder_of
 from registerwatch.notifications.channel_service import ChannelService

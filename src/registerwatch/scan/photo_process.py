@@ -26,7 +26,7 @@ from registerwatch.scan.symbols import Symbol
 if TYPE_CHECKING:
     from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
 
-MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1
+MAX_AT_A_TIME, MAX_OF_ACCOUNT, MAX_OF_NETWORK = 2, 1, 1
 WAIT_SECONDS = 15.0
 """So long a photo waits for those before it."""
 BOUNDS = ProcessBounds(cpu_seconds=10, wall_seconds=20, memory_bytes=512 * 1024 * 1024)
@@ -52,6 +52,7 @@ def photo_processes(
         bounds,
         most=MAX_AT_A_TIME,
         most_per_account=MAX_OF_ACCOUNT,
+        most_per_network=MAX_OF_NETWORK,
         wait_seconds=WAIT_SECONDS,
         busy=BUSY,
         budget=budget,
@@ -65,14 +66,14 @@ class PhotoReader:
     def __init__(self, processes: BoundedProcesses | None = None) -> None:
         self._processes = processes or photo_processes()
 
-    async def read(self, content: bytes, account_id: int) -> Sequence[Symbol]:
-        """The symbols that a photo shows.
+    async def read(self, content: bytes, account_id: int, network: str | None = None) -> Sequence[Symbol]:
+        """The symbols that a photo shows, which an account has sent from a network.
 
         Raises `InvalidInput` for what is no photo or cannot be read, `Overloaded` where too many are being read.
         """
         _require_photo(content)
         try:
-            output = await self._processes.run(content, account_id)
+            output = await self._processes.run(content, account_id, network)
         except ProcessFailed:
             raise InvalidInput(UNREADABLE) from None
         return msgspec.json.decode(output, type=list[Symbol])

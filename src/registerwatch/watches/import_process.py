@@ -22,7 +22,7 @@ from registerwatch.watches.import_table import ParsedList
 if TYPE_CHECKING:
     from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
 
-MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1
+MAX_AT_A_TIME, MAX_OF_ACCOUNT, MAX_OF_NETWORK = 2, 1, 1
 WAIT_SECONDS = 10.0
 """So long a file waits for those before it."""
 BOUNDS = ProcessBounds(cpu_seconds=10, wall_seconds=20, memory_bytes=1024 * 1024 * 1024)
@@ -38,6 +38,7 @@ def workbook_processes(bounds: ProcessBounds = BOUNDS, budget: "WorkBudget | Non
         bounds,
         most=MAX_AT_A_TIME,
         most_per_account=MAX_OF_ACCOUNT,
+        most_per_network=MAX_OF_NETWORK,
         wait_seconds=WAIT_SECONDS,
         busy=BUSY,
         budget=budget,
@@ -57,12 +58,14 @@ class ListFileReader:
         """
         return await self._budget.run(account_id, partial(text_lines, text))
 
-    async def read(self, content: bytes, account_id: int) -> ParsedList:
-        """The list in a file. Raises `InvalidInput`, `Overloaded` where too many are being read, and `RateLimited`."""
+    async def read(self, content: bytes, account_id: int, network: str | None = None) -> ParsedList:
+        """The list in a file, which came from a network. Raises `InvalidInput`, `Overloaded` where too many are being
+        read, and `RateLimited`.
+        """
         if not is_workbook(content):
             return await self._budget.run(account_id, partial(text_file_lines, content))
         try:
-            output = await self._workbooks.run(content, account_id)
+            output = await self._workbooks.run(content, account_id, network)
         except ProcessFailed:
             raise InvalidInput(TOO_MUCH_WORK) from None
         return msgspec.json.decode(output, type=ParsedList)

@@ -1,15 +1,20 @@
-"""Places for large bodies of accounts: each is received whole, so few are at a time."""
+"""Places for large bodies of accounts: each is received whole, so few are at a time.
+
+Client networks take turns, and none has more than half of the places, so that bodies that come slowly keep no others
+out.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
+from registerwatch.accounts.account_places import AccountPlaces, enter_within
 from registerwatch.errors import InvalidInput
-from registerwatch.net.account_places import AccountPlaces
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
+from registerwatch.web.injection import client_of
 
 MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
 """Bodies of more than 64 KiB that one process receives at a time, 128 MiB at most; and of an account all bodies."""
@@ -17,9 +22,13 @@ FILE_BYTES, MAX_FILES_RECEIVED = 2 * 1024 * 1024, 8
 """Paths that take more are those of files, of which so few are received at a time: 80 MiB at most."""
 MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT = 8, 2
 """Photos that one process receives, holds and has read at a time, 80 MiB at most; and of an account."""
-GRACE_SECONDS, MIN_BYTES_A_SECOND = 10.0, 32 * 1024
+WAIT_SECONDS = 5.0
+"""So long a body waits for its place; then the client is to come again, instead of keeping its connection."""
+GRACE_SECONDS, MIN_BYTES_A_SECOND = 5.0, 64 * 1024
 """A body that has such a place is to come so fast, after a while in which it may be slower."""
-TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 32 KiB a second."
+TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 64 KiB a second."
+BUSY = "Many files are being sent at the moment. Send yours again in a few seconds."
+BUSY_ACCOUNT = "Other files of this account are being sent. Send this one again when they have arrived."
 
 
 @asynccontextmanager
@@ -32,26 +41,32 @@ async def place_of_body(
     if places is None:
         is_file = max_body_bytes(request.scope["path"]) > FILE_BYTES
         places = request.app.state.large_files if is_file else request.app.state.large_bodies
-    async with places.own_place(account_id), AsyncExitStack() as held:
-        yield Request(request.scope, _in_place(request.receive, places, held))
+    async with AsyncExitStack() as held:
+        await enter_within(WAIT_SECONDS, held, places.own_place(account_id), otherwise=BUSY_ACCOUNT)
+        place = places.shared_place(client_of(request).network)
+        yield Request(request.scope, _in_place(request.receive, place, held))
 
 
 def places_of_large_bodies() -> AccountPlaces:
     """Places for an application's `state.large_bodies`."""
-    return AccountPlaces(most=MAX_RECEIVED, most_per_account=MAX_RECEIVED_OF_ACCOUNT)
+    return _places(MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT)
 
 
 def places_of_files() -> AccountPlaces:
     """Places for an application's `state.large_files`."""
-    return AccountPlaces(most=MAX_FILES_RECEIVED, most_per_account=1)
+    return _places(MAX_FILES_RECEIVED, 1)
 
 
 def places_of_photos() -> AccountPlaces:
     """Places for an application's `state.photos`."""
-    return AccountPlaces(most=MAX_PHOTOS, most_per_account=MAX_PHOTOS_OF_ACCOUNT)
+    return _places(MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT)
 
 
-def _in_place(receive: Receive, places: AccountPlaces, held: AsyncExitStack) -> Receive:
+def _places(most: int, most_per_account: int) -> AccountPlaces:
+    return AccountPlaces(most=most, most_per_account=most_per_account, most_per_network=most // 2)
+
+
+def _in_place(receive: Receive, place: AbstractAsyncContextManager[None], held: AsyncExitStack) -> Receive:
     """Receive a body, which waits for a place of all once more than 64 KiB of it have come, and is not to be slow then.
 
     Who sends nothing takes nothing from others.
@@ -69,7 +84,7 @@ def _in_place(receive: Receive, places: AccountPlaces, held: AsyncExitStack) -> 
         length = len(message.get("body", b""))
         received += length
         if received - length <= MAX_BODY_BYTES < received:
-            await held.enter_async_context(places.shared_place())
+            await enter_within(WAIT_SECONDS, held, place, otherwise=BUSY)
             end = asyncio.get_running_loop().time() + GRACE_SECONDS
         elif end is not None:
             end += length / MIN_BYTES_A_SECOND

@@ -20,7 +20,7 @@ from registerwatch.watches.import_plan import ImportPlan
 from registerwatch.watches.import_table import ListLine, ParsedList, read_lines, written_lines
 from registerwatch.watches.import_text import MAX_LINES
 from registerwatch.watches.tags import tags_of_text
-from registerwatch.web.injection import InjectedService
+from registerwatch.web.injection import InjectedService, client_of
 from registerwatch.web.large_bodies import place_of_body
 from registerwatch.web.spreadsheet import csv_response
 
@@ -62,7 +62,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
             return await _added(request, service, visitor, form)
         if form["step"] == "failed":
             return await _failed(service, visitor, form)
-        return await _checked(request, service, visitor, await _parsed(service, visitor, form))
+        return await _checked(request, service, visitor, await _parsed(request, service, visitor, form))
     except (InvalidInput, Overloaded, RateLimited) as error:
         status = 429 if isinstance(error, RateLimited) else 503 if isinstance(error, Overloaded) else 400
         typed = Typed(_NOT_IN_HTML.sub("", _text_in(form)), str(error), status, form.file("file") is not None)
@@ -93,7 +93,7 @@ async def _form(request: Request, service: Service, visitor: Visitor, typed: Typ
     )
 
 
-async def _parsed(service: Service, visitor: Visitor, form: Form) -> ParsedList:
+async def _parsed(request: Request, service: Service, visitor: Visitor, form: Form) -> ParsedList:
     """The list that was pasted or uploaded. Raises `InvalidInput`, `Overloaded`, `RateLimited`."""
     file, text = form.file("file"), form["text"]
     if file is not None and text.strip():
@@ -104,7 +104,7 @@ async def _parsed(service: Service, visitor: Visitor, form: Form) -> ParsedList:
     if file is None:
         parsed = await files.read_text(text, account_id)
     else:
-        parsed = await files.read(file.content, account_id)
+        parsed = await files.read(file.content, account_id, client_of(request).network)
     if not parsed.lines:
         raise InvalidInput(EMPTY_LIST)
     return parsed

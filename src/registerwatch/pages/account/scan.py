@@ -10,9 +10,9 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, Overloaded, RateLimited
-from registerwatch.net.account_places import AccountPlaces, enter_within
 from registerwatch.pages.account.rendering import app_page, fragment_asked
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.scan_view import ScannedCode, ScannedCodes, scanned_codes
@@ -20,11 +20,10 @@ from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, forget_form, form_of
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
 from registerwatch.scan.codes import MAX_CODES, one_line, read_codes, with_more, written_codes
-from registerwatch.scan.photo_process import BUSY, WAIT_SECONDS
 from registerwatch.scan.symbols import MAX_SYMBOLS, codes_of
 from registerwatch.tables.csv_file import Row
 from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length
-from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.injection import InjectedService, client_of, limits_of
 from registerwatch.web.large_bodies import place_of_body
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.security_headers import WITH_CAMERA
@@ -69,12 +68,11 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
         if is_large:  # before any of it is received
             await _count_photo(request, account_id)
             photos: AccountPlaces = request.app.state.photos
-            place = place_of_body(request, account_id, photos)
-            request = await enter_within(WAIT_SECONDS, held, place, otherwise=BUSY)
+            request = await held.enter_async_context(place_of_body(request, account_id, photos))
         form = await form_of(request)
         if not is_large and form.file("photo") is not None:
             await _count_photo(request, account_id)
-        scan = await _scanned(service, visitor, form)
+        scan = await _scanned(request, service, visitor, form)
         is_download = form["step"] == "csv"
         forget_form(request)  # the photo is not to be held while the register is read
         del form
@@ -87,7 +85,7 @@ async def _count_photo(request: Request, account_id: int) -> None:
     await limits_of(request).check_party(request, Limit.SCAN, f"account {account_id}")
 
 
-async def _scanned(service: Service, visitor: Visitor, form: Form) -> Scan:
+async def _scanned(request: Request, service: Service, visitor: Visitor, form: Form) -> Scan:
     """What a form brought. A problem keeps what was collected before."""
     collected: Sequence[str] = ()
     try:
@@ -98,7 +96,7 @@ async def _scanned(service: Service, visitor: Visitor, form: Form) -> Scan:
             return Scan()
         if form["remove"]:
             return Scan([code for code in collected if code != one_line(form["remove"])])
-        latest = await _latest(service, visitor, form)
+        latest = await _latest(request, service, visitor, form)
         if not latest:
             has_photo = form.file("photo") is not None
             problem, status = (NO_SYMBOL, 200) if has_photo else (NOTHING_SENT, 400)
@@ -112,13 +110,14 @@ async def _scanned(service: Service, visitor: Visitor, form: Form) -> Scan:
         return Scan(collected, problem=str(error), status=429)
 
 
-async def _latest(service: Service, visitor: Visitor, form: Form) -> list[str]:
+async def _latest(request: Request, service: Service, visitor: Visitor, form: Form) -> list[str]:
     """The codes of the photo, else those that were typed. Raises `InvalidInput`, `Overloaded`, `RateLimited`."""
     photo = form.file("photo")
     if photo is None:
         codes = form.all("code")[:MAX_SYMBOLS]
     else:
-        codes = codes_of(await service.photos.read(photo.content, visitor.caller.account.id))
+        account_id, network = visitor.caller.account.id, client_of(request).network
+        codes = codes_of(await service.photos.read(photo.content, account_id, network))
     return list(dict.fromkeys(code for code in map(one_line, codes) if code))
 
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from registerwatch.accounts.account_places import MAX_USERS, AccountPlaces
 from registerwatch.errors import Overloaded
-from registerwatch.net.account_places import MAX_USERS, AccountPlaces
 
 pytestmark = pytest.mark.anyio
 
@@ -18,8 +18,8 @@ class Work:
         self.under_way: list[int] = []
         self.may_end = asyncio.Event()
 
-    async def run(self, account_id: int) -> None:
-        async with self._places.place(account_id):
+    async def run(self, account_id: int, network: str | None = None) -> None:
+        async with self._places.place(account_id, network):
             self.under_way.append(account_id)
             await self.may_end.wait()
 
@@ -38,6 +38,17 @@ async def test_an_account_has_few_places_and_leaves_the_others_theirs() -> None:
         assert sorted(work.under_way) == [1, 1, 2, 3, 3]
         work.may_end.set()
     assert len(work.under_way) == 34
+
+
+async def test_accounts_of_one_network_have_few_places_and_leave_those_of_other_networks() -> None:
+    work = Work(AccountPlaces(most=4, most_per_account=2, most_per_network=2))
+    async with asyncio.TaskGroup() as tasks:
+        for account_id, network in [*((each, "a") for each in range(6)), (6, "b"), (7, "b")]:
+            tasks.create_task(work.run(account_id, network))
+        await _settled()
+        assert sorted(work.under_way) == [0, 1, 6, 7]
+        work.may_end.set()
+    assert len(work.under_way) == 8
 
 
 async def test_an_account_with_too_many_requests_is_refused_and_others_are_not() -> None:
