@@ -20,6 +20,7 @@ from bench.figures import Figure, Goal, Row, Section
 from bench.postgresql import cluster_if_installed
 from bench.processes import ProcessFailed
 from bench.setup import Setup, Stored, timed
+from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
 from registerwatch.app import app_over
 from registerwatch.bootstrap import Service, build_service
@@ -127,8 +128,8 @@ async def _measured(stored: Stored, path: Path) -> dict[str, float]:
         content = path.read_bytes()
         found: dict[str, float] = {}
         table = await _read(content, found)
-        caps = plans(settings.trial_watch_cap)
-        lists = ListWorker(service.database, SystemClock(), service.records, _ReadBefore(table), caps, service.work)
+        shares = PlanShares(plans(settings.trial_watch_cap), needs_confirmation=False)
+        lists = ListWorker(service.database, SystemClock(), service.records, _ReadBefore(table), shares, service.work)
         first = await _sent(client, content)
         await lists.work_off()
         found["first_keep"], _ = await _took(client.post(f"{first}/keep", json={}))

@@ -67,9 +67,9 @@ DAY = 24 * 3600
 TRIAL_SECONDS = 7 * DAY
 UNKNOWN_ID = 987_654_321
 PLANS: Plans = {
-    PlanName.TRIAL: Plan(PlanName.TRIAL, watches=1, users=2, keys=2, lines=1, work_seconds=1, file_bytes=1),
-    PlanName.STANDARD: Plan(PlanName.STANDARD, watches=1, users=3, keys=2, lines=1, work_seconds=1, file_bytes=1),
-    PlanName.OPERATOR: Plan(PlanName.OPERATOR, watches=1, users=3, keys=4, lines=1, work_seconds=1, file_bytes=1),
+    PlanName.TRIAL: Plan(PlanName.TRIAL, watches=1, users=2, keys=2, lines=1, work_seconds=1, stored_bytes=1),
+    PlanName.STANDARD: Plan(PlanName.STANDARD, watches=1, users=3, keys=2, lines=1, work_seconds=1, stored_bytes=1),
+    PlanName.OPERATOR: Plan(PlanName.OPERATOR, watches=1, users=3, keys=4, lines=1, work_seconds=1, stored_bytes=1),
 }
 """Caps so small that they are reached."""
 

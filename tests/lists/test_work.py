@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from registerwatch.accounts.plan_shares import PlanShares
-from registerwatch.accounts.plans import UNCONFIRMED_FILE_BYTES, plans
+from registerwatch.accounts.plans import UNCONFIRMED_STORED_BYTES, plans
 from registerwatch.accounts.work_budget import WINDOW_SECONDS, WorkBudget
 from registerwatch.bounded_process import ProcessFailed
 from registerwatch.db.disk import MIN_FREE_FOR_FILES
@@ -25,6 +25,7 @@ from tests.lists.steps import ListSteps
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.support.list_files import in_this_process, list_worker
+from tests.tables.workbooks import a_written_workbook
 
 pytestmark = pytest.mark.anyio
 
@@ -281,23 +282,37 @@ async def test_a_file_that_used_up_what_a_process_may_use_is_not_read_again(
     assert [each["content"] for each in harness.all_rows()["list_uploads"]] == [None]
 
 
-async def test_files_that_wait_have_a_cap_in_bytes_which_is_small_until_the_address_is_confirmed(
+async def test_files_and_lines_have_a_cap_in_bytes_which_is_small_until_the_address_is_confirmed(
     harness: ServiceHarness, lists: ListSteps
 ) -> None:
-    file = a_file(1) + "x" * (UNCONFIRMED_FILE_BYTES - 200)
+    file = a_file(1) + "x" * (UNCONFIRMED_STORED_BYTES - 200)
     await lists.send(file, "First")
     await lists.send(file, "First")  # in place of the one that waits
 
     refused = await lists.request("POST", "/v1/lists", params={"name": "Other"}, content=a_file(9))
     assert (refused.status_code, refused.json()["code"]) == (409, "cap-reached")
-    assert "2 MiB" in refused.json()["error"]
+    assert "may have 5 MiB together, and would have 5.0 MiB." in refused.json()["error"]
     assert refused.json()["error"].endswith("once your e-mail address is confirmed.")
     await harness.prove_address(lists.owner)
     await lists.send(file, "Other")
-    for number in range(2):
-        await lists.kept(a_file(1), f"Kept {number}")
-    stored = [each["content"] for each in harness.all_rows()["list_uploads"] if each["content"]]
-    assert [len(each) for each in stored] == [len(file)] * 2
+
+
+async def test_lines_that_a_small_workbook_becomes_count_as_what_they_are(
+    harness: ServiceHarness, lists: ListSteps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_worker_module, "AT_ONCE", 1_000)
+    cells = '<c t="s"><v>0</v></c>' * 50
+    workbook = a_written_workbook(f"<row>{cells}</row>" * 250, texts=f"<si><t>{'x' * 200}</t></si>")
+    assert len(workbook) < 20_000
+
+    first, second = [(await lists.matched(workbook, name))[1]["upload"] for name in ("First", "Second")]
+    assert first["state"] == second["state"] == "ready"
+    assert (await lists.matched(workbook, "Third"))[1]["upload"]["error"].startswith(
+        "The files and lines of lists may have 5 MiB together, and would have 7.2 MiB."
+    )
+    await lists.request("DELETE", f"/v1/lists/{first['list_id']}")
+    await lists.request("DELETE", f"/v1/lists/{second['list_id']}")
+    assert (await lists.matched(workbook, "Third"))[1]["upload"]["state"] == "ready"
 
 
 async def test_no_file_is_taken_while_the_disk_is_nearly_full(

@@ -28,7 +28,7 @@ def in_this_process(read: Reading = _read, *, budget: WorkBudget | None = None) 
 def list_worker(harness: ServiceHarness, reader: TableReader | None = None) -> ListWorker:
     """Another worker over the same database, as another node has one."""
     service = harness.service
-    shares = PlanShares(plans(service.settings.trial_watch_cap), needs_confirmation=False)
+    shares = PlanShares(plans(service.settings.trial_watch_cap), needs_confirmation=True)
     reader = reader or in_this_process()
     return ListWorker(service.database, harness.clock, service.records, reader, shares, service.work)
 

@@ -4,7 +4,7 @@ from sqlalchemy import exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Role
-from registerwatch.accounts.plans import UNCONFIRMED_FILE_BYTES, UNCONFIRMED_WORK_SECONDS, Plan, PlanName, Plans
+from registerwatch.accounts.plans import UNCONFIRMED_STORED_BYTES, UNCONFIRMED_WORK_SECONDS, Plan, PlanName, Plans
 from registerwatch.db.tables import accounts, users
 from registerwatch.structs import replace
 
@@ -28,4 +28,4 @@ class PlanShares:
         plan = self._plans[PlanName(name)]
         if not self._needs_confirmation or name != PlanName.TRIAL or confirmed:
             return plan
-        return replace(plan, work_seconds=UNCONFIRMED_WORK_SECONDS, file_bytes=UNCONFIRMED_FILE_BYTES)
+        return replace(plan, work_seconds=UNCONFIRMED_WORK_SECONDS, stored_bytes=UNCONFIRMED_STORED_BYTES)

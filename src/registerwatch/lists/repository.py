@@ -88,9 +88,10 @@ async def not_kept(connection: AsyncConnection, account_id: int) -> int:
     return int((await connection.execute(counted.where(*of_account))).scalar_one())
 
 
-async def bytes_of_files(connection: AsyncConnection, account_id: int) -> int:
-    """How many bytes the stored files of the account's uploads have together."""
-    counted = select(func.coalesce(func.sum(func.length(_row.content)), 0))
+async def stored_bytes(connection: AsyncConnection, account_id: int, *, without_lines_of: int = 0) -> int:
+    """How many bytes the files and the lines of the account's uploads have together; lines of one may be left out."""
+    lines = case((_row.id == without_lines_of, 0), else_=_row.line_bytes)
+    counted = select(func.coalesce(func.sum(func.coalesce(func.length(_row.content), 0) + lines), 0))
     of_account = counted.join(item_lists, item_lists.c.id == _row.list_id).where(item_lists.c.account_id == account_id)
     return int((await connection.execute(of_account)).scalar_one())
 
@@ -144,9 +145,10 @@ async def read_anew(connection: AsyncConnection, upload_id: int, choices: ReadCh
     """Let an upload that is not kept be read in another way, behind those that wait; whether there is one. How it was
     read stays until then, so that a correction can be corrected.
     """
-    anew = {"choices": _json(choices), "state": "waiting", "total": None, "matched": 0, "problem": "", "queued_at": now}
+    anew = {"choices": _json(choices), "state": "waiting", "problem": "", "queued_at": now}
+    nothing_read = {"total": None, "matched": 0, "line_bytes": 0}
     changed = update(list_uploads).where(_row.id == upload_id, _row.content.is_not(None))
-    is_there = (await connection.execute(changed.values(**anew, leased_until=0))).rowcount > 0
+    is_there = (await connection.execute(changed.values(**anew, **nothing_read, leased_until=0))).rowcount > 0
     if is_there:
         await connection.execute(delete(list_lines).where(list_lines.c.upload_id == upload_id))
     return is_there

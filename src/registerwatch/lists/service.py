@@ -447,7 +447,7 @@ class ListService:
         await repository.discard(connection, list_id)
         if await repository.not_kept(connection, caller.account.id) >= MAX_WAITING:
             raise CapReached(f"{MAX_WAITING} uploads wait to be kept. Keep or discard one of them first.")
-        await self._keep_file_cap(connection, caller, len(content))
+        await self._keep_byte_cap(connection, caller, len(content))
         return await repository.add_upload(
             connection,
             list_id,
@@ -458,20 +458,16 @@ class ListService:
             now=int(self._clock.now()),
         )
 
-    async def _keep_file_cap(self, connection: AsyncConnection, caller: Caller, length: int) -> None:
-        """Raise `CapReached` where a file of so many bytes is too much beside those that are stored."""
+    async def _keep_byte_cap(self, connection: AsyncConnection, caller: Caller, length: int) -> None:
+        """Raise `CapReached` where a file of so many bytes is too much beside what is stored."""
         plan = await self._shares.of(connection, caller.account.id)
-        most = plan.file_bytes if plan is not None else 0
-        stored = await repository.bytes_of_files(connection, caller.account.id)
-        if stored + length <= most:
+        most = plan.stored_bytes if plan is not None else 0
+        total = await repository.stored_bytes(connection, caller.account.id) + length
+        if total <= most:
             return
-        together = f"{(stored + length) / MIB:.1f} MiB"
-        told = [f"Files that wait to be read or kept may have {most / MIB:g} MiB together, and would have {together}."]
-        if stored:
-            told.append("Keep or discard what waits first.")
-        if most < caller.account.plan.file_bytes:
-            told.append("There is more room once your e-mail address is confirmed.")
-        raise CapReached(" ".join(told))
+        is_small = most < caller.account.plan.stored_bytes
+        more = " There is more room once your e-mail address is confirmed." if is_small else ""
+        raise CapReached(too_many_bytes(most, total) + more)
 
     async def _require_room(self) -> None:
         """Raise `Overloaded` where the disk has little room."""
@@ -485,6 +481,14 @@ class ListService:
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             yield connection
+
+
+def too_many_bytes(most: int, total: int) -> str:
+    """What is said where the files and lines of an account's lists would have too many bytes together."""
+    return (
+        f"The files and lines of lists may have {most / MIB:g} MiB together, and would have {total / MIB:.1f} MiB."
+        " Discard a file, delete a list, or send fewer columns."
+    )
 
 
 async def keep_upload(

@@ -20,7 +20,7 @@ from registerwatch.lists import line_repository, repository
 from registerwatch.lists.lines import due_at, known_of, row_of
 from registerwatch.lists.matching import Known, Match, ReadLine, match, match_of
 from registerwatch.lists.models import FoundTable, Upload
-from registerwatch.lists.service import keep_upload
+from registerwatch.lists.service import keep_upload, too_many_bytes
 from registerwatch.register.store.records import RecordStore
 from registerwatch.register.store.standings import (
     changed_udis,
@@ -132,12 +132,16 @@ class ListWorker:
         table = await self._reader.read(content, account_id, work.upload.choices)
         if not table.rows:
             raise InvalidInput(NO_ROWS)
+        size = await self._budget.measured(account_id, partial(_bytes_of, table))
         async with self._database.reading() as connection:
             plan = await self._shares.of(connection, account_id)
-        most = plan.lines if plan is not None else 0
+            stored = await repository.stored_bytes(connection, account_id, without_lines_of=work.upload.id)
+        most, most_bytes = (plan.lines, plan.stored_bytes) if plan is not None else (0, 0)
         if len(table.rows) > most:
             raise InvalidInput(f"The plan allows {most:,} lines of lists; this file has {len(table.rows):,}.")
-        await work.begin(table)
+        if stored + size > most_bytes:
+            raise InvalidInput(too_many_bytes(most_bytes, stored + size))
+        await work.begin(table, size)
         async with self._database.reading() as connection:
             after = await line_repository.last_number(connection, work.upload.id)
         rest = [row for row in table.rows if row.number > after]
@@ -213,12 +217,13 @@ class _Work:
         async with self._database.transaction() as connection:
             await self._set(connection, values)
 
-    async def begin(self, table: Table) -> None:
-        """Note how the file was read. Lines that another node has matched stay."""
+    async def begin(self, table: Table, size: int) -> None:
+        """Note how the file was read, and how many bytes its lines have. Lines that another node has matched stay."""
         async with self._database.reading() as connection:
             revision = await revision_of_copy(connection)
         first = {} if self._matched else {"revision": revision}
-        await self.note(found=repository.found_json(FoundTable.of(table)), total=len(table.rows), **first)
+        found = repository.found_json(FoundTable.of(table))
+        await self.note(found=found, total=len(table.rows), line_bytes=size, **first)
 
     async def store(self, table: Table, rows: Sequence[TableRow], today: date) -> None:
         """Match some rows, and store them as lines."""
@@ -278,6 +283,10 @@ class _Work:
             row_of(self.upload.id, row.number, line, [*row.cells[:column], *row.cells[column + 1 :]], found, now)
             for row, line, found in zip(rows, lines, _matches(lines, known, today), strict=True)
         ]
+
+
+def _bytes_of(table: Table) -> int:
+    return sum(len("".join(row.cells).encode()) for row in table.rows)
 
 
 def _read_lines(rows: Sequence[TableRow]) -> list[ReadLine]:
