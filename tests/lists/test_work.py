@@ -331,6 +331,23 @@ async def test_no_file_is_taken_while_the_disk_is_nearly_full(
     assert (await lists.coverage(list_id))["lines"] == LINES
 
 
+async def test_the_account_for_which_least_was_done_is_next_and_none_is_worked_for_twice(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    other = ListSteps(harness, await harness.sign_up("someone@other.example"))
+    sent = [await lists.send(a_file(), name) for name in ("First", "Second")]
+    theirs = await other.send(a_file())
+    await harness.service.work.spend((await harness.owner()).account.id, 20)
+
+    claimed = []
+    for _ in range(3):
+        async with harness.database.transaction() as connection:
+            found = await repository.claim(connection, harness.now, harness.now + LEASE_SECONDS)
+        claimed.append(found and (found[0].list_id, found[0].id))
+
+    assert claimed == [theirs, sent[0], None]
+
+
 async def test_an_upload_says_until_when_it_waits_for_processor_time_and_is_read_then(
     harness: ServiceHarness, lists: ListSteps
 ) -> None:
