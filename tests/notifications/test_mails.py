@@ -19,13 +19,18 @@ from registerwatch.notifications.channel_models import NewChannel
 from registerwatch.notifications.channels.email import NOT_PROVEN
 from registerwatch.notifications.delivery import CUT_OFF, LEASE_SECONDS, MAIL_CANDIDATES, MAX_PER_TARGET
 from registerwatch.notifications.models import EMAIL, REPEAT_PAUSES
+from registerwatch.register.models import Certificate, DeviceReading
+from registerwatch.watches.diff import FieldChange
 from tests.notifications.channels.sample_events import RENAMED, SUSPENDED
 from tests.notifications.mail_steps import mail_user, mail_worker, send_due, tell
 from tests.notifications.steps import queue_change
+from tests.register.builders import a_full_reading
 from tests.support.certificates import certificate_for
-from tests.support.harness import ServiceHarness
+from tests.support.harness import SRN, UDI, ServiceHarness
 from tests.support.mailbox import BREAK, Mailbox, mailbox
 from tests.support.statements import counted_statements
+from tests.watches.test_news import change_certificate, list_all
+from tests.watches.test_news import tell as tell_news
 
 pytestmark = pytest.mark.anyio
 
@@ -188,6 +193,30 @@ async def test_what_changes_within_minutes_comes_in_one_mail(harness: ServiceHar
     await send_due(mail_worker(harness, sent))
 
     assert [mail.subject for mail in sent.mails] == ["High: certificate Z-25-052 suspended, 2 changes of 2 watches"]
+
+
+async def test_a_certificate_comes_once_though_reads_of_its_devices_found_more(harness: ServiceHarness) -> None:
+    def read(uuid: str, udi: str, srn: str, reference: str, status: str) -> DeviceReading:
+        certificate = Certificate("Z-1", status=status)
+        about = {"manufacturer_srn": srn, "manufacturer_name": "Acme", "reference": reference}
+        return a_full_reading(uuid, udi, **about, certs=(certificate,))
+
+    devices = [("u-1", UDI, SRN), ("u-2", "04099999999985", SRN), ("u-3", "04099999999978", "DE-MF-000000009")]
+    caller = await harness.owner_watching("owner@acme.example", SRN, *(udi for _, udi, _ in devices))
+    await mail_user(harness, caller, USERS[0])
+    await list_all(harness)
+    await tell_news(harness)
+    await harness.store(*(read(*device, "R-1", "Issued") for device in devices))
+    await change_certificate(harness, FieldChange("cert_status", "Issued", "Suspended", "Z-1"))
+    await tell_news(harness)
+    await harness.store(*(read(*device, "R-2", "Suspended") for device in devices))
+    harness.clock.move(180)
+    await harness.deliver_due()
+
+    (mail,) = [each for each in harness.mail.mails if each.to == USERS[0]]
+    assert mail.subject == "High: certificate Z-1 suspended, 5 changes of 4 watches"
+    assert mail.text.count("High: Certificate Z-1\nSRN DE-MF-000000001\nAbout 3 watches: ") == 1
+    assert mail.text.count("after:  Suspended") == 2, "the other one is of the other manufacturer"
 
 
 async def test_no_more_mails_leave_in_a_minute_than_is_set_over_all_workers(

@@ -23,6 +23,8 @@ class FoundEvent(msgspec.Struct, frozen=True):
     label: str
     changes: Sequence[FieldChange]
     options: WatchOptions
+    manufacturer_srn: str
+    """Of the watched device, or the watched manufacturer itself; empty where it is not known."""
     cause: str | None = None
     visible_at: int | None = None
     """When a listing or a read first showed it (unix seconds), None where nobody noted that."""
@@ -75,6 +77,7 @@ def _new(found: FoundEvent, batch: str, context: ReadContext) -> NewEvent:
         awaits_sync=not context.is_recheck,
         cause=found.cause,
         visible_at=found.visible_at,
+        manufacturer_srn=found.manufacturer_srn,
     )
 
 

@@ -74,6 +74,8 @@ class NewEvent(msgspec.Struct, frozen=True):
     awaits_sync: bool
     cause: str | None = None
     visible_at: int | None = None
+    manufacturer_srn: str = ""
+    """For those who deliver the event; it is not stored."""
 
 
 async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> Mapping[int, Sequence[Event]]:
@@ -255,4 +257,5 @@ def _stored(event_id: int, new: NewEvent, kind: EventKind, severity: EventSeveri
         severity,
         new.cause,
         new.visible_at,
+        new.manufacturer_srn,
     )

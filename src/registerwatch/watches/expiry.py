@@ -131,6 +131,7 @@ class _Run:
             label=watch.label,
             changes=changes,
             options=watch.options,
+            manufacturer_srn=watch.manufacturer_srn,
             cause=cause_of(self._context.batch, watch.manufacturer_srn, changes),
             visible_at=min(_start_of(each.reached_on) for each in told),
         )

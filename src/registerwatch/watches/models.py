@@ -106,6 +106,8 @@ class Event(Struct, frozen=True, gc=False):
     """The same for all events of the account that people are told of as one, see `watches.causes`."""
     visible_at: int | None = None
     """Before the first request of a listing or a read that showed the change; None where nobody noted that."""
+    manufacturer_srn: str = ""
+    """The manufacturer that the watch is about. Known while the event is stored, empty when it is read again."""
 
 
 class SyncRun(msgspec.Struct, frozen=True):

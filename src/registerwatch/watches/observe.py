@@ -95,6 +95,7 @@ class WatchObserver:
                 label=_label(watch, result),
                 changes=result.changes,
                 options=options_of(watch.options),
+                manufacturer_srn=result.manufacturer_srn or watch.manufacturer_srn,
                 cause=cause_of(context.batch, result.manufacturer_srn, result.changes),
                 visible_at=min(read_at, context.visible_at.get(watch.subject, read_at)),
             )

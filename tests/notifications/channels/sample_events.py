@@ -27,10 +27,12 @@ def an_event(
     subject: str = "04012345678901",
     label: str = "Ceramill Zolid",
     cause: str | None = None,
+    srn: str = "",
     at: int = AT,
 ) -> Event:
     kind, severity = classified(changes)
-    return Event(at * 10_000 + watch, watch, subject, label, at, "a summary", changes, kind, severity, cause, at - 60)
+    about = at * 10_000 + watch, watch, subject, label, at, "a summary", changes, kind, severity
+    return Event(*about, cause, at - 60, srn)
 
 
 def a_target(choice: Choice = EVERYTHING, *, email: str | None = "bob@example.org", is_proven: bool = True) -> Target:

@@ -76,16 +76,11 @@ def test_what_changed_in_a_manufacturer_is_told_once_and_not_for_each_of_its_dev
     assert f"Record: {PUBLIC_URL}/a/DE-MF-000006413" in mail.text
 
 
-def test_the_version_of_a_record_is_told_where_nothing_else_changed() -> None:
-    version = FieldChange("version", "4", "5")
+def test_the_version_of_a_record_is_left_out() -> None:
+    mail = mail_about(an_event(RENAMED, FieldChange("version", "4", "5")))
 
-    assert "Version" not in mail_about(an_event(RENAMED, version)).text
-    alone = mail_about(an_event(version))
-    assert "Version of the record" in alone.text
-    assert alone.subject == "Low: new version 5 of the record (Ceramill Zolid)"
-    later = an_event(version, watch=13, at=AT + 60)
-    both = mail_about(later, an_event(RENAMED))
-    assert both.subject == "Low: trade name Zolid HT+, 2 changes of 2 watches", "what tells more comes first"
+    assert "Version" not in mail.text
+    assert mail.subject == "Low: trade name Zolid HT+ (Ceramill Zolid)"
 
 
 def test_a_new_certificate_stands_below_after_also_where_other_rows_have_a_before() -> None:

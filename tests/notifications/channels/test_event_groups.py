@@ -19,12 +19,15 @@ HOUR = 3600
 
 def of_manufacturer(*changes: FieldChange, srn: str = SRN, watch: int = 1, at: int = AT) -> Event:
     """What a sweep found."""
-    return an_event(*changes, watch=watch, subject=srn, label="Acme", cause=f"sweep/{srn}", at=at)
+    return an_event(*changes, watch=watch, subject=srn, label="Acme", cause=f"sweep/{srn}", srn=srn, at=at)
 
 
-def of_device(watch: int, *changes: FieldChange, cause: str | None = None, at: int = AT + HOUR) -> Event:
+def of_device(
+    watch: int, *changes: FieldChange, cause: str | None = None, srn: str = SRN, at: int = AT + HOUR
+) -> Event:
     """What a recheck found."""
-    return an_event(*changes, watch=watch, subject=f"{watch:014}", label=f"Device {watch}", cause=cause, at=at)
+    about = {"subject": f"{watch:014}", "label": f"Device {watch}"}
+    return an_event(*changes, watch=watch, **about, cause=cause, srn=srn, at=at)
 
 
 def blocks_of(text: str) -> list[str]:
@@ -64,7 +67,7 @@ def test_an_event_that_tells_nothing_else_has_no_block_and_a_chat_has_the_same_b
     alone = mail_about(*(of_device(watch, SUSPENDED) for watch in (2, 3)))
     assert alone.subject == "High: certificate Z-25-052 suspended (2 watches)"
     assert len(blocks_of(alone.text)) == 1
-    assert "SRN" not in alone.text
+    assert f"SRN {SRN}" in alone.text
 
 
 def test_ends_of_certificates_are_told_once_though_days_were_counted_on_two_days() -> None:
@@ -82,13 +85,30 @@ def test_certificates_of_two_manufacturers_with_one_number_are_two() -> None:
     mail = mail_about(
         of_manufacturer(SUSPENDED),
         of_device(2, SUSPENDED, cause=f"run/{SRN}"),
-        of_manufacturer(SUSPENDED, srn=OTHER_SRN, watch=3),
-        of_device(4, SUSPENDED, RENAMED),
+        of_device(3, SUSPENDED, RENAMED, srn=OTHER_SRN),
+        of_device(4, SUSPENDED, RENAMED, srn=OTHER_SRN),
+        of_device(5, SUSPENDED, RENAMED, srn=""),
+        of_device(6, SUSPENDED, RENAMED, srn=""),
     )
 
-    assert mail.subject == "High: certificate Z-25-052 suspended, 4 changes of 4 watches"
-    titles = [block.splitlines()[0] for block in blocks_of(mail.text)]
-    assert sorted(titles) == ["High: Acme", "High: Certificate Z-25-052", "High: Device 4"]
+    assert mail.subject == "High: certificate Z-25-052 suspended, 8 changes of 6 watches"
+    blocks = [block for block in blocks_of(mail.text) if block.startswith("High")]
+    heads = sorted(tuple(block.splitlines()[:3]) for block in blocks)
+    assert heads == [
+        ("High: Certificate Z-25-052", f"SRN {SRN}", "About 2 watches: Acme, Device 2"),
+        ("High: Certificate Z-25-052", f"SRN {OTHER_SRN}", "About 2 watches: Device 3, Device 4"),
+        ("High: Device 5", "UDI-DI 00000000000005", ""),
+        ("High: Device 6", "UDI-DI 00000000000006", ""),
+    ]
+
+
+def test_two_certificates_of_one_manufacturer_with_one_number_are_two_changes() -> None:
+    mail = mail_about(of_manufacturer(SUSPENDED, SUSPENDED), of_device(2, SUSPENDED), of_device(3, SUSPENDED))
+
+    assert mail.subject == "High: certificate Z-25-052 suspended, 2 changes of 3 watches"
+    assert [block.splitlines()[0] for block in blocks_of(mail.text)] == ["High: Certificate Z-25-052", "High: Acme"]
+    both = [of_device(watch, SUSPENDED, SUSPENDED, cause=f"run 1f/{SRN}") for watch in (2, 3)]
+    assert mail_about(*both).subject == "High: certificate Z-25-052 suspended, 2 changes of 2 watches"
 
 
 def test_a_certificate_that_is_suspended_twice_is_told_twice() -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from registerwatch.notifications.channels.event_lines import MailedEvent
-from registerwatch.register.identifiers import kind
 from registerwatch.watches.change_words import ChangeRow
 from registerwatch.watches.models import EventSeverity
 
@@ -57,8 +56,12 @@ class NewsGroup(msgspec.Struct, frozen=True):
 
     @property
     def distinct_rows(self) -> Sequence[ChangeRow]:
-        """Its rows, each once."""
-        return list(dict.fromkeys(row for part in self.parts for row in part.rows))
+        """Its rows, each as often as one event reports it."""
+        most: dict[ChangeRow, int] = {}
+        for part in self.parts:
+            for row, number in Counter(part.rows).items():
+                most[row] = max(number, most.get(row, 0))
+        return [row for row, number in most.items() for _ in range(number)]
 
     @property
     def changes(self) -> int:
@@ -68,15 +71,22 @@ class NewsGroup(msgspec.Struct, frozen=True):
         return len(self.distinct_rows) + sum(part.more for part in self.parts) or 1
 
 
-_Reported = tuple[MailedEvent, ChangeRow]
+class _Reported(msgspec.Struct, frozen=True):
+    """A row of an event, by its position: two certificates with one number have equal rows in one event."""
+
+    event: MailedEvent
+    position: int
+
+    @property
+    def row(self) -> ChangeRow:
+        """What changed."""
+        return self.event.changes[self.position]
 
 
 def groups_of(events: Sequence[MailedEvent]) -> Sequence[NewsGroup]:
-    """The groups of a message, the worst first. A new version of a record of which nothing else is known comes after
-    all that is alike.
-    """
+    """The groups of a message, the worst first."""
     of_certificates = [_of_certificate(*each) for each in _reported_by_several(events).items()]
-    taken = {(event.id, row) for _, pairs in of_certificates for event, row in pairs}
+    taken = {(each.event.id, each.position) for _, reports in of_certificates for each in reports}
     groups = [*(group for group, _ in of_certificates), *_of_causes_and_watches(events, taken)]
     return sorted(groups, key=lambda group: _worst_first(group.parts[0]))
 
@@ -87,29 +97,19 @@ def _rank(severity: str) -> int:
 
 
 def _reported_by_several(events: Iterable[MailedEvent]) -> Mapping[tuple[str, str], Sequence[Sequence[_Reported]]]:
-    """By number and manufacturer of a certificate: its changes that several watches report, each with the events that
-    do, the earliest first.
+    """By number and manufacturer of a certificate: its changes that several watches report, each with the reports of
+    it, the earliest first. Notified bodies number alike, so events whose manufacturer is not known are left out.
     """
-    found: dict[tuple[str, str], list[Sequence[_Reported]]] = {}
-    for certificate, reported in _by_certificate(events).items():
-        srns = {event.id: _manufacturer_of(event) for event, _ in reported}
-        known = set(srns.values()) - {""}
-        only = min(known) if len(known) == 1 else ""  # notified bodies number alike: of two it is not clear which
-        same: dict[tuple[str, object], list[_Reported]] = {}
-        for event, row in reported:
-            same.setdefault((srns[event.id] or only, (row.field, row.before, row.after)), []).append((event, row))
-        for (srn, _), reports in same.items():
-            if several := _by_occurrence(reports):
-                found.setdefault((certificate, srn), []).extend(several)
-    return found
-
-
-def _by_certificate(events: Iterable[MailedEvent]) -> Mapping[str, Sequence[_Reported]]:
-    found: dict[str, list[_Reported]] = {}
+    same: dict[tuple[str, str, object], list[_Reported]] = {}
     for event in events:
-        for row in event.changes:
+        for position, row in enumerate(event.changes if event.manufacturer_srn else ()):
             if row.certificate:
-                found.setdefault(row.certificate, []).append((event, row))
+                change = row.certificate, event.manufacturer_srn, (row.field, row.before, row.after)
+                same.setdefault(change, []).append(_Reported(event, position))
+    found: dict[tuple[str, str], list[Sequence[_Reported]]] = {}
+    for (certificate, srn, _), reports in same.items():
+        if several := _by_occurrence(reports):
+            found.setdefault((certificate, srn), []).extend(several)
     return found
 
 
@@ -119,10 +119,10 @@ def _by_occurrence(same: Iterable[_Reported]) -> Sequence[Sequence[_Reported]]:
     """
     occurrences: Counter[int] = Counter()
     found: dict[int, list[_Reported]] = {}
-    for event, row in sorted(same, key=lambda each: (each[0].created_at, each[0].id)):
-        found.setdefault(occurrences[event.watch_id], []).append((event, row))
-        occurrences[event.watch_id] += 1
-    return [each for each in found.values() if len(each) > 1]
+    for each in sorted(same, key=lambda each: (each.event.created_at, each.event.id)):
+        found.setdefault(occurrences[each.event.watch_id], []).append(each)
+        occurrences[each.event.watch_id] += 1
+    return [reports for reports in found.values() if len(reports) > 1]
 
 
 def _of_certificate(
@@ -130,21 +130,21 @@ def _of_certificate(
 ) -> tuple[NewsGroup, Sequence[_Reported]]:
     """The group of a certificate, with every change once, at the time at which it was seen first; and what it takes."""
     rows: dict[int, list[ChangeRow]] = {}
-    for (event, row), *_ in changes:
-        rows.setdefault(event.id, []).append(row)
-    first = {event.id: event for (event, _), *_ in changes}
-    parts = sorted((EventPart(first[event_id], shown) for event_id, shown in rows.items()), key=_worst_first)
-    taken = [pair for of_change in changes for pair in of_change]
-    watches = {event.watch_id: event.label for event, _ in taken}
+    for first, *_ in changes:
+        rows.setdefault(first.event.id, []).append(first.row)
+    events = {first.event.id: first.event for first, *_ in changes}
+    parts = sorted((EventPart(events[event_id], shown) for event_id, shown in rows.items()), key=_worst_first)
+    taken = [each for reports in changes for each in reports]
+    watches = {each.event.watch_id: each.event.label for each in taken}
     certificate, manufacturer_srn = of
     return NewsGroup(parts, watches, manufacturer_srn, certificate), taken
 
 
-def _of_causes_and_watches(events: Iterable[MailedEvent], taken: set[tuple[int, ChangeRow]]) -> Iterable[NewsGroup]:
+def _of_causes_and_watches(events: Iterable[MailedEvent], taken: set[tuple[int, int]]) -> Iterable[NewsGroup]:
     """What events report beside what groups of certificates have `taken` of them."""
     found: dict[object, list[EventPart]] = {}
     for event in events:
-        rows = [row for row in event.changes if (event.id, row) not in taken] if taken else event.changes
+        rows = [row for position, row in enumerate(event.changes) if (event.id, position) not in taken]
         if rows or event.more or not event.changes:
             part = EventPart(event, rows, event.more)
             found.setdefault(event.cause or (event.watch_id, event.subject), []).append(part)
@@ -154,13 +154,8 @@ def _of_causes_and_watches(events: Iterable[MailedEvent], taken: set[tuple[int, 
         yield NewsGroup(ordered, watches, _srn_of_cause(ordered[0].event))
 
 
-def _worst_first(part: EventPart) -> tuple[int, bool, int, int]:
-    event = part.event
-    return _rank(part.severity), event.is_version_alone, -event.created_at, -event.id
-
-
-def _manufacturer_of(event: MailedEvent) -> str:
-    return _srn_of_cause(event) or (event.subject if kind(event.subject) == "srn" else "")
+def _worst_first(part: EventPart) -> tuple[int, int, int]:
+    return _rank(part.severity), -part.event.created_at, -part.event.id
 
 
 def _srn_of_cause(event: MailedEvent) -> str:

@@ -41,9 +41,8 @@ class MailedEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     more: int = 0
     """Changes that are left out."""
     cause: str | None = None
-    visible_at: int | None = None
-    is_version_alone: bool = False
-    """Whether it tells nothing but that the record has a new version."""
+    manufacturer_srn: str = ""
+    """Empty where it is not known, and in what an earlier release stored."""
 
 
 _encoder = msgspec.json.Encoder()
@@ -53,8 +52,8 @@ _value = partial(clean, most=MAX_VALUE_LENGTH)
 
 
 def event_line(event: Event) -> str:
-    """An event in one line."""
-    rows = _without_version(rows_of(event.changes))
+    """An event in one line, without the record's version, which goes up with any change."""
+    rows = [row for row in rows_of(event.changes) if row.field != VERSION]
     mailed = MailedEvent(
         id=event.id,
         watch_id=event.watch_id,
@@ -67,8 +66,7 @@ def event_line(event: Event) -> str:
         changes=[_cleaned(row) for row in rows[:MAX_ROWS]],
         more=max(0, len(rows) - MAX_ROWS),
         cause=event.cause,
-        visible_at=event.visible_at,
-        is_version_alone=bool(rows) and all(row.field == VERSION for row in rows),
+        manufacturer_srn=clean(event.manufacturer_srn, MAX_LABEL_LENGTH),
     )
     return _encoder.encode(mailed).decode()
 
@@ -76,11 +74,6 @@ def event_line(event: Event) -> str:
 def event_in(line: str) -> MailedEvent:
     """What `event_line` made of an event."""
     return _decoder.decode(line)
-
-
-def _without_version(rows: Sequence[ChangeRow]) -> Sequence[ChangeRow]:
-    """Without the record's version, which goes up with any change, where something else changed."""
-    return [row for row in rows if row.field != VERSION] or rows
 
 
 def _cleaned(row: ChangeRow) -> ChangeRow:
