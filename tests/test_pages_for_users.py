@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.notifications.channels.event_lines import MAX_ROWS, MAX_VALUE_LENGTH
-from registerwatch.notifications.channels.event_news import MAX_BLOCKS
+from registerwatch.notifications.channels.event_lines import MAX_VALUE_LENGTH
+from registerwatch.notifications.channels.event_news import MAX_BLOCKS, MAX_ROWS
 from registerwatch.notifications.models import REPEAT_PAUSES
 from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.pages.documentation.library import TOPICS

@@ -2,10 +2,12 @@
 
 import re
 
+from registerwatch.notifications.channels.chat_news import and_more, chat_news
 from registerwatch.notifications.channels.discord import Discord
-from registerwatch.notifications.channels.event_lines import event_in
+from registerwatch.notifications.channels.event_lines import event_in, event_line
 from registerwatch.notifications.channels.event_news import MailAddresses, news_of
 from registerwatch.notifications.choices import EVERYTHING
+from registerwatch.structs import replace
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event
 from tests.notifications.channels.sample_events import AT, PUBLIC_URL, RENAMED, SUSPENDED, an_event, mail_about
@@ -68,6 +70,32 @@ def test_an_event_that_tells_nothing_else_has_no_block_and_a_chat_has_the_same_b
     assert alone.subject == "High: certificate Z-25-052 suspended (2 watches)"
     assert len(blocks_of(alone.text)) == 1
     assert f"SRN {SRN}" in alone.text
+
+
+def test_each_of_many_certificates_that_one_event_reports_is_told_once() -> None:
+    withdrawn = [FieldChange("cert_status", "Issued", "Withdrawn", f"Z-{number:02}") for number in range(20)]
+    events = [of_manufacturer(*withdrawn), *(of_device(2 + number, each) for number, each in enumerate(withdrawn))]
+    mail = mail_about(*events)
+
+    assert mail.subject == "High: certificate Z-00 withdrawn, 20 changes of 21 watches"
+    assert sorted(block.splitlines()[0] for block in blocks_of(mail.text)) == [
+        f"High: Certificate Z-{number:02}" for number in range(20)
+    ]
+    alone = mail_about(of_manufacturer(*withdrawn))
+    assert alone.text.count("after:  Withdrawn") + 5 == len(withdrawn)
+    assert "and 5 more" in alone.text
+
+
+def test_what_was_not_stored_of_an_event_is_counted_once_and_a_block_of_it_is_not_empty() -> None:
+    found = [of_manufacturer(SUSPENDED), of_device(2, SUSPENDED)]
+    manufacturer, device = [event_in(event_line(each)) for each in found]
+    stored = [replace(manufacturer, more=5), device]
+    certificate, rest = chat_news(news_of(stored, EVERYTHING, "UTC", MailAddresses(PUBLIC_URL, ""))).blocks
+    assert (certificate.title, certificate.changes, and_more(rest)) == ("Certificate Z-25-052", 1, ["and 5 more"])
+
+    causes = [replace(device, watch_id=watch, changes=[], more=5, cause=f"run/{SRN}") for watch in (2, 3, 4)]
+    mail = news_of(causes, EVERYTHING, "UTC", MailAddresses(PUBLIC_URL, ""))
+    assert [(block.changes, [part.more for part in block.parts]) for block in mail.blocks] == [(5, [5])]
 
 
 def test_ends_of_certificates_are_told_once_though_days_were_counted_on_two_days() -> None:

@@ -78,7 +78,7 @@ def _block(block: NewsBlock) -> ChatBlock:
         severity=block.severity,
         url=block.watch_url or block.record_url,
         lines=lines,
-        more=max(0, block.changes - len(lines)) if lines else 0,
+        more=max(0, block.changes - len(lines)) if lines else sum(part.more for part in block.parts),
         changes=block.changes,
     )
 

@@ -18,7 +18,7 @@ _RANKS = {str(severity): rank for rank, severity in enumerate(EventSeverity)}
 
 
 class EventPart(msgspec.Struct, frozen=True):
-    """What one group shows of an event: all of its rows, or some. `more` rows are left out."""
+    """What one group has of an event: all of its rows, or some. `more` rows of the event were not stored."""
 
     event: MailedEvent
     rows: Sequence[ChangeRow]
@@ -64,11 +64,16 @@ class NewsGroup(msgspec.Struct, frozen=True):
         return [row for row, number in most.items() for _ in range(number)]
 
     @property
+    def more(self) -> int:
+        """How many changes of one event at least were not stored, of events that report the same."""
+        return max(part.more for part in self.parts)
+
+    @property
     def changes(self) -> int:
         """How many changes it is about. What several watches report of one cause counts once."""
         if self.is_of_watch or self.certificate:
             return sum(part.changes for part in self.parts)
-        return len(self.distinct_rows) + sum(part.more for part in self.parts) or 1
+        return len(self.distinct_rows) + self.more or 1
 
 
 class _Reported(msgspec.Struct, frozen=True):

@@ -14,8 +14,10 @@ from registerwatch.structs import replace
 from registerwatch.watches.change_words import VERSION, ChangeRow, NamedDevice, rows_of
 from registerwatch.watches.models import Event
 
-MAX_ROWS = 15
-"""Changes of one event that a mail shows."""
+MAX_ROWS = 200
+"""Changes of one event that wait: more than an event names certificates and devices. What a message has of one event is
+known when it is put together, so it shortens them.
+"""
 MAX_VALUE_LENGTH = 200
 MAX_LABEL_LENGTH = 120
 MAX_CERTIFICATE_LENGTH = 60
@@ -39,7 +41,7 @@ class MailedEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The worst of it, for the subject of a mail, where the rows do not say it."""
     changes: Sequence[ChangeRow]
     more: int = 0
-    """Changes that are left out."""
+    """Changes that are left out of `changes`."""
     cause: str | None = None
     manufacturer_srn: str = ""
     """Empty where it is not known, and in what an earlier release stored."""

@@ -11,13 +11,15 @@ from registerwatch.clock import day_in_words, day_of, zone_in_words
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.mail.news import NewsBlock, NewsMail, NewsPart, NewsRow, severity_word
 from registerwatch.notifications.channels.event_groups import EventPart, NewsGroup, groups_of
-from registerwatch.notifications.channels.event_lines import MAX_BRIEF_LENGTH, MAX_DEVICES, MAX_ROWS, MailedEvent
+from registerwatch.notifications.channels.event_lines import MAX_BRIEF_LENGTH, MAX_DEVICES, MailedEvent
 from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.register.identifiers import kind
 from registerwatch.structs import replace
 from registerwatch.watches.models import EventSeverity
 
 MAX_BLOCKS = 50
+MAX_ROWS = 15
+"""Changes of one time that a mail shows."""
 MAX_PARTS = 5
 """Times at which one watch has something to tell that a mail shows."""
 MAX_LABEL_IN_SUBJECT = 60
@@ -126,12 +128,12 @@ def _block_of_certificate(group: NewsGroup, zone: ZoneInfo, addresses: MailAddre
 def _block_of_cause(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
     """What many watches report since something of their manufacturer changed."""
     worst, srn = group.parts[0], group.manufacturer_srn
-    rows = _rows(replace(worst, rows=group.distinct_rows[:MAX_ROWS]), zone)
+    part = _part(replace(worst, rows=group.distinct_rows, more=group.more), zone)
     return NewsBlock(
         title=f"{len(group.watches):,} watches of the manufacturer {srn}",
         identity=_identity(srn),
         severity=worst.severity,
-        parts=[NewsPart(_seen(worst.event.created_at, zone), rows, group.changes - (len(rows) or 1))],
+        parts=[part],
         watch_url="",
         record_url=addresses.record(srn),
         about=_named(group),
@@ -142,9 +144,14 @@ def _block_of_cause(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) 
 def _parts(group: NewsGroup, zone: ZoneInfo) -> Sequence[NewsPart]:
     """What was seen at each time. What is left out counts to the last that is shown."""
     shown = group.parts[:MAX_PARTS]
-    parts = [NewsPart(_seen(each.event.created_at, zone), _rows(each, zone), each.more) for each in shown]
+    parts = [_part(each, zone) for each in shown]
     left_out = sum(each.changes for each in group.parts[MAX_PARTS:])
     return [*parts[:-1], replace(parts[-1], more=parts[-1].more + left_out)]
+
+
+def _part(part: EventPart, zone: ZoneInfo) -> NewsPart:
+    rows = _rows(replace(part, rows=part.rows[:MAX_ROWS]), zone)
+    return NewsPart(_seen(part.event.created_at, zone), rows, part.more + len(part.rows) - len(rows))
 
 
 def _rows(part: EventPart, zone: ZoneInfo) -> list[NewsRow]:
