@@ -259,15 +259,30 @@ async def test_people_are_told_together_what_was_found_within_two_minutes_whiche
     harness.clock.move(second - harness.now % 60)
     await room.change("A", batch="a sweep")
     harness.clock.move(60)
-    await room.change("B", batch="a sync", due_in=60)
+    await room.change("B", batch="a sync")
     harness.clock.move(59)
-    await room.change("C", batch="a recheck", due_in=600)
+    await room.change("C", batch="a recheck")
     assert await room.deliver() == []
     harness.clock.move(61)
     assert await room.deliver() == ["A B C"]
     await room.change("D", batch="a recheck", due_in=480)
     harness.clock.move(180)
     assert await room.deliver() == ["D"]
+
+
+async def test_what_a_run_of_twenty_minutes_finds_comes_in_two_messages(harness: ServiceHarness, room: Room) -> None:
+    room.channel.is_for_people = True
+    harness.clock.move(-harness.now % 60 + 5)
+    sent = []
+    for minute in range(20):
+        await room.change(f"{minute}", batch="a sync", due_in=60 * (20 - minute))
+        sent += [(minute, each) for each in await room.deliver()]
+        harness.clock.move(60)
+    assert [(minute, len(each.split())) for minute, each in sent] == [(15, 15)], "at most 15 minutes after the first"
+    harness.clock.move(60)
+    assert await room.deliver() == []
+    harness.clock.move(60)
+    assert await room.deliver() == ["15 16 17 18 19"]
 
 
 async def test_what_is_found_while_the_gathered_is_sent_is_gathered_anew(harness: ServiceHarness, room: Room) -> None:

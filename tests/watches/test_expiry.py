@@ -13,8 +13,12 @@ from sqlalchemy import delete, update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.db.tables import certificates, deliveries, ticks, watches
+from registerwatch.notifications.gathering import GATHERING_SECONDS
+from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.models import Certificate
+from registerwatch.structs import replace
+from registerwatch.watches import expiry
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.expiry import ExpiryService
 from registerwatch.watches.expiry_marks import (
@@ -29,6 +33,7 @@ from registerwatch.watches.expiry_marks import (
     when,
 )
 from registerwatch.watches.options import WatchOptions, with_options
+from tests.notifications.mail_steps import email_channel, mail_user
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import SRN, ServiceHarness
 from tests.watches.news_rows import list_certificate
@@ -326,6 +331,32 @@ async def test_runs_side_by_side_and_one_after_a_killed_one_tell_nothing_twice(h
     assert await run(harness) == 0
 
     assert await told(harness, caller) == [("Z-1", "in 30 days")] * 2
+
+
+@pytest.mark.anyio
+async def test_what_a_long_run_finds_is_one_mail_that_waits_for_the_last_of_it(
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowOutbox(DeliveryOutbox):
+        async def put(self, *args: Any, **times: Any) -> None:
+            await super().put(*args, **times)
+            harness.clock.move(15)  # twice for the events of one page of watches
+
+    devices = [str(number) for number in range(4099999990010, 4099999990019)]
+    caller = await long_account(harness, "first@acme.example", *devices)
+    await mail_user(harness, caller, "ana@acme.example")
+    await run(harness)
+    for udi in devices:
+        await store(harness, Certificate("Z-1", expiry=day(harness, 8)), uuid=udi, udi=udi)
+    monkeypatch.setattr(expiry, "WATCHES_AT_A_TIME", 1)
+    harness.clock.move(DAY)
+    outbox = SlowOutbox(harness.database, harness.clock, email_channel(harness, harness.mail))
+    await ExpiryService(harness.database, harness.clock, outbox).run()
+
+    last = max(event.created_at for event in await harness.events(caller))
+    [delivery] = await harness.rows(deliveries)
+    assert last >= harness.now - 60
+    assert delivery["due_at"] >= last + GATHERING_SECONDS
 
 
 @pytest.mark.anyio

@@ -13,6 +13,7 @@ from registerwatch.errors import DatabaseUnavailable
 from registerwatch.notifications import repository, target_repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.choices import is_of_digest, next_period
+from registerwatch.notifications.gathering import Gathering, earlier_gatherings, gathering_from, gathering_of
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.repository import NewDelivery
 from registerwatch.notifications.waiting_deliveries import time_of_pause
@@ -26,12 +27,6 @@ log = structlog.get_logger(__name__)
 
 RETRY_SECONDS = 5.0
 """After which a release is tried again that the database did not answer."""
-GATHERED = "gathered"
-"""The beginning of the batch of what people are told together, whichever runs found it."""
-GATHERING_SECONDS = 120
-"""For so long after the first event what people are told at once is gathered."""
-GATHERING_STEP_SECONDS = 60
-"""Gathered deliveries are due at whole minutes, so that transactions that do not see each other name the same batch."""
 
 
 class _Batch(msgspec.Struct, frozen=True):
@@ -74,8 +69,9 @@ class DeliveryOutbox:
         """Add events, by account, to deliveries to those of the account's targets that want to hear of them; make the
         deliveries where there are none.
 
-        What a program is told at once joins its delivery of the batch, what people are told the one that is gathered;
-        what waits for a digest joins the one of its period. Where that is being sent already, the next one takes it.
+        What is sent to a program at once joins its delivery of the batch, what is sent to people the gathered one,
+        which waits longer where the batch is held; what waits for a digest joins the one of its period. Where that is
+        being sent already, the next one takes it.
         """
         if not events:
             return
@@ -83,13 +79,13 @@ class DeliveryOutbox:
         ready = [each for each in targets if self._is_ready(each)]
         tags = await _tags(connection, ready, events)
         pauses = await target_repository.pauses(connection, events.keys())  # behind the lock: a pause takes it, too
-        gathered = await self._gathered(connection, ready, now)
+        gathered = await self._gathered(connection, ready, now, is_held=due_at > now)
         new: list[NewDelivery] = []
         lines = _Lines(self._channels)
         for target in ready:
             heard = [
                 each
-                for each in self._told(target, events[target.account_id])
+                for each in self._worth_sending(target, events[target.account_id])
                 if target.choice.hears(each, tags.get(each.watch_id, ()))
             ]
             paused_until = pauses.get(target.account_id, 0)
@@ -126,8 +122,8 @@ class DeliveryOutbox:
         digest = [each for each in events if not target.choice.is_told_at_once(each)]
         if paused_until > batch.now and events:
             pause = time_of_pause(paused_until)
-            told = lines.of(target, events)
-            yield NewDelivery(target, pause.batch, pause.due_at, told, is_scheduled=pause.is_scheduled)
+            held = lines.of(target, events)
+            yield NewDelivery(target, pause.batch, pause.due_at, held, is_scheduled=pause.is_scheduled)
             return
         if at_once:
             yield NewDelivery(target, batch.name, batch.due_at, lines.of(target, at_once))
@@ -135,25 +131,30 @@ class DeliveryOutbox:
             period = next_period(target.choice, target.time_zone, batch.now)
             yield NewDelivery(target, period.batch, period.due_at, lines.of(target, digest), is_scheduled=True)
 
-    def _told(self, target: Target, events: Sequence[Event]) -> Sequence[Event]:
-        """Events without new versions alone, where people are told."""
+    def _worth_sending(self, target: Target, events: Sequence[Event]) -> Sequence[Event]:
+        """Events; without new versions alone where the channel is for people."""
         if not self._channels[target.channel].is_for_people:
             return events
         return [each for each in events if not is_version_alone(each.changes)]
 
-    async def _gathered(self, connection: AsyncConnection, targets: Sequence[Target], now: int) -> Mapping[int, _Batch]:
-        """The batch of what people are told at once, by the target's id: the one that waits already, else a new one."""
+    async def _gathered(
+        self, connection: AsyncConnection, targets: Sequence[Target], now: int, *, is_held: bool
+    ) -> Mapping[int, _Batch]:
+        """The batch of what is sent to people at once, by the target's id: the one that waits already, else a new one.
+
+        Transactions that store events wait for each other (`event_repository.add_events`), so they see the same.
+        """
         of_people = [each.id for each in targets if self._channels[each.channel].is_for_people]
         if not of_people:
             return {}
-        new = _gathered_from(now)
-        minutes = range(_whole_minute(now + 1), new.due_at, GATHERING_STEP_SECONDS)
-        possible = [_Batch(_gathered_name(due_at), due_at, now) for due_at in minutes]
-        waiting = await repository.unclaimed(connection, of_people, [each.name for each in possible])
-        return {
-            target_id: next((each for each in possible if (target_id, each.name) in waiting), new)
-            for target_id in of_people
-        }
+        earlier = earlier_gatherings(now)
+        waiting = await repository.unclaimed(connection, of_people, [each.batch for each in earlier])
+        found: dict[int, _Batch] = {}
+        for target_id in of_people:
+            waits = (each for each in earlier if (target_id, each.batch) in waiting)
+            gathering: Gathering = next(waits, gathering_from(now))
+            found[target_id] = _Batch(gathering.batch, gathering.due_at(now, is_held=is_held), now)
+        return found
 
     def _later(self, late: NewDelivery, now: int) -> NewDelivery:
         """In place of a delivery that is being sent already: one of the next period, the next gathered one, or one at
@@ -162,9 +163,9 @@ class DeliveryOutbox:
         if is_of_digest(late.batch):
             period = next_period(late.target.choice, late.target.time_zone, max(late.due_at, now))
             return replace(late, batch=period.batch, due_at=period.due_at)
-        if late.batch.startswith(GATHERED):
-            gathered = _gathered_from(max(late.due_at, now))
-            return replace(late, batch=gathered.name, due_at=gathered.due_at)
+        if gathering := gathering_of(late.batch):
+            following = max(gathering.next, gathering_from(now), key=lambda each: each.minute)
+            return replace(late, batch=following.batch, due_at=following.minute)
         return replace(late, batch=new_batch(), due_at=now, is_scheduled=False)
 
     async def _release_later(self, batch: str) -> None:
@@ -179,21 +180,6 @@ class DeliveryOutbox:
     async def _release(self, batch: str) -> None:
         async with self._database.transaction() as connection:
             await repository.release(connection, batch, int(self._clock.now()))
-
-
-def _gathered_from(now: int) -> _Batch:
-    """The batch of what people are told together, the first of it now."""
-    due_at = _whole_minute(now + GATHERING_SECONDS)
-    return _Batch(_gathered_name(due_at), due_at, now)
-
-
-def _gathered_name(due_at: int) -> str:
-    return f"{GATHERED}:{due_at}"
-
-
-def _whole_minute(at: int) -> int:
-    """The first whole minute that is not before an instant."""
-    return -(-at // GATHERING_STEP_SECONDS) * GATHERING_STEP_SECONDS
 
 
 async def _tags(

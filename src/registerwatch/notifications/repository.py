@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.db.tables import accounts, deliveries, users, webhooks
 from registerwatch.notifications import delivery_event_repository
+from registerwatch.notifications.gathering import gathering_of
 from registerwatch.notifications.models import (
     PAUSED_AS_FAILING,
     AttemptResult,
@@ -98,7 +99,8 @@ class FinishedDelivery(msgspec.Struct, frozen=True):
 
 
 async def put(connection: AsyncConnection, new: Sequence[NewDelivery], now: int) -> Sequence[NewDelivery]:
-    """One delivery of a batch to each target; where there is one, it tells the events too.
+    """One delivery of a batch to each target; where there is one, it has the events too. A gathered one that is not due
+    yet is due at the later of the two times.
 
     Gives those whose delivery was claimed already: nothing is added to that. No worker claims the others before this
     transaction ends.
@@ -114,6 +116,7 @@ async def put(connection: AsyncConnection, new: Sequence[NewDelivery], now: int)
             "now": now,
             "due_at": each.due_at,
             "is_scheduled": each.is_scheduled,
+            "is_gathered": gathering_of(each.batch) is not None,
         }
         for each in new
     ]
@@ -344,7 +347,9 @@ _PUT = text(
     " (id, account_id, webhook_id, channel, type, batch, created_at, due_at, is_scheduled, leased_until, attempts,"
     " error)"
     " VALUES (:id, :account_id, :webhook_id, :channel, :type, :batch, :now, :due_at, :is_scheduled, 0, 0, '')"
-    " ON CONFLICT (webhook_id, batch) DO UPDATE SET error = '' WHERE FALSE"  # PostgreSQL locks the row all the same
+    " ON CONFLICT (webhook_id, batch) DO UPDATE SET due_at = excluded.due_at"  # PostgreSQL locks the others, too
+    " WHERE CAST(:is_gathered AS BOOLEAN) AND deliveries.due_at > :now AND deliveries.due_at < excluded.due_at"
+    " AND deliveries.leased_until = 0 AND deliveries.body IS NULL"
 )
 
 _SET_BODY = text("UPDATE deliveries SET body = :content, events = NULL WHERE id = :delivery_id")

@@ -52,7 +52,7 @@ class ExpiryService:
             return 0
         context = ReadContext(held_until=now + HELD_SECONDS, is_recheck=True)
         async with release_at_end(context, self._outbox):
-            told = await _Run(self._database, self._publisher, context, now, last or today).tell_all()
+            told = await _Run(self._database, self._clock, self._publisher, context, now, last or today).tell_all()
         async with self._database.transaction() as connection:
             await expiry_repository.set_last_day(connection, today)
         if told:
@@ -61,12 +61,19 @@ class ExpiryService:
 
 
 class _Run:
-    """One run, at `now`; the run before was on `last_day`."""
+    """One run, which began at `now`; the run before was on `last_day`."""
 
     def __init__(
-        self, database: Database, publisher: EventPublisher, context: ReadContext, now: int, last_day: date
+        self,
+        database: Database,
+        clock: Clock,
+        publisher: EventPublisher,
+        context: ReadContext,
+        now: int,
+        last_day: date,
     ) -> None:
         self._database = database
+        self._clock = clock
         self._publisher = publisher
         self._context = context
         self._now = now
@@ -95,7 +102,7 @@ class _Run:
             found = [event for watch, notices in decided if (event := self._event(watch, notices))]
             marks = ((watch.id, notice) for watch, notices in decided for notice in notices)
             await expiry_repository.store_marks(connection, marks)
-            await self._publisher.publish(connection, found, self._context, self._now)
+            await self._publisher.publish(connection, found, self._context, int(self._clock.now()))
         return len(found)
 
     async def _decided(self, connection: AsyncConnection, ending: Sequence[EndingWatch]) -> Decided:
