@@ -223,6 +223,19 @@ async def test_a_paused_account_gets_nothing_until_the_day_and_everything_togeth
         await rooms.service.pause(await a_member(rooms), now + 4 * DAY)
 
 
+@pytest.mark.parametrize("seconds", [0, 180], ids=["not due yet", "due"])
+async def test_what_was_gathered_when_a_pause_begins_comes_with_the_rest_at_its_end(rooms: Rooms, seconds: int) -> None:
+    rooms.channels["plain"].is_for_people = True
+    room = await rooms.add()
+    await rooms.change("A")
+    rooms.harness.clock.move(seconds)
+    await rooms.service.pause(rooms.caller, rooms.harness.now + DAY)
+    await rooms.change("B")
+    rooms.harness.clock.move(DAY)
+    assert await rooms.deliver() == ["A B"]
+    assert len(await rooms.log(room)) == 1
+
+
 async def test_each_user_manages_their_own_address_and_owners_may_only_silence_it(rooms: Rooms) -> None:
     member, other = await a_member(rooms), await a_member(rooms, "other@acme.example")
     room = await rooms.add()

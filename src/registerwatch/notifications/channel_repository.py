@@ -6,16 +6,17 @@ Functions run in the transaction of the connection that they are given.
 from collections.abc import Collection, Sequence
 
 import msgspec
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import accounts, deliveries, webhooks
+from registerwatch.notifications.gathering import GATHERED
 from registerwatch.notifications.models import EventType, Target
 from registerwatch.notifications.target_repository import TARGET, target_of
 
 
 class WaitingDelivery(msgspec.Struct, frozen=True):
-    """A digest that is not due yet, or what waits until the account's pause ends."""
+    """A digest that is not due yet, what waits until the account's pause ends, or what is gathered."""
 
     id: str
     target_id: int
@@ -69,13 +70,13 @@ async def set_paused_until(connection: AsyncConnection, account_id: int, until: 
 async def waiting(
     connection: AsyncConnection, account_id: int, now: int, target_id: int | None = None
 ) -> Sequence[WaitingDelivery]:
-    """What waits for its time, of a target of the account or of all, oldest first. No worker claims it before this
-    transaction ends. What a node of the release before put keeps its time.
+    """What waits for its time, of a target of the account or of all, oldest first, and what is gathered, due or not. No
+    worker claims it before this transaction ends. What a node of the release before put keeps its time.
     """
+    is_scheduled = and_(deliveries.c.is_scheduled.is_(True), deliveries.c.due_at > now)
     found = select(deliveries.c.id, deliveries.c.webhook_id, deliveries.c.batch, deliveries.c.due_at).where(
         *_unwritten(account_id, target_id),
-        deliveries.c.is_scheduled.is_(True),
-        deliveries.c.due_at > now,
+        or_(is_scheduled, deliveries.c.batch.startswith(f"{GATHERED}:")),
         deliveries.c.leased_until == 0,
         deliveries.c.events.is_(None),
     )

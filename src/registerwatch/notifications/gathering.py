@@ -14,6 +14,7 @@ MAX_GATHERING_SECONDS = 900
 """After the first event a gathered delivery is due, whatever goes on."""
 
 GATHERED = "gathered"
+"""The beginning of their batches."""
 _LONGEST_WAIT = MAX_GATHERING_SECONDS - GATHERING_SECONDS - GATHERING_STEP_SECONDS
 
 
