@@ -198,9 +198,10 @@ async def test_what_changes_within_minutes_comes_in_one_mail(harness: ServiceHar
 
 async def test_a_certificate_comes_once_though_reads_of_its_devices_found_more(harness: ServiceHarness) -> None:
     def read(uuid: str, udi: str, srn: str, reference: str, status: str) -> DeviceReading:
-        certificate = Certificate("Z-1", status=status)
-        about = {"manufacturer_srn": srn, "manufacturer_name": "Acme", "reference": reference}
-        return a_full_reading(uuid, udi, **about, certs=(certificate,))
+        certs = (Certificate("Z-1", status=status),)
+        return a_full_reading(
+            uuid, udi, manufacturer_srn=srn, manufacturer_name="Acme", reference=reference, certs=certs
+        )
 
     devices = [("u-1", UDI, SRN), ("u-2", "04099999999985", SRN), ("u-3", "04099999999978", "DE-MF-000000009")]
     caller = await harness.owner_watching("owner@acme.example", SRN, *(udi for _, udi, _ in devices))

@@ -43,7 +43,8 @@ class EventPublisher:
     ) -> None:
         """Store events and deliver them: with the context's batch where they can join it, else at once.
 
-        The caller has locked their watches, in the order of their ids.
+        The caller has locked their watches, in the order of their ids. Storing events takes a lock that other such
+        transactions wait for, so the two puts need no common order of targets.
         """
         if not found:
             return
