@@ -17,7 +17,6 @@ from registerwatch.notifications.gathering import GATHERING_SECONDS
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.models import Certificate
-from registerwatch.structs import replace
 from registerwatch.watches import expiry
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.expiry import ExpiryService
