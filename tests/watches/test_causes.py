@@ -8,6 +8,7 @@ from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
 SRN = "DE-MF-000006413"
 SUSPENDED = FieldChange(STATUS, "Issued", "Suspended", "Z-1")
 LATER = FieldChange(EXPIRY, "2030-01-01", "2031-01-01", "Z-1")
+ENDS, OTHER_ENDS = (FieldChange("cert_ends", "2027-01-22", "in 7 days", number) for number in ("Z-1", "Z-2"))
 INACTIVE = FieldChange("manufacturer_status", "Active", "Inactive")
 RENAMED = FieldChange("trade_name", "A", "B")
 
@@ -32,7 +33,15 @@ def test_something_else_has_another_cause(other: tuple[str, str, list[FieldChang
     assert cause_of(*other) not in (None, cause_of("run", SRN, [SUSPENDED]))
 
 
+def test_ends_have_one_cause_where_they_are_those_of_the_same_certificates() -> None:
+    causes = [cause_of("run", SRN, changes) for changes in ([ENDS], [OTHER_ENDS], [ENDS, OTHER_ENDS], [INACTIVE])]
+
+    assert len({*causes, None}) == 5
+    assert causes[2] == cause_of("run", SRN, [OTHER_ENDS, ENDS])
+
+
 def test_what_is_said_of_the_device_itself_has_no_common_cause() -> None:
-    for changes in ([RENAMED], [SUSPENDED, RENAMED], [INACTIVE, SUSPENDED]):
+    unnamed = FieldChange("cert_ends", "2027-01-22", "in 7 days")
+    for changes in ([RENAMED], [SUSPENDED, RENAMED], [INACTIVE, SUSPENDED], [unnamed]):
         assert cause_of("run", SRN, changes) is None
     assert cause_of("run", "", [SUSPENDED]) is None

@@ -2,8 +2,7 @@
 
 When an actor's status changes in the register, every watched device of that manufacturer has an event of its own, since
 each record repeats the status. Those that one sync, recheck or sweep found have the same cause. So have those that tell
-the same of a certificate, which many devices show, those of one day that tell the end of one, and what a sweep found of
-a manufacturer.
+the same of certificates, which many devices show, as that they end, and what a sweep found of a manufacturer.
 """
 
 from collections.abc import Sequence
@@ -12,22 +11,21 @@ from hashlib import blake2b
 import msgspec
 
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.expiry_marks import ENDS
 from registerwatch.watches.models import Event, EventSeverity
 
-OF_MANUFACTURER = frozenset({"manufacturer_status", ENDS})
-"""Fields that say something of the manufacturer, not of the device."""
+OF_MANUFACTURER = "manufacturer_status"
+"""The field that says something of the manufacturer, not of the device."""
 
 
 def cause_of(run: str, manufacturer_srn: str, changes: Sequence[FieldChange]) -> str | None:
     """The cause of an event whose every change is one of the manufacturer, or one of a certificate; None of any other.
 
-    `run` names the sync, the recheck or the sweep that found it, whose ever it was. Of certificates only the same
-    changes have the same cause.
+    `run` names the sync, the recheck, the sweep or the run of ends that found it, whose ever it was. Of certificates
+    only the same changes have the same cause: those who are told of two of them need not have what others have.
     """
     if not manufacturer_srn:
         return None
-    if all(change.field in OF_MANUFACTURER for change in changes):
+    if all(change.field == OF_MANUFACTURER for change in changes):
         return f"{run}/{manufacturer_srn}"
     if all(change.certificate is not None for change in changes):
         told = blake2b(msgspec.json.encode(sorted(changes, key=msgspec.structs.astuple)), digest_size=8).hexdigest()
