@@ -9,10 +9,11 @@ from datetime import date
 import msgspec
 
 from registerwatch.clock import date_in_words
+from registerwatch.register.certificate_states import days_left, distance
 from registerwatch.structs import replace
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
 from registerwatch.watches.event_rules import NUMBERS, field_name, most_severe_first, severity_of
-from registerwatch.watches.expiry_marks import ENDS, when
+from registerwatch.watches.expiry_marks import ENDS
 from registerwatch.watches.news_changes import NUMBER_OF, REFUSED
 
 NOTHING = "nothing"
@@ -97,8 +98,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
 
     def when(self, day: date) -> str:
         """How near the end of a certificate is, counted from `day`: `in 7 days`; empty of any other row."""
-        ends = _date(self.after) if self.is_end else None
-        return when((ends - day).days) if ends else ""
+        days = self._days_left(day)
+        return "" if days is None else distance(days)
 
     def after_text(self, day: date, named: int = MAX_NAMED) -> str:
         """What is now: `Suspended`, `24 Dec 2026`, `24 Dec 2026, in 7 days`, `12: Zolid, Savina and 10 more`."""
@@ -122,7 +123,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         if self.number is not None:
             return self.count
         if self.is_end:
-            is_past = self.when(day).endswith(" ago")
+            is_past = (self._days_left(day) or 0) < 0
             return f"{certificate} {'ended' if is_past else 'ends'} {self.when(day) or after}"
         if self.field == STATUS:
             return f"{certificate} {after[:1].lower()}{after[1:]}"
@@ -138,6 +139,9 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         """The row with values of at most so many characters."""
         before = None if self.before is None else _short(self.before, most)
         return replace(self, before=before, after=_short(self.after, most))
+
+    def _days_left(self, day: date) -> int | None:
+        return days_left(self.after, day) if self.is_end else None
 
     def _names(self, most: int) -> str:
         """`: Ceramill Zolid, Savina 300 and 7 more`, of the devices that it counts."""
@@ -189,10 +193,3 @@ def _capital(text: str) -> str:
 
 def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
-
-
-def _date(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None

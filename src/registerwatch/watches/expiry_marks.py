@@ -32,7 +32,7 @@ def mark_of(days: int) -> int:
 
 
 def when(days: int) -> str:
-    """`in 30 days`, `in 1 day`, `today`, `2 days ago`."""
+    """How an event stores it, for programs: `in 30 days`, `in 1 day`, `today`, `2 days ago`. People read `distance`."""
     if days == 0:
         return "today"
     number = f"{abs(days)} {'day' if abs(days) == 1 else 'days'}"
