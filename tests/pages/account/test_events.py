@@ -272,7 +272,7 @@ async def test_events_of_one_cause_stand_together(owner_pages: PagesClient) -> N
     assert of_maker[3:6] == ["Manufacturer status", "Active", "Inactive"]
 
 
-async def test_the_download_has_every_event_that_matches_and_no_formula(owner_pages: PagesClient) -> None:
+async def test_the_download_has_every_event_that_matches_the_worst_changes_first(owner_pages: PagesClient) -> None:
     await happen(owner_pages, OFF)
     hostile = await happen(owner_pages, FieldChange("trade_name", "=1+1", "@SUM(A1)"), RISK, watch_id=2)
     async with owner_pages.harness.database.transaction() as connection:
@@ -282,9 +282,9 @@ async def test_the_download_has_every_event_that_matches_and_no_formula(owner_pa
     head, *rows = csv.reader(io.StringIO(response.content.decode("utf-8-sig")))
 
     assert response.headers["content-disposition"] == 'attachment; filename="registerwatch-events.csv"'
-    assert [dict(zip(head, row, strict=True))["Before"] for row in rows] == ["'=1+1", "Class IIa"]
+    assert [dict(zip(head, row, strict=True))["Before"] for row in rows] == ["Class IIa", "'=1+1"], "as on the page"
     assert [row[0] for row in rows] == [str(hostile)] * 2
-    assert rows[0][6:14] == ['<b>"', "04012345670002", "", "trade name", "'=1+1", "'@SUM(A1)", "no", ""]
+    assert rows[1][6:14] == ['<b>"', "04012345670002", "", "trade name", "'=1+1", "'@SUM(A1)", "no", ""]
     page = await owner_pages.page("/app/events")
     assert '<b>"' in page.main
     assert accessibility_problems(page) == []

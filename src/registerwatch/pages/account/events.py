@@ -21,7 +21,7 @@ from registerwatch.pages.forms import Form, form_of
 from registerwatch.tables.csv_file import Cell, Row
 from registerwatch.watches.change_words import ChangeRow, row_of
 from registerwatch.watches.event_marks import MAX_COUNTED, EventListing
-from registerwatch.watches.event_rules import FIELDS, field_name
+from registerwatch.watches.event_rules import FIELDS, field_name, most_severe_first
 from registerwatch.watches.event_search_repository import ListedEvent
 from registerwatch.watches.event_selection import EventView, row_id
 from registerwatch.watches.models import EventSeverity
@@ -215,7 +215,8 @@ def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
     archived = iso_utc(listed.archived_at) if listed.archived_at is not None else ""
     end: list[Cell] = ["yes" if listed.is_seen else "no", archived]
     changes: list[tuple[list[Cell], Cell]] = [
-        (_change_cells(row_of(each), local.date()), each.device) for each in event.changes
+        (_change_cells(row_of(each), local.date()), each.device)
+        for each in most_severe_first(event.changes)
     ]
     return [[*about, *change, *end, device] for change, device in changes or [(["", "", "", ""], "")]]
 
