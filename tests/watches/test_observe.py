@@ -174,12 +174,23 @@ async def test_a_renamed_watch_keeps_its_name_and_others_follow_the_trade_name(h
         assert (await harness.watch(caller)).label == label
 
 
-async def test_a_device_without_a_trade_name_is_called_by_its_udi_di(harness: ServiceHarness) -> None:
+async def test_a_device_without_a_trade_name_is_called_by_its_other_name_else_by_its_udi_di(
+    harness: ServiceHarness,
+) -> None:
     caller = await harness.owner_watching()
 
     await harness.store(anew(trade_name=""))
-
     assert (await harness.watch(caller)).label == UDI
+
+    for name, device_name in ("M-2", ""), ("Bandage", "Bandage"):
+        await harness.store(anew(trade_name="", device_name=device_name, device_model="M-2"))
+        assert (await harness.watch(caller)).label == name == await harness.service.records.name_of(UDI)
+    assert await harness.events(caller) == [], "it is shown, not compared"
+
+    await harness.store(a_row(status="On"), lists_all=False)
+    assert (await harness.watch(caller)).label == "Bandage", "a row tells no name"
+    await harness.store(anew(trade_name="Alpha", device_name="Bandage"))
+    assert (await harness.watch(caller)).label == "Alpha"
 
 
 # How events travel on

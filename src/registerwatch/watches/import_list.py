@@ -192,7 +192,7 @@ class ImportService:
         }
         stored = await stored_names(connection, [each for each in subjects if each not in baselines])
         unread = {
-            subject: NewWatch(subject, known.label, manufacturer_srn=known.manufacturer_srn, basic_udi=known.basic_udi)
+            subject: NewWatch(subject, known.name, manufacturer_srn=known.manufacturer_srn, basic_udi=known.basic_udi)
             for subject, known in stored.items()
         }
         return [baselines.get(each) or unread.get(each) or NewWatch(each) for each in subjects]

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from registerwatch.register.codes import label as label_of_code
+from registerwatch.register.device_names import given_name
 from registerwatch.register.models import Actor, Certificate, CertificatePlace, Device
 from registerwatch.register.observation import ActorObservation, Observation
 from registerwatch.structs import replace
@@ -93,7 +94,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
     """The register's codes behind three of the texts: the same code in other words is no change."""
     manufacturer_name: str = ""
     manufacturer_srn: str = ""
-    """These two are shown, not compared."""
+    other_name: str = ""
+    """What a device without a trade name is called. These three are shown, not compared."""
     field_set: int = 1
     """`FIELD_SET` when it was made; 0 for what only a part of a record told."""
 
@@ -159,6 +161,7 @@ def snapshot_of_device(device: Device, *, certificates_read: bool, searched: boo
         manufacturer_status_code=device.manufacturer_status_code,
         manufacturer_name=device.manufacturer_name,
         manufacturer_srn=device.manufacturer_srn,
+        other_name="" if device.trade_name else given_name(device),
         field_set=FIELD_SET,
     )
 
@@ -203,8 +206,8 @@ def baseline(now: Snapshot) -> Snapshot:
 
 
 def label_of(snapshot: Snapshot, subject: str) -> str:
-    """What a watch is called while nobody gave it a name: the trade name or the actor's name, else its subject."""
-    return snapshot.trade_name or snapshot.name or subject
+    """What a watch is called while nobody gave it a name: the device's or the actor's name, else its subject."""
+    return snapshot.trade_name or snapshot.other_name or snapshot.name or subject
 
 
 def encoded(snapshot: Snapshot) -> str:

@@ -60,7 +60,14 @@ class WatchObject(Answer, gc=False):
     id: Annotated[int, doc("Number for `PATCH` and `DELETE /v1/watches/{id}`.", 12)]
     kind: Annotated[Literal["udi", "srn"], doc("What the subject is.", "udi")]
     subject: Annotated[str, doc("UDI-DI or SRN.", UDI)]
-    label: Annotated[str, doc("Trade name or actor's name, unless a person gave another.", "Ceramill Zolid")]
+    label: Annotated[
+        str,
+        doc(
+            "Trade name or actor's name, unless a person gave another. Without a trade name it is the device name, else"
+            " the model, else the UDI-DI.",
+            "Ceramill Zolid",
+        ),
+    ]
     status: Annotated[str, doc("Market status of a device, status of an actor.", "On the EU market")]
     status_code: Annotated[str, doc("The register's code of it.", "refdata.device-model-status.on-the-market")]
     manufacturer_name: Annotated[str, doc("Can be empty.", "Amann Girrbach AG")]

@@ -39,7 +39,7 @@ async def test_an_actor_shows_who_it_is_and_its_devices(site: SiteMaker) -> None
         assert len(page.all("time")) == 2, "when it was read, and since when it is observed"
         assert page.rows == [
             [f"Stem {gtin(1)}", "✓ On the EU market", "Class IIb"],
-            [f"{gtin(2)} No trade name", "✓ On the EU market", "Class IIb"],
+            [f"M2 {gtin(2)} No trade name", "✓ On the EU market", "Class IIb"],
         ]
         assert page.problems == []
 

@@ -140,12 +140,19 @@ async def test_the_page_says_which_way_of_looking_found_it(site: SiteMaker, quer
         assert page.one("h2").text == headline
 
 
-async def test_a_device_without_a_name_is_listed_by_its_identifier(site: SiteMaker) -> None:
-    async with site(registration(gtin(1), None, model="TITANIUM CAGE")) as harness:
+async def test_a_device_without_a_trade_name_is_listed_as_its_page_calls_it(site: SiteMaker) -> None:
+    unnamed = [registration(gtin(1), None, model="TITANIUM CAGE"), registration(gtin(2), None, reference="REF77")]
+    async with site(*unnamed) as harness:
         page = await _page(harness, "/", q="cage")
 
-        assert page.rows[0][0] == f"{gtin(1)} No trade name"
-        assert page.link(gtin(1)) == f"/d/{gtin(1)}"
+        assert page.rows[0][0] == f"TITANIUM CAGE {gtin(1)} No trade name"
+        assert page.link("TITANIUM CAGE") == f"/d/{gtin(1)}"
+        assert (await _page(harness, f"/d/{gtin(1)}")).one("h1").text == "TITANIUM CAGE"
+
+        page = await _page(harness, "/", q="ref 77")
+
+        assert page.rows[0][0] == f"{gtin(2)} No trade name"
+        assert page.link(gtin(2)) == f"/d/{gtin(2)}"
 
 
 async def test_a_code_that_is_not_in_the_copy_can_be_read_from_the_register(site: SiteMaker) -> None:

@@ -215,8 +215,7 @@ def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
     archived = iso_utc(listed.archived_at) if listed.archived_at is not None else ""
     end: list[Cell] = ["yes" if listed.is_seen else "no", archived]
     changes: list[tuple[list[Cell], Cell]] = [
-        (_change_cells(row_of(each), local.date()), each.device)
-        for each in most_severe_first(event.changes)
+        (_change_cells(row_of(each), local.date()), each.device) for each in most_severe_first(event.changes)
     ]
     return [[*about, *change, *end, device] for change, device in changes or [(["", "", "", ""], "")]]
 

@@ -12,6 +12,7 @@ from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.page_position import PagePosition
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_of_actor
+from registerwatch.pages.public.other_names import other_names
 from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.structured_data import organization, script_text
@@ -47,6 +48,8 @@ class ActorView(msgspec.Struct, frozen=True):
     parameters: PageQuery
     certificates: CertificateSection | None = None
     """None of an actor under which no device is listed."""
+    other_names: Mapping[str, str] = {}
+    """What its devices without a trade name are called, by UDI-DI."""
 
     @property
     def name(self) -> str:
@@ -135,7 +138,8 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
     certificates = await section_of_actor(service, code, today) if is_actor_of_devices(code) else None
     history = await service.history.actor(code, only_changes=True)
     watched = await own_watches(request, service, [code, *(each.udi for each in answer.devices)])
-    return _actor_page(request, service, ActorView(answer, query, certificates), history, watched)
+    view = ActorView(answer, query, certificates, await other_names(service, answer.devices))
+    return _actor_page(request, service, view, history, watched)
 
 
 @router.post("/a/{srn:path}")

@@ -16,6 +16,7 @@ from registerwatch.pages.public.device_details import Country, DetailFact, count
 from registerwatch.pages.public.facets import TITLES
 from registerwatch.pages.public.history_view import HistoryView
 from registerwatch.pages.public.listed_certificates import CertificateSection, section_beside_device
+from registerwatch.pages.public.other_names import other_names
 from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.similar_devices import similar_devices
 from registerwatch.pages.public.structured_data import medical_device, script_text
@@ -28,6 +29,7 @@ from registerwatch.register.certificate_states import (
 )
 from registerwatch.register.code_service import AmbiguousCode, meanings
 from registerwatch.register.codes import REGULATIONS, segment
+from registerwatch.register.device_names import given_name
 from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.models import Contradiction
@@ -78,7 +80,7 @@ class DeviceView(msgspec.Struct, frozen=True):
     @property
     def given_name(self) -> str:
         """Its trade name, else device name, else model; empty where none is known."""
-        return self.device.trade_name or self.device.device_name or self.device.device_model
+        return given_name(self.device)
 
     @property
     def name(self) -> str:
@@ -219,6 +221,7 @@ async def _device_page(
     served = served_device(answer)
     history = await service.history.device(served.udi, only_changes=True)
     view = DeviceView(served, today, await section_beside_device(service, served))
+    similar = await similar_devices(service, served)
     summary = device_summary(view, origin_of(service.settings))
     return page(
         request,
@@ -230,7 +233,8 @@ async def _device_page(
         said=said,
         is_of=meanings(code, served.udi, view.other_codes),
         device=view.device,
-        similar=await similar_devices(service, served),
+        similar=similar,
+        other_names=await other_names(service, similar.rows if similar else []),
         emdn_names=(await service.facet_names.of({Facet.EMDN: list(served.emdn)}))[Facet.EMDN],
         history=HistoryView(history, f"{device_address(view.device.udi)}/history"),
         summary=summary,

@@ -18,6 +18,7 @@ from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.examples import Example, examples
 from registerwatch.pages.public.facets import FacetPanel, facet_panel
 from registerwatch.pages.public.listed_certificates import CertificateRow
+from registerwatch.pages.public.other_names import other_names
 from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.summaries import origin_of, search_summary
@@ -156,6 +157,7 @@ async def search(request: Request, service: InjectedService) -> Response:
     fragment = FRAGMENT_HEADER in request.headers
     results = None if query.is_nothing else await _results(service, query)
     introduction = await _introduction(service) if query.is_nothing else None
+    rows = results.found.results if results else []
     return page(
         request,
         "results.html" if fragment else "search.html",
@@ -163,7 +165,8 @@ async def search(request: Request, service: InjectedService) -> Response:
         parameters=query,
         introduction=introduction,
         results=results,
-        own_watches=await own_watches(request, service, [row.udi for row in results.found.results] if results else []),
+        own_watches=await own_watches(request, service, [row.udi for row in rows]),
+        other_names=await other_names(service, rows),
         summary=search_summary(results, origin_of(service.settings)),
     )
 

@@ -8,6 +8,8 @@ from msgspec.json import Decoder
 from sqlalchemy import Row, bindparam, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.register.device_names import given_name
+
 _DEVICES = text(
     "SELECT primary_di, document, delisted_at FROM devices WHERE primary_di IN :subjects AND is_current"
 ).bindparams(bindparam("subjects", expanding=True))
@@ -20,11 +22,10 @@ class StoredName(Struct, frozen=True):
     """A subject that the copy has. `manufacturer` is empty for actors."""
 
     name: str
+    """What it is called, and a watch on it; empty for a device without any name."""
     manufacturer: str = ""
     is_listed: bool = True
     """Whether the register listed it at the last read."""
-    label: str = ""
-    """The trade name of a device, the name of an actor; what a watch on it is called."""
     manufacturer_srn: str = ""
     basic_udi: str = ""
 
@@ -34,6 +35,7 @@ class _Names(Struct, frozen=True):
 
     trade_name: str = ""
     device_name: str = ""
+    device_model: str = ""
     manufacturer_name: str = ""
     manufacturer_srn: str = ""
     basic_udi: str = ""
@@ -48,23 +50,19 @@ async def stored_names(connection: AsyncConnection, subjects: Sequence[str]) -> 
     for start in range(0, len(subjects), _CHUNK):
         asked = {"subjects": list(subjects[start : start + _CHUNK])}
         found.update(_of_devices((await connection.execute(_DEVICES, asked)).all()))
-        found.update(
-            (row.srn, StoredName(row.name, label=row.name)) for row in await connection.execute(_ACTORS, asked)
-        )
+        found.update((row.srn, StoredName(row.name)) for row in await connection.execute(_ACTORS, asked))
     return found
 
 
 def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredName]]:
     for row in rows:
         names = _names.decode(row.document)
-        told = names.trade_name or names.device_name
         yield (
             row.primary_di,
             StoredName(
-                told,
+                given_name(names),
                 names.manufacturer_name,
                 row.delisted_at is None,
-                names.trade_name,
                 names.manufacturer_srn,
                 names.basic_udi,
             ),

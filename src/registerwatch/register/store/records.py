@@ -100,9 +100,12 @@ class RecordStore:
 
     async def name_of(self, subject: str) -> str:
         """What a device or an actor is called; empty for one that the copy does not have."""
+        return (await self.names_of([subject])).get(subject, "")
+
+    async def names_of(self, subjects: Sequence[str]) -> dict[str, str]:
+        """What those of some devices and actors are called that the copy has; empty where they have no name."""
         async with self._database.reading() as connection:
-            found = (await stored_names(connection, [subject])).get(subject)
-        return found.name if found is not None else ""
+            return {subject: each.name for subject, each in (await stored_names(connection, subjects)).items()}
 
     async def standings(self, subjects: Collection[str]) -> dict[str, StoredStanding]:
         """How those of some UDI-DIs and SRNs stand that the copy has."""

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.db.listed_values import LISTED, listed
 from registerwatch.register.certificate_states import shown_certificates
 from registerwatch.register.codes import label
+from registerwatch.register.device_names import given_name
 from registerwatch.register.identifiers import kind
 from registerwatch.register.models import Certificate
 from registerwatch.register.standing import SubjectStanding, actor_standing, device_standing
@@ -57,6 +58,7 @@ class _Part(Struct, frozen=True, gc=False):
 
     trade_name: str = ""
     device_name: str = ""
+    device_model: str = ""
     manufacturer_name: str = ""
     manufacturer_srn: str = ""
     status: str = ""
@@ -116,7 +118,7 @@ def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredStanding]
         yield (
             row.primary_di,
             StoredStanding(
-                part.trade_name or part.device_name,
+                given_name(part),
                 part.manufacturer_name,
                 part.manufacturer_srn,
                 part.status,

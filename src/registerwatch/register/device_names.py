@@ -1,0 +1,24 @@
+"""What a device is called, wherever people read of it. Pure."""
+
+from typing import Protocol
+
+
+class DeviceNames(Protocol):
+    """A device, or the part of a stored one that has its names."""
+
+    @property
+    def trade_name(self) -> str:
+        """Empty where the register has none."""
+
+    @property
+    def device_name(self) -> str:
+        """That of its Basic UDI-DI, empty where the register has none."""
+
+    @property
+    def device_model(self) -> str:
+        """The same of the model."""
+
+
+def given_name(device: DeviceNames) -> str:
+    """Its trade name, else device name, else model; empty where none is known. Then it is called by its UDI-DI."""
+    return device.trade_name or device.device_name or device.device_model
