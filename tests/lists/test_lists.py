@@ -22,7 +22,7 @@ from tests.tables.workbooks import a_workbook
 pytestmark = pytest.mark.anyio
 
 FOUND, OFF, ENDED, UNKNOWN, BARE = (a_udi(number) for number in range(5))
-PAST, FUTURE = "2026-12-31", "2030-01-01"
+PAST, FUTURE = "2027-01-14", "2030-01-01"
 
 
 async def fill(harness: ServiceHarness) -> None:
@@ -55,7 +55,7 @@ async def test_each_line_is_told_as_the_copy_has_it(harness: ServiceHarness, lis
         (8, FOUND, "found"),
     ]
     assert lines[0]["cells"] == {"Article": "A-1", "Ward": "W 1"}
-    assert (lines[0]["name"], lines[0]["certified_until"]) == ("Pump", FUTURE)
+    assert (lines[0]["name"], lines[0]["certified_until"], lines[2]["certified_until"]) == ("Pump", FUTURE, "")
     assert [each["reason"] for each in lines if each["coverage"] == "invalid"] == [
         "a spreadsheet has shortened this number; format its column as text and export the list again.",
         "the row has no code.",

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
-from datetime import date
+from datetime import date, timedelta
 
 import msgspec
 
@@ -26,7 +26,9 @@ _COUNTING = IN_FORCE | {CertificateState.NOT_YET}
 
 
 class Match(msgspec.Struct, frozen=True):
-    """What a line is. The fields are those of `list_lines`."""
+    """What a line is. The fields are those of `list_lines`. An end on the day before is kept in `certified_until`: that
+    day is not over everywhere, and a line is shown on the day of its reader.
+    """
 
     subject: str | None
     standing: Standing
@@ -95,7 +97,7 @@ def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
         standing = "delisted"
     elif stored.status_code in OFF_MARKET:
         standing = "off_market"
-    return Match(subject, standing, "", certified_until(stored.certs, today), stored.certs_read)
+    return Match(subject, standing, "", _kept_until(stored.certs, today), stored.certs_read)
 
 
 def certified_until(certificates: Collection[Certificate], today: date) -> str | None:
@@ -103,6 +105,13 @@ def certified_until(certificates: Collection[Certificate], today: date) -> str |
     certificates, where one has no end, and where one of unknown status may count for longer.
     """
     return covered_until(shown_certificates(certificates, today), _COUNTING)
+
+
+def _kept_until(certificates: Collection[Certificate], today: date) -> str | None:
+    """The same, but yesterday where the last certificate that counts, or may count, ended then."""
+    until, yesterday = certified_until(certificates, today), today - timedelta(days=1)
+    has_just_ended = until == "" and certified_until(certificates, yesterday) != ""
+    return yesterday.isoformat() if has_just_ended else until
 
 
 def _plain(code: str) -> str:

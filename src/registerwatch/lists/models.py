@@ -150,7 +150,8 @@ class ListLine(msgspec.Struct, frozen=True):
     coverage: Coverage
     reason: str
     certified_until: str | None
-    """Date; empty where no certificate counts; None where there is none with an end, or where that is not known."""
+    """Date, which may have passed; empty where no certificate counted on the day before it was stored; None where there
+    is none with an end, or where that is not known."""
     certs_read: bool
     is_watched: bool
 

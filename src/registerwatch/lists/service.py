@@ -75,6 +75,12 @@ class ShownLine(msgspec.Struct, frozen=True, dict=True):
         """How its subject stands, as the copy has it."""
         return NOTHING_KNOWN if self.stored is None else self.stored.standing(self.today)
 
+    @property
+    def certified_until(self) -> str | None:
+        """The last day on which a certificate counts: empty where that is over."""
+        until = self.line.certified_until
+        return until if until is None or until >= self.today.isoformat() else ""
+
 
 class LinePage(msgspec.Struct, frozen=True):
     """Some lines of an upload, and how many match."""

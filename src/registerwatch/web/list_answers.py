@@ -214,7 +214,7 @@ class LineObject(Answer):
                 stored.status,
                 stored.risk_class,
             )
-            told.certified_until, told.certificates_read = line.certified_until, line.certs_read
+            told.certified_until, told.certificates_read = shown.certified_until, line.certs_read
         return told
 
 

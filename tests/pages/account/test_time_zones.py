@@ -40,12 +40,17 @@ async def colleague_pages(harness: ServiceHarness, owner_pages: PagesClient) -> 
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"])
-@pytest.mark.parametrize("hours", [15.5, 19], ids=["the day of Los Angeles is that of UTC", "that of Berlin is"])
+@pytest.mark.parametrize(
+    ("hours", "hours_of_list"),
+    [(15.5, 0), (19, 19)],
+    ids=["the day of Los Angeles is that of UTC", "that of Berlin is, in which the list was matched"],
+)
 async def test_each_user_of_an_account_counts_days_in_their_own_zone_and_is_told_which(
-    harness: ServiceHarness, owner_pages: PagesClient, colleague_pages: PagesClient, hours: float
+    harness: ServiceHarness, owner_pages: PagesClient, colleague_pages: PagesClient, hours: float, hours_of_list: float
 ) -> None:
+    harness.clock.move(hours_of_list * HOUR)
     list_id = await _device_with_a_certificate(harness, owner_pages)
-    harness.clock.move(hours * HOUR)
+    harness.clock.move((hours - hours_of_list) * HOUR)
 
     for pages, zone in ((owner_pages, BERLIN), (colleague_pages, LOS_ANGELES)):
         for name, (text, (before, after), foot) in (await _told(pages, list_id)).items():
