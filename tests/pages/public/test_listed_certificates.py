@@ -1,11 +1,12 @@
 """Certificates of manufacturers on pages: of the manufacturer, of a device, of one certificate, of a search."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 
 from registerwatch.pages.public.listed_certificates import BY_RECORD, BY_SCOPE, NOT_THIS, SCOPE_UNREAD
+from registerwatch.structs import replace
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, certificate, gtin, registration
@@ -43,6 +44,11 @@ async def page_of(harness: ServiceHarness, path: str, **params: str) -> Markup:
     markup = Markup.of(response)
     assert markup.problems == []
     return markup
+
+
+def utc(at: float) -> datetime:
+    """Unix seconds as a time."""
+    return datetime.fromtimestamp(at, UTC)
 
 
 def texts(markup: Markup) -> str:
@@ -157,6 +163,33 @@ async def test_a_device_says_which_certificates_of_its_manufacturer_name_it(site
         )
         assert "10 of 14 certificates" in texts(page)
         assert page.link("Certificates on the page of the manufacturer") == f"/a/{SRN}#certificates"
+
+
+@pytest.mark.parametrize(
+    ("hours", "standing", "age"), [(-1, "✕ Withdrawn", "A newer"), (1, "✓ Valid register: issued", "An older")]
+)
+async def test_a_certificate_that_a_device_has_otherwise_stands_as_the_newer_read_has_it_and_both_are_said(
+    site: SiteMaker, hours: int, standing: str, age: str
+) -> None:
+    own = [certificate("Z-25-001", "2029-01-01"), certificate("Z-25-002", "2030-09-16")]
+    async with site(registration(gtin(1), certificates=own)) as harness:
+        [record] = harness.world.by_primary_di(gtin(1))
+        withdrawn, other = record.certificates
+        harness.world.change(record.uuid, certificates=(replace(withdrawn, status="withdrawn"), other))
+        await harness.client.post(f"/d/{gtin(1)}")
+        await note_walk(harness.database)
+        listed_at = harness.now + hours * 3600
+        await store_certificates(harness.database, *(of_maker(each, seen_at=listed_at) for each in (1, 2)))
+
+        page = await page_of(harness, f"/d/{gtin(1)}")
+
+    rows = {row[0].split()[0]: row[1] for row in page.rows if row[-1] == BY_RECORD}
+    read, listed = (f"{time:%-d %b %Y, %H:%M} UTC" for time in map(utc, (NOW, listed_at)))
+    assert rows["Z-25-001"] == (
+        f"{standing} {age} read of this device says: withdrawn, end 1 Jan 2029, as of {read}."
+        f" The register’s list says: valid, end 16 Sep 2030, as of {listed}."
+    )
+    assert "read of this device" not in rows["Z-25-002"]
 
 
 async def test_a_certificate_has_a_page_with_its_scopes_and_its_history(site: SiteMaker) -> None:

@@ -11,9 +11,11 @@ from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
 from registerwatch.register.certificate_proof import what_it_proves
 from registerwatch.register.certificate_service import CertificatesOfActor, ListKnowledge, ListState, RefusalsOfActor
-from registerwatch.register.certificate_states import ShownCertificate
-from registerwatch.register.models import Device
+from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
+from registerwatch.register.devices import ServedDevice
+from registerwatch.register.models import Certificate
 from registerwatch.register.store.certificate_queries import StoredCertificate, StoredRefusal
+from registerwatch.structs import replace
 
 MAX_ON_PAGE = 100
 MAX_BESIDE = 10
@@ -25,12 +27,21 @@ NOT_THIS = "No proof for this device: neither its scope nor the device’s recor
 SCOPE_UNREAD = "Not known: its scope was not read yet, and the device’s record does not name it"
 
 
+class DeviceRead(msgspec.Struct, frozen=True):
+    """A certificate as the read of a device has it, which began at `as_of` (an instant as the templates take it)."""
+
+    shown: ShownCertificate
+    as_of: str
+
+
 class CertificateRow(msgspec.Struct, frozen=True):
     """A certificate on a day. `of_device` says what it is to the device that the page is about; empty elsewhere."""
 
     certificate: StoredCertificate
     today: date
     of_device: str = ""
+    device_read: DeviceRead | None = None
+    """The same certificate as the device has it, where that is otherwise."""
 
     @property
     def kind(self) -> str:
@@ -43,9 +54,30 @@ class CertificateRow(msgspec.Struct, frozen=True):
         return what_was_examined(self.certificate.type_code)
 
     @property
-    def shown(self) -> ShownCertificate:
-        """It with its state."""
+    def listed(self) -> ShownCertificate:
+        """It with its state as the register's list has it."""
         return self.certificate.shown(self.today)
+
+    @property
+    def listed_as_of(self) -> str:
+        """When the list was read that has it, or has it no more."""
+        unlisted_at = self.certificate.unlisted_at
+        return iso_utc(self.certificate.seen_at if unlisted_at is None else unlisted_at)
+
+    @property
+    def shown(self) -> ShownCertificate:
+        """It with its state: that of the newer read where two say different things, the worse of two at one time."""
+        listed, other, age = self.listed, self.device_read, self.age_of_device_read
+        if other is None or age == "older":
+            return listed
+        return other.shown if age == "newer" else min(listed, other.shown, key=lambda each: each.state.rank)
+
+    @property
+    def age_of_device_read(self) -> str:
+        """Whether the read of the device is `newer` or `older` than the list; empty where it is neither."""
+        if self.device_read is None or self.device_read.as_of == self.listed_as_of:
+            return ""
+        return "newer" if self.device_read.as_of > self.listed_as_of else "older"
 
     @property
     def status(self) -> str:
@@ -133,7 +165,7 @@ async def section_of_actor(service: Service, srn: str, today: date, *, most: int
     return CertificateSection(srn, rows, found.total, found.knowledge, *_of_refusals(refused), most)
 
 
-async def section_beside_device(service: Service, device: Device) -> CertificateSection | None:
+async def section_beside_device(service: Service, device: ServedDevice) -> CertificateSection | None:
     """The certificates of a device's manufacturer, those that name the device first; None without a manufacturer."""
     srn = device.manufacturer_srn
     if not srn:
@@ -142,18 +174,6 @@ async def section_beside_device(service: Service, device: Device) -> Certificate
     named = await service.certificates.naming(device.basic_udi, found.certificates)
     rows = _rows(found, _today(service), device, named)
     return CertificateSection(srn, rows, found.total, found.knowledge, most=MAX_BESIDE)
-
-
-def what_they_are_to(
-    certificates: Sequence[StoredCertificate], device: Device, named: Collection[str]
-) -> Sequence[str]:
-    """What each certificate of the manufacturer is to a device; `named` are ids of those whose scopes name it."""
-    own = [each for each in device.certs if not each.scoped]  # that is told of the one whose scope names it
-    same = same_certificates(certificates, own)
-    return [
-        _what_it_is(each, is_named=each.id in named, is_in_record=bool(of))
-        for each, of in zip(certificates, same, strict=True)
-    ]
 
 
 def notice_of(knowledge: ListKnowledge) -> tuple[str, str]:
@@ -167,12 +187,41 @@ def instant(knowledge: ListKnowledge) -> str | None:
 
 
 def _rows(
-    found: CertificatesOfActor, today: date, device: Device | None = None, named: Collection[str] = ()
+    found: CertificatesOfActor, today: date, device: ServedDevice | None = None, named: Collection[str] = ()
 ) -> list[CertificateRow]:
+    """The certificates, and what each is to a device; `named` are ids of those whose scopes name it."""
     listed = found.certificates
-    of_device = what_they_are_to(listed, device, named) if device else [""] * len(listed)
-    rows = [CertificateRow(each, today, of) for each, of in zip(listed, of_device, strict=True)]
+    if device is None:
+        rows = [CertificateRow(each, today) for each in listed]
+    else:
+        own = [each for each in device.certs if not each.scoped]  # that is told of the one whose scope names it
+        rows = [
+            CertificateRow(
+                each,
+                today,
+                _what_it_is(each, is_named=each.id in named, is_in_record=bool(of)),
+                _read_otherwise(each.shown(today), of, device, today),
+            )
+            for each, of in zip(listed, same_certificates(listed, own), strict=True)
+        ]
     return sorted(rows, key=lambda row: row.order)
+
+
+def _read_otherwise(
+    listed: ShownCertificate, of_device: Sequence[Certificate], device: ServedDevice, today: date
+) -> DeviceRead | None:
+    """What the last read of a device has otherwise of a certificate, the worst of it; None where nothing. A certificate
+    without a status says nothing of the one that the list has.
+    """
+    as_of = device.certs_read_at or device.basic_read_at
+    status = listed.certificate.status_code
+    told = [each if each.status_code else replace(each, status_code=status) for each in of_device if each.confirmed]
+    shown = [shown_certificate(each, today) for each in told]
+    worst = min(shown, key=lambda each: each.state.rank, default=None)
+    if as_of is None or worst is None:
+        return None
+    is_same_end = worst.certificate.expiry == listed.certificate.expiry
+    return None if is_same_end and worst.words == listed.words else DeviceRead(worst, as_of)
 
 
 def _what_it_is(certificate: StoredCertificate, *, is_named: bool, is_in_record: bool) -> str:
