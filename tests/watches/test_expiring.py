@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec import to_builtins
 
 from registerwatch.watches.expiring import expiring, standings
 from registerwatch.watches.models import Expiring, Watch
@@ -61,6 +62,13 @@ def test_the_most_urgent_comes_first_and_a_watch_can_have_several() -> None:
         ("A1", "D-3", 5),
         ("B2", "Z-2", 90),
     ]
+
+
+def test_a_certificate_that_the_register_no_longer_lists_is_a_row_that_says_so() -> None:
+    gone, listed = (a_certificate("Z-1", expiry=in_days(5), is_gone=each) for each in (True, False))
+
+    assert ["listed" in to_builtins(soon(a_watch(each))[0]) for each in (gone, listed)] == [True, False]
+    assert not soon(a_watch(gone))[0].listed
 
 
 def test_days_are_counted_in_utc() -> None:

@@ -19,6 +19,8 @@ EndFact = tuple[str, str]
 FIRST_END, COVERED_UNTIL = "First end", "Covered until"
 NOT_READ, NONE_LISTED = "Not read", "None listed"
 """In files in place of the standing of certificates."""
+EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
+"""Beside the standing of a device of which the register lists no certificate, where it is known that it listed one."""
 NEEDS_ATTENTION = frozenset({"warn", "bad"})
 """Tones of what is known not to be good."""
 
@@ -135,15 +137,18 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
 
 class SubjectStanding(msgspec.Struct, frozen=True):
-    """A device or an actor: its status as words and tone, and the certificates of a device."""
+    """A device or an actor: its status as words and tone, and the certificates that the register lists of a device."""
 
     status: Badge
     certificates: CertificateStanding = CertificateStanding()
+    has_unlisted: bool = False
+    """Whether the register listed a certificate once and lists none now, as far as that is known."""
 
     @property
     def badges(self) -> Sequence[Badge]:
         """Its status, and the worst of its certificates; unknown ones are left out."""
-        return [each for each in (self.status, self.certificates.badge) if each[0]]
+        earlier = [EARLIER_UNLISTED] if self.has_unlisted else []
+        return [*(each for each in (self.status, self.certificates.badge) if each[0]), *earlier]
 
     @property
     def warnings(self) -> Sequence[Badge]:

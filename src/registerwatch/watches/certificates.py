@@ -19,7 +19,7 @@ from registerwatch.register.certificate_states import ShownCertificate, days_lef
 from registerwatch.register.standing import CertificateStanding
 from registerwatch.structs import replace
 from registerwatch.watches.expiring import AHEAD_DAYS, PAST_DAYS
-from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
+from registerwatch.watches.snapshot import SeenCertificate, listed_certificates, shown_certificates
 from registerwatch.watches.standing import shown_of
 
 MAX_TEXT_LENGTH = 200
@@ -78,6 +78,11 @@ class CertifiedDevice(Struct, frozen=True, gc=False):
     status: str = ""
     """Its market status in words."""
     status_code: str = ""
+
+    @property
+    def listed_certs(self) -> Sequence[SeenCertificate]:
+        """The certificates that the register lists for it, as far as they were read."""
+        return listed_certificates(self.certs or ())
 
     @property
     def state(self) -> ReadState:
@@ -251,13 +256,13 @@ class CertificateOverview:
     def gaps(self) -> Sequence[CertifiedDevice]:
         """Devices that show no certificate, or may miss some: those that nobody could read first."""
         order = [ReadState.FAILED, ReadState.UNREAD, ReadState.PARTIAL, ReadState.COMPLETE]
-        found = [each for each in self.devices if not each.certs or each.state is not ReadState.COMPLETE]
+        found = [each for each in self.devices if not each.listed_certs or each.state is not ReadState.COMPLETE]
         return sorted(found, key=lambda each: order.index(each.state))
 
     @property
     def without(self) -> int:
         """Devices for which the register lists no certificate, all places read."""
-        return sum(each.state is ReadState.COMPLETE and not each.certs for each in self.devices)
+        return sum(each.state is ReadState.COMPLETE and not each.listed_certs for each in self.devices)
 
     @property
     def oldest_read(self) -> int | None:

@@ -50,4 +50,5 @@ def _of(watch: Watch, today: date) -> Iterator[Expiring]:
         days = days_left(certificate.ends, today)
         if days is not None and -PAST_DAYS <= days <= AHEAD_DAYS:
             is_confirmed = not certificate.is_unconfirmed
-            yield Expiring(watch.subject, watch.label, certificate.number, certificate.ends, days, is_confirmed)
+            number, is_listed = certificate.number, not certificate.is_gone
+            yield Expiring(watch.subject, watch.label, number, certificate.ends, days, is_confirmed, is_listed)

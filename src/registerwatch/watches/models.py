@@ -150,3 +150,11 @@ class Expiring(Struct, frozen=True, omit_defaults=True):
             examples=[False],
         ),
     ] = True
+    listed: Annotated[
+        bool,
+        Meta(
+            description="False where the register listed it once and lists no certificate of the device now; missing"
+            " otherwise.",
+            examples=[False],
+        ),
+    ] = True

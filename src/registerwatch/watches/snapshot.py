@@ -66,9 +66,14 @@ def in_order(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
     return sorted(certificates, key=lambda each: each.order)
 
 
+def listed_certificates(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
+    """Those that the register lists: how a device stands depends on these alone."""
+    return [each for each in certificates if not each.is_gone]
+
+
 def shown_certificates(certificates: Sequence[SeenCertificate]) -> Sequence[SeenCertificate]:
-    """Those that the register lists; those that are gone count only where it lists no other."""
-    return [each for each in certificates if not each.is_gone] or certificates
+    """Those that the register lists; where it lists none, those that are gone, which are shown as such."""
+    return listed_certificates(certificates) or certificates
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
@@ -113,8 +118,13 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
 
     @property
     def shown_certs(self) -> Sequence[SeenCertificate]:
-        """The certificates that the register lists; those that are gone count only where it lists no other."""
+        """The certificates that the register lists; where it lists none, those that are gone, shown as such."""
         return shown_certificates(self.certs or ())
+
+    @property
+    def unlisted_certs(self) -> Sequence[SeenCertificate]:
+        """The certificates that the register listed once, where it lists none now."""
+        return [each for each in self.shown_certs if each.is_gone]
 
 
 FIELD_SET = 2

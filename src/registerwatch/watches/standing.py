@@ -5,19 +5,21 @@ from datetime import date
 from registerwatch.register.certificate_states import ShownCertificate, in_order, shown_certificate
 from registerwatch.register.models import Certificate
 from registerwatch.register.standing import CertificateStanding, SubjectStanding, actor_standing, device_standing
-from registerwatch.watches.snapshot import Kind, SeenCertificate, Snapshot
+from registerwatch.structs import replace
+from registerwatch.watches.snapshot import Kind, SeenCertificate, Snapshot, listed_certificates
 
 
 def standing_of(kind: Kind, seen: Snapshot, today: date) -> SubjectStanding:
     """How a device or an actor stands."""
     if kind == "udi":
-        return device_standing(seen.status, seen.status_code, certificates_of(seen, today).certificates)
+        found = device_standing(seen.status, seen.status_code, certificates_of(seen, today).certificates)
+        return replace(found, has_unlisted=bool(seen.unlisted_certs))
     return actor_standing(seen.manufacturer_status, seen.manufacturer_status_code)
 
 
 def certificates_of(seen: Snapshot, today: date) -> CertificateStanding:
-    """The certificates of a device that the register lists; those that it listed last where it lists none."""
-    return CertificateStanding(in_order(shown_of(each, today) for each in seen.shown_certs))
+    """The certificates of a device that the register lists."""
+    return CertificateStanding(in_order(shown_of(each, today) for each in listed_certificates(seen.certs or ())))
 
 
 def shown_of(seen: SeenCertificate, today: date) -> ShownCertificate:

@@ -54,7 +54,7 @@ class WatchOptionsObject(Answer, gc=False):
     notifies: Annotated[bool, doc(NOTIFIES, True)]
 
 
-class WatchObject(Answer, gc=False):
+class WatchObject(Answer, kw_only=True, gc=False):
     """One watched subject."""
 
     id: Annotated[int, doc("Number for `PATCH` and `DELETE /v1/watches/{id}`.", 12)]
@@ -75,6 +75,14 @@ class WatchObject(Answer, gc=False):
     risk_class: Annotated[str, doc("Can be empty.", "Class IIa")]
     certificate: Annotated[str, doc("Number of the first certificate that has one, or empty.", "Z-25-052")]
     cert_expiry: Annotated[str, doc("Date of the first certificate that has one, or empty.", "2030-09-16")]
+    certificate_listed: Annotated[
+        bool | UnsetType,
+        doc(
+            "False where the register lists no certificate of the device now, so that both are of one that it listed"
+            " once; left out otherwise.",
+            False,
+        ),
+    ] = UNSET
     complete: Annotated[
         bool,
         doc(
@@ -111,6 +119,7 @@ class WatchObject(Answer, gc=False):
             risk_class=seen.risk_class,
             certificate=certificate,
             cert_expiry=expiry,
+            certificate_listed=False if seen.unlisted_certs else UNSET,
             complete=watch.is_complete,
             last_sync=iso_or_none(watch.last_sync),
             last_error=watch.last_error,

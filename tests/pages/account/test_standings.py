@@ -13,15 +13,15 @@ from registerwatch.clock import day_of
 from registerwatch.pages.addresses import compare_address
 from registerwatch.register.certificate_states import CertificateState, shown_certificates
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, CERTIFICATE_STATUSES, StatusFilter, label
-from registerwatch.register.models import Certificate
+from registerwatch.register.models import Certificate, Device
 from registerwatch.register.standing import SubjectStanding, device_standing, market_tone
 from registerwatch.structs import replace
 from registerwatch.watches import repository
-from registerwatch.watches.diff import STATUS, FieldChange
+from registerwatch.watches.diff import STATUS, FieldChange, compare
 from registerwatch.watches.event_rules import severity_of
 from registerwatch.watches.models import EventSeverity
 from registerwatch.watches.repository import NewWatch
-from registerwatch.watches.snapshot import encoded, snapshot_of_device
+from registerwatch.watches.snapshot import Snapshot, encoded, snapshot_of_device
 from tests.lists.steps import ListSteps
 from tests.mcp.messages import used
 from tests.notifications.feeds.feed_reader import days_of
@@ -62,7 +62,10 @@ STANDINGS: Mapping[str, tuple[StatusFilter, Sequence[Certificate]]] = {
     "left the market": (StatusFilter.OFF, (VALID,)),
     "not for the EU, and withdrawn": (StatusFilter.NOT_EU, (_certificate("Z-1", FAR, "withdrawn"),)),
     "no certificate": (StatusFilter.ON, ()),
+    "an earlier one is no longer listed": (StatusFilter.ON, ()),
 }
+EARLIER = {"an earlier one is no longer listed": _certificate("Z-1", FAR)}
+"""Certificates that were listed before."""
 UDIS = {name: a_udi(number) for number, name in enumerate(STANDINGS)}
 
 Table = dict[str, dict[str, str]]
@@ -77,8 +80,7 @@ async def account(harness: ServiceHarness, owner_pages: PagesClient) -> ListStep
         told: dict[str, Any] = {"status": label(market.code), "status_code": market.code, "certs": own}
         reading = a_full_reading(f"u-{number}", UDIS[name], trade_name=name, **told)
         await harness.store(reading)
-        seen = snapshot_of_device(reading.device, certificates_read=True, searched=True)
-        watches.append(NewWatch(UDIS[name], name, encoded(seen), harness.now))
+        watches.append(NewWatch(UDIS[name], name, encoded(_seen(reading.device, EARLIER.get(name))), harness.now))
     key = await _watch(harness, owner_pages, *watches)
     return ListSteps(harness, NewAccount("", "", await owner_pages.rest_session(), key, {}))
 
@@ -157,6 +159,15 @@ def test_the_page_has_every_state_in_order_of_seriousness() -> None:
     assert [row[0].removeprefix("| ") for row in rows] == [
         f"{MARKS[each.tone]} {each.words}" for each in CertificateState
     ]
+
+
+def _seen(device: Device, earlier: Certificate | None) -> Snapshot:
+    """What the watch of a device has seen, of which the register listed a certificate earlier."""
+    now = snapshot_of_device(device, certificates_read=True, searched=True)
+    if earlier is None:
+        return now
+    before = replace(device, certs=(earlier,))
+    return compare(snapshot_of_device(before, certificates_read=True, searched=True), now)[1]
 
 
 async def _watch(harness: ServiceHarness, pages: PagesClient, *new: NewWatch) -> str:

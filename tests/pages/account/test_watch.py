@@ -222,7 +222,7 @@ async def test_before_its_first_read_a_watch_shows_what_the_copy_has(
     await harness.finish_background_work()
 
 
-async def test_a_certificate_that_was_seen_once_is_no_longer_listed_also_where_the_copy_has_none(
+async def test_a_certificate_that_was_seen_once_and_is_no_longer_listed_is_said_beside_how_the_device_stands(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     gone = a_seen_certificate(expiry="2029-01-01", is_gone=True)
@@ -233,9 +233,17 @@ async def test_a_certificate_that_was_seen_once_is_no_longer_listed_also_where_t
 
     page = await owner_pages.page("/app/watches/1")
 
-    assert page.facts["Certificates"] == "✕ No longer listed"
-    assert "✕ Certificate no longer listed" in page.main
-    assert "✕ Certificate no longer listed" in (await owner_pages.page("/app/watches")).main
+    earlier = "! An earlier certificate is no longer listed"
+    assert "Certificates" not in page.facts
+    assert earlier in page.main
+    assert "It named Z-1 (end date 1 Jan 2029) earlier and no longer does" in page.main
+    assert earlier in (await owner_pages.page("/app/watches")).main
+    [gap] = (await owner_pages.page("/app/certificates", view="gaps")).rows
+    assert gap[2] == f"The register lists none{earlier[2:]}"
+    [certificate] = (await owner_pages.page("/app/certificates")).rows
+    assert certificate[2].startswith("✕ No longer listed")
+    [watch] = await harness.get_list(owner_pages.session, "watches")
+    assert (watch["certificate"], watch["certificate_listed"]) == (gone.number, False)
 
 
 async def test_the_watch_of_a_manufacturer_has_options_and_names_its_devices(

@@ -324,7 +324,7 @@ async def test_downloads_have_every_certificate_with_its_standing_and_dates_that
             "Expired (1 of 3)",
             "2030-01-01",
         ),
-        ("Z-4 (no longer listed, end date 2031-01-01)", "No longer listed", ""),
+        ("Z-4 (no longer listed, end date 2031-01-01)", "None listed", ""),
         ("", "None listed", ""),
         ("", "Not read", ""),
         ("Z-5 (no end date)", "No end date", ""),

@@ -17,6 +17,7 @@ from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.page_position import PagePosition, page_number
 from registerwatch.register.certificate_states import NO_END_DATE
+from registerwatch.register.standing import EARLIER_UNLISTED
 from registerwatch.structs import replace
 from registerwatch.tables.csv_file import Row
 from registerwatch.watches.certificates import (
@@ -139,6 +140,7 @@ def _page(request: Request, visitor: Visitor, shown: Shown, found: CertificateOv
         six_months=SIX_MONTHS,
         views=View,
         states=ReadState,
+        earlier_unlisted=EARLIER_UNLISTED[0],
         csv_address=shown.address(f"{PATH}.csv", view=View.CERTIFICATES),
     )
 

@@ -14,12 +14,12 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.account.watch_rows import STATES
-from registerwatch.register.certificate_states import ShownCertificate
+from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END, NOT_READ
 from registerwatch.tables.csv_file import Row
 from registerwatch.watches.listing import ListedWatch
 from registerwatch.watches.models import Watch
-from registerwatch.watches.standing import certificates_of
+from registerwatch.watches.standing import certificates_of, shown_of
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.spreadsheet import csv_response, day_or_none, xlsx_response
 from registerwatch.web.watch_answers import WatchObject
@@ -91,13 +91,16 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo) -> Row:
 
 
 def _certificates(watch: Watch, today: date) -> tuple[str, str, date | None, date | None]:
-    """All certificates of a device, their worst standing, the first end of those that count as valid, and the last."""
+    """All certificates of a device, where the register lists none now those that it listed once; the worst standing of
+    those that it lists, the first end of those that count as valid, and the last.
+    """
     if watch.kind != "udi":
         return "", "", None, None
     if watch.snapshot is None or watch.snapshot.certs is None:
         return "", NOT_READ, None, None
     standing = certificates_of(watch.snapshot, today)
-    told = "; ".join(map(_told, standing.certificates))
+    earlier = in_order(shown_of(each, today) for each in watch.snapshot.unlisted_certs)
+    told = "; ".join(map(_told, [*standing.certificates, *earlier]))
     words = standing.in_file(are_all_read=watch.snapshot.has_all_certs)
     return told, words, day_or_none(standing.first_end), day_or_none(standing.covered_until)
 

@@ -13,6 +13,7 @@ from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.pages.public.listed_certificates import CertificateSection
+from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.codes import label
 from registerwatch.register.standing import SubjectStanding
 from registerwatch.register.store.documents import StoredActor
@@ -21,7 +22,7 @@ from registerwatch.watches.event_search_repository import ListedEvent
 from registerwatch.watches.models import NOT_REGISTERED, READ_IN_PART, Event, Watch
 from registerwatch.watches.read_failures import ReadFailure
 from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot_of_device
-from registerwatch.watches.standing import standing_of
+from registerwatch.watches.standing import shown_of, standing_of
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 from registerwatch.web.countries import country_name
@@ -100,7 +101,14 @@ class WatchView(msgspec.Struct, frozen=True):
         found = standing_of(self.watch.kind, self.seen, self.today)
         if self.device is None or not self.device.certificates:
             return found
-        return replace(found, certificates=self.device.standing)
+        return replace(found, certificates=self.device.standing, has_unlisted=False)
+
+    @property
+    def unlisted(self) -> Sequence[ShownCertificate]:
+        """The certificates that the register listed once, where it lists none now."""
+        if not self.standing.has_unlisted:
+            return ()
+        return in_order(shown_of(each, self.today) for each in self.seen.unlisted_certs)
 
     @property
     def is_partial(self) -> bool:
