@@ -9,8 +9,10 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.clock import iso_utc
+from registerwatch.register.outcomes import CERTIFICATES_UNREAD
 from registerwatch_standins.register.records import Certificate, Registration
 from tests.mcp.messages import used
+from tests.pages.markup import Markup
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, ServiceHarness, ServiceStarter
 
@@ -168,21 +170,29 @@ async def test_a_device_whose_certificate_search_could_not_be_read_is_not_comple
     assert len(second["certs"]) == len(record.certificates)
 
 
-async def test_certificates_that_could_not_be_read_again_keep_their_own_age(harness: ServiceHarness) -> None:
+async def test_certificates_that_could_not_be_read_again_keep_their_own_age_and_every_answer_says_so(
+    harness: ServiceHarness,
+) -> None:
     record = certified(harness)
     before = await device(harness, record.primary_di, WAIT)
     harness.faults.fail("certificates", "http-500")
-    harness.clock.move(3600)
+    harness.clock.move(7 * 3600)
 
-    after = (await harness.get("/v1/refresh", q=record.primary_di)).json()["device"]
+    refreshed = (await harness.get("/v1/refresh", q=record.primary_di)).json()
 
+    after = refreshed["device"]
+    assert (refreshed["refreshed"], refreshed["error"]) == (True, CERTIFICATES_UNREAD)
     assert after["certs"] == before["certs"]
     assert (before["read_at"], before["certs_read_at"]) == (iso_utc(NOW), iso_utc(NOW))
     assert after["certs_read_at"] == iso_utc(NOW)
     assert after["read_at"] > before["read_at"]
-    page = (await harness.get(f"/d/{record.primary_di}")).text
-    assert before["certs_read_at"] in page
-    assert after["read_at"] in page
+    page = Markup.of(await harness.get(f"/d/{record.primary_di}"))
+    [notice] = [each.text for each in page.all("p") if "Certificates may be out of date" in each.text]
+    assert "as they were read on 15 Jan 2027" in notice
+    harness.faults.clear()
+    read = (await harness.get("/v1/refresh", q=record.primary_di)).json()
+    assert read["error"] is None
+    assert "out of date" not in (await harness.get(f"/d/{record.primary_di}")).text
 
 
 async def test_a_record_is_as_old_as_the_instant_before_the_first_request_for_it(harness: ServiceHarness) -> None:

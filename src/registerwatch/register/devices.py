@@ -175,6 +175,13 @@ class DeviceService:
         """The device without asking the register: what is stored, or why the last read brought nothing."""
         return await self.stored(udi, client=client) or _no_device(udi, self._refresher.remembered(udi))
 
+    def has_old_certificates(self, stored: StoredDocument) -> bool:
+        """Whether the last reads brought the record without its certificates. What is shared with other devices can be
+        older than the record, but was fresh when it was read.
+        """
+        read_at = stored.certs_read_at
+        return read_at is not None and not is_recent(read_at, stored.read_at, self._fresh_for)
+
     def _is_due(self, stored: StoredDocument, retry_seconds: float) -> bool:
         """Whether a record is to be read again: it is old, or a part of it is."""
         now = self._clock.now()

@@ -17,6 +17,10 @@ class NotFound(msgspec.Struct, frozen=True):
     """The register answered, and has no such record."""
 
 
+CERTIFICATES_UNREAD = "The rest was read, but its certificates could not be."
+"""Of a device that was found while the certificate search could not be read."""
+
+
 class ReadFailed(msgspec.Struct, frozen=True):
     """The register could not be read; it proves nothing. `reason` is a sentence for a person.
 

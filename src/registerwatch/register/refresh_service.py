@@ -8,16 +8,17 @@ from registerwatch.register.actors import ActorAnswer, ActorService
 from registerwatch.register.devices import DeviceAnswer, DeviceService, NoDevice
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import ClientOf, Refresher, limits_for
-from registerwatch.register.outcomes import NotFound, ReadFailed
+from registerwatch.register.outcomes import CERTIFICATES_UNREAD, NotFound, ReadFailed
 
 NO_RECORD = "The register has no record with this code."
 
 
 class RefreshOutcome(msgspec.Struct, frozen=True):
-    """What a refresh brought. `error` says why the register was not read or has nothing; `subject` is what is stored
-    now.
+    """What a refresh brought. `error` says why the register was not read or has nothing, or, where `is_read`, which
+    part could not be read; `subject` is what is stored now.
     """
 
+    is_read: bool
     is_changed: bool
     error: str | None
     subject: DeviceAnswer | NoDevice | ActorAnswer
@@ -46,9 +47,10 @@ class RefreshService:
             self._actors.read(code, client=client) if is_actor else self._devices.last_known(code, client=client)
         )
         if isinstance(result, NotFound):
-            return RefreshOutcome(False, NO_RECORD, subject)
+            return RefreshOutcome(False, False, NO_RECORD, subject)
         if isinstance(result, ReadFailed):
-            return RefreshOutcome(False, result.reason, subject)
+            return RefreshOutcome(False, False, result.reason, subject)
         if result.changed:
             await self._make_findable()
-        return RefreshOutcome(result.changed, None, subject)
+        problem = CERTIFICATES_UNREAD if result.lacks_certificates else None
+        return RefreshOutcome(True, result.changed, problem, subject)

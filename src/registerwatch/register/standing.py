@@ -73,11 +73,12 @@ class CertificateStanding(msgspec.Struct, frozen=True):
         number = sum((each.state, each.words) == (worst.state, worst.words) for each in self.certificates)
         return worst.words + (f" ({number} of {len(self.certificates)})" if number < len(self.certificates) else "")
 
-    def in_file(self, *, are_all_read: bool) -> str:
-        """The same for a file, which also says where there is none and where some may be missing: `Not read`."""
-        if not self.certificates:
-            return NONE_LISTED if are_all_read else NOT_READ
-        return self.words if are_all_read else f"{self.words}, not all read"
+    def in_file(self, *, are_all_read: bool, were_all_read: bool = False) -> str:
+        """The same for a file, which also says where there is none and where some may be missing: `Not read`.
+        `were_all_read`: whether an earlier read had all of them, where the last one had not.
+        """
+        words = self.words or (NONE_LISTED if are_all_read or were_all_read else "")
+        return words if are_all_read else f"{words}, not all read" if words else NOT_READ
 
     @property
     def tone(self) -> str:

@@ -125,7 +125,13 @@ class RefreshAnswer(Answer):
 
     refreshed: Annotated[bool, doc("Whether the register answered and the copy now holds what it said.")]
     changed: Annotated[bool, doc("Whether that differs from what was stored before.")]
-    error: Annotated[str | None, doc("Why nothing was refreshed, null when it was.", "The register could not be read.")]
+    error: Annotated[
+        str | None,
+        doc(
+            "Why nothing was refreshed, or, with `refreshed` true, which part could not be read; null when all was.",
+            "The register could not be read.",
+        ),
+    ]
     device: Annotated[
         msgspec.Raw | msgspec.UnsetType,
         msgspec.Meta(
@@ -299,7 +305,7 @@ def device_response(request: Request, found: DeviceAnswer | NoDevice) -> Respons
 
 
 def _refresh_answer(outcome: RefreshOutcome) -> RefreshAnswer:
-    refreshed, subject = outcome.error is None, outcome.subject
+    refreshed, subject = outcome.is_read, outcome.subject
     if isinstance(subject, ActorAnswer):
         return RefreshAnswer(refreshed, outcome.is_changed, outcome.error, actor=subject)
     device = msgspec.json.encode(MissingDevice.of(subject)) if isinstance(subject, NoDevice) else subject.body

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from registerwatch.register.outcomes import CERTIFICATES_UNREAD
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.options import WatchOptions
 from registerwatch.watches.snapshot import Kind, Snapshot
@@ -16,7 +17,7 @@ FAILING_AFTER = 3 * 24 * 3600
 OVERDUE_AFTER = 3 * 24 * 3600
 """A watch that nobody has read for so long is overdue, though nothing failed."""
 
-NO_CERTIFICATES = "The rest was read, but its certificates could not be."
+NO_CERTIFICATES = CERTIFICATES_UNREAD
 NO_SEARCH = "The rest was read, but certificates may be missing or outdated: the register ignores the filter by device."
 READ_IN_PART = frozenset({NO_CERTIFICATES, NO_SEARCH})
 """`last_error` of a watch whose last read went well but for certificates."""

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from registerwatch.db.tables import accounts, sync_runs, watches
 from registerwatch.watches import repository
 from registerwatch.watches.listing import PAGE_ROWS
-from registerwatch.watches.models import NOT_REGISTERED
+from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import Snapshot, encoded
 from tests.pages.account.pages_client import PagesClient
@@ -328,6 +328,14 @@ async def test_downloads_have_every_certificate_with_its_standing_and_dates_that
         ("", "None listed", ""),
         ("", "Not read", ""),
         ("Z-5 (no end date)", "No end date", ""),
+    ]
+    for subject in subjects[1], subjects[3]:
+        await change(harness, subject, last_error=NO_CERTIFICATES)
+    again = (await owner_pages.get("/app/watches.csv", sort="subject")).content.decode("utf-8-sig")
+    assert [row["Certificate standing"] for row in csv.DictReader(io.StringIO(again, newline=""))][1:4] == [
+        "Expired (1 of 3), not all read",
+        "None listed",
+        "None listed, not all read",
     ]
     assert rows[0]["Last read (Europe/Berlin)"] == "2027-01-15 09:00:00"
     header, *sheet = book["Watches"].iter_rows()

@@ -101,7 +101,8 @@ def _certificates(watch: Watch, today: date) -> tuple[str, str, date | None, dat
     standing = certificates_of(watch.snapshot, today)
     earlier = in_order(shown_of(each, today) for each in watch.snapshot.unlisted_certs)
     told = "; ".join(map(_told, [*standing.certificates, *earlier]))
-    words = standing.in_file(are_all_read=watch.snapshot.has_all_certs)
+    were_all_read = watch.snapshot.has_all_certs
+    words = standing.in_file(are_all_read=were_all_read and not watch.last_error, were_all_read=were_all_read)
     return told, words, day_or_none(standing.first_end), day_or_none(standing.covered_until)
 
 

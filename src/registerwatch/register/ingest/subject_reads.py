@@ -9,7 +9,7 @@ from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.basic_reads import BasicRecordReads, SharingRule
 from registerwatch.register.ingest.device_lists import DeviceListReader
 from registerwatch.register.list_doubt import doubted_since, is_believed
-from registerwatch.register.models import Actor, DeviceReading
+from registerwatch.register.models import Actor, Completeness, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.register.sources.budget_parts import RequestPriority
@@ -28,10 +28,12 @@ class Refreshed(msgspec.Struct, frozen=True):
     """The register was read and the copy holds what it said; `changed` when that was news.
 
     `goes_on` tells of an actor that its list of devices has pages which were not read, of a list that it has more.
+    `lacks_certificates` tells of a device that the certificate search could not be read.
     """
 
     changed: bool
     goes_on: bool = False
+    lacks_certificates: bool = False
 
 
 RefreshResult = Refreshed | NotFound | ReadFailed
@@ -120,7 +122,8 @@ class SubjectReads:
         changes = await self._copy.store(
             readings, read_at=read_at, now=int(self._clock.now()), lists_all=True, context=context, since=since
         )
-        return Refreshed(any(change.is_current for change in changes))
+        lacks_certificates = any(each.completeness is Completeness.ALL_BUT_CERTIFICATES for each in readings)
+        return Refreshed(any(change.is_current for change in changes), lacks_certificates=lacks_certificates)
 
     async def _propagate(self, key: str, context: ReadContext) -> None:
         """Bring all stored devices under a Basic UDI-DI up to date with its record, a few in each transaction."""
