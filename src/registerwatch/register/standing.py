@@ -19,6 +19,8 @@ EndFact = tuple[str, str]
 FIRST_END, COVERED_UNTIL = "First end", "Covered until"
 NOT_READ, NONE_LISTED = "Not read", "None listed"
 """In files in place of the standing of certificates."""
+DELISTED: Badge = ("No longer listed", "warn")
+"""In place of all that is good of a device or an actor that the register listed once and does no more."""
 EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
 """Beside the standing of a device of which the register lists no certificate, where it is known that it listed one."""
 NEEDS_ATTENTION = frozenset({"warn", "bad"})

@@ -19,6 +19,7 @@ from registerwatch.register.certificate_states import ShownCertificate, days_lef
 from registerwatch.register.standing import CertificateStanding
 from registerwatch.structs import replace
 from registerwatch.watches.expiring import AHEAD_DAYS, PAST_DAYS
+from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.snapshot import SeenCertificate, listed_certificates, shown_certificates
 from registerwatch.watches.standing import shown_of
 
@@ -83,6 +84,11 @@ class CertifiedDevice(Struct, frozen=True, gc=False):
     def listed_certs(self) -> Sequence[SeenCertificate]:
         """The certificates that the register lists for it, as far as they were read."""
         return listed_certificates(self.certs or ())
+
+    @property
+    def is_delisted(self) -> bool:
+        """Whether the last read said that the register does not have the device, of which certificates were read."""
+        return self.error == NOT_REGISTERED and self.certs is not None
 
     @property
     def state(self) -> ReadState:

@@ -65,6 +65,11 @@ class Watch(Struct, frozen=True, gc=False):
     created_at: int
     options: WatchOptions = WatchOptions()
 
+    @property
+    def is_delisted(self) -> bool:
+        """Whether its subject was read once, and the last read said that the register does not have it."""
+        return self.last_error == NOT_REGISTERED and self.snapshot is not None
+
     def health(self, now: float) -> HealthState:
         """Whether it does its work: the register has no such record, it could not be read for long, or not all of it,
         nobody has read it for long, it was never read, or all is well.

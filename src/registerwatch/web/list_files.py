@@ -8,7 +8,7 @@ from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import Coverage, FoundTable, LineFilter
 from registerwatch.lists.service import NOTHING_KEPT, ListService, ShownLine
 from registerwatch.register.identifiers import kind
-from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
+from registerwatch.register.standing import COVERED_UNTIL, DELISTED, FIRST_END
 from registerwatch.tables.cell_values import value_of
 from registerwatch.tables.csv_file import Cell, Row
 from registerwatch.web.spreadsheet import day_or_none
@@ -17,7 +17,7 @@ COVERAGE_WORDS: Mapping[Coverage, str] = {
     "found": "Found",
     "certificate_ended": "No valid certificate",
     "off_market": "Off the EU market",
-    "delisted": "No longer in the register",
+    "delisted": DELISTED[0],
     "unknown": "Not in the stored copy",
     "ambiguous": "Can be several",
     "invalid": "Invalid code",

@@ -69,7 +69,7 @@ async def test_a_line_that_is_listed_no_more_is_as_bad_as_its_device(
 
     page = await owner_pages.page(await kept(harness, owner_pages, a_workbook(["UDI"], *([udi] for udi in subjects))))
 
-    assert [row[2] for row in page.rows] == ["! No longer in the register", "✕ No longer in the register"]
+    assert [row[2] for row in page.rows] == ["! No longer listed", "✕ No longer listed"]
 
 
 async def test_a_result_says_no_more_and_no_better_than_its_lines_do(

@@ -94,7 +94,7 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
     unseen = SHOWN_ROWS + 2
     assert page.title == f"({unseen}) Today · Registerwatch"
     assert f"Unseen changes {unseen} 1 high, {unseen - 1} low" in page.main
-    assert "Watches 4 3 read, 1 unknown to the register" in page.main
+    assert "Watches 4 3 read, 1 not in the register" in page.main
     assert "Channels that fail 1 Of 1" in page.main
     assert f"{SHOWN_ROWS} of {unseen} that you have not seen: high first" in page.main
     rows = page.main.partition("that you have not seen")[2]

@@ -1,13 +1,16 @@
 """The page of one watch, walked through its states."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy import update
 
 from registerwatch.db.tables import watches
+from registerwatch.register.codes import StatusFilter
 from registerwatch.watches import event_repository, repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_repository import NewEvent
-from registerwatch.watches.models import NO_CERTIFICATES
+from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
 from registerwatch.watches.options import WatchOptions
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded
@@ -90,7 +93,7 @@ async def test_a_read_that_could_not_read_certificates_is_no_failed_one(
 
     page = await owner_pages.page(address)
 
-    assert "! Read in part" in page.main
+    assert "! Last read was in part" in page.main
     assert "Last read failed" not in page.main
     await harness.finish_background_work()
 
@@ -182,7 +185,7 @@ async def test_what_was_never_read_and_what_is_long_are_shown_by_pages(
 ) -> None:
     unknown = await watch_of(owner_pages, "04099999999992")
     page = await owner_pages.page(unknown)
-    assert "Unknown to the register" in page.main
+    assert "Not in the register" in page.main
     assert "The register has no such record" in page.main
     assert accessibility_problems(page) == []
     [device] = harness.unique_devices(1)
@@ -244,6 +247,32 @@ async def test_a_certificate_that_was_seen_once_and_is_no_longer_listed_is_said_
     assert certificate[2].startswith("✕ No longer listed")
     [watch] = await harness.get_list(owner_pages.session, "watches")
     assert (watch["certificate"], watch["certificate_listed"]) == (gone.number, False)
+
+
+async def test_a_device_that_has_left_the_register_is_no_longer_listed_wherever_it_is_shown(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    market: dict[str, Any] = {"status": "On the EU market", "status_code": StatusFilter.ON.code}
+    await harness.store(a_full_reading(udi=UDI, **market))
+    since = (await harness.service.records.state()).revision
+    await harness.service.records.delist(UDI, read_at=harness.now, since=since)
+    seen = a_snapshot(a_seen_certificate(expiry="2029-01-01"), **market)
+    caller, new = await caller_of(owner_pages), NewWatch(UDI, "Stent", encoded(seen), harness.now)
+    async with harness.database.transaction() as connection:
+        await repository.add(connection, caller.account.id, [new], harness.now)
+        await connection.execute(update(watches).values(last_error=NOT_REGISTERED))
+
+    watch, public = await owner_pages.page("/app/watches/1"), Markup.of(await harness.get(f"/d/{UDI}"))
+    listed = await owner_pages.page("/app/watches")
+
+    last = "! No longer listed When it was last listed: On the EU market"
+    assert watch.facts["Market status"] == public.facts["Market status"] == last
+    assert all("No longer listed." in each.main for each in (watch, public))
+    assert not any("✓ On the EU market" in each.main for each in (watch, public))
+    assert listed.rows[0][4:6] == ["", "No longer listed 15 Jan 2027"]
+    files = [(await owner_pages.get(f"/app/{name}.csv")).text for name in ("watches", "certificates")]
+    assert "No longer listed" in files[0]
+    assert "device no longer listed" in files[1]
 
 
 async def test_the_watch_of_a_manufacturer_has_options_and_names_its_devices(

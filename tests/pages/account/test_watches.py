@@ -112,7 +112,7 @@ async def test_filters_sort_and_pages_live_in_the_address(harness: ServiceHarnes
     assert (names(second), fields_of(first.link("Next →"))) == (["Maker"], {"page": "2"})
     assert (await owner_pages.page("/app/watches", page=99)).rows == second.rows
 
-    unknown = await owner_pages.page(first.link("Unknown to the register 1"))
+    unknown = await owner_pages.page(first.link("Not in the register 1"))
     assert names(unknown) == ["Maker"]
     assert first.link(f"Read {PAGE_ROWS}") == "/app/watches?state=ok"
     backwards = await owner_pages.page(first.link("Name"))

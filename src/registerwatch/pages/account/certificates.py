@@ -165,6 +165,7 @@ def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
     for _, listed in found.of_devices:
         seen, shown = listed.seen, listed.shown(found.today)
         told = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
+        told = "device no longer listed" if listed.device.is_delisted else told
         dated = seen.ends, GROUP_NAMES[group_of(shown.remaining)]
         number = seen.number, seen.revision, seen.notified_body
         stands = shown.register_word, shown.words

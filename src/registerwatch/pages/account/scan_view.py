@@ -13,7 +13,7 @@ from registerwatch.errors import RateLimited
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.register.identifiers import ParsedCode, PartName, kind, parse
-from registerwatch.register.standing import NEEDS_ATTENTION, NOTHING_KNOWN, Badge, SubjectStanding, worst_tone
+from registerwatch.register.standing import DELISTED, NEEDS_ATTENTION, NOTHING_KNOWN, Badge, SubjectStanding, worst_tone
 from registerwatch.watches.import_plan import ImportPlan, PlannedLine
 from registerwatch.watches.import_table import ListLine
 from registerwatch.web.register_reads import device_for
@@ -26,7 +26,7 @@ State = Literal["listed", "delisted", "unknown", "unread", "failed", "invalid"]
 _TONES: dict[State, str] = {"delisted": "warn", "unknown": "bad", "failed": "warn", "invalid": "bad"}
 WORDS: dict[State, str] = {
     "listed": "In the register",
-    "delisted": "No longer listed",
+    "delisted": DELISTED[0],
     "unknown": "Not in the register",
     "unread": "Not looked up yet",
     "failed": "Could not be read",

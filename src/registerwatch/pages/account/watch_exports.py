@@ -13,7 +13,7 @@ from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
-from registerwatch.pages.account.watch_rows import STATES
+from registerwatch.pages.account.watch_rows import state_words
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END, NOT_READ
 from registerwatch.tables.csv_file import Row
@@ -83,7 +83,7 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo) -> Row:
         *_certificates(listed.watch, day_of(now, zone)),
         ", ".join(listed.tags),
         _instant(listed.watch.last_sync, zone),
-        STATES[watch.health.state],
+        state_words(listed.watch, watch.health.state),
         watch.last_error,
         _instant(listed.changed_at, zone),
         _instant(listed.watch.created_at, zone),

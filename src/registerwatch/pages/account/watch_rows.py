@@ -9,10 +9,10 @@ from registerwatch.bootstrap import Service
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.page_position import PagePosition
-from registerwatch.register.standing import Badge
+from registerwatch.register.standing import DELISTED, Badge
 from registerwatch.structs import replace
 from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts
-from registerwatch.watches.models import HealthState, SyncRun
+from registerwatch.watches.models import HealthState, SyncRun, Watch
 from registerwatch.watches.snapshot import Snapshot
 from registerwatch.watches.standing import standing_of
 from registerwatch.web.watch_answers import WatchObject
@@ -24,7 +24,7 @@ STATES: Mapping[HealthState, str] = {
     "partial": "Read in part",
     "overdue": "Overdue",
     "unread": "Not read yet",
-    "unknown": "Unknown to the register",
+    "unknown": "Not in the register",
 }
 """Whether it could be read. How its subject stands is told by `watches.standing`."""
 BADGES: Mapping[HealthState, str] = {
@@ -35,6 +35,11 @@ BADGES: Mapping[HealthState, str] = {
     "unread": "",
     "unknown": "warn",
 }
+
+
+def state_words(watch: Watch, state: HealthState) -> str:
+    """The state of a watch in words; of one whose subject was read once, that it is no longer listed."""
+    return DELISTED[0] if watch.is_delisted else STATES[state]
 
 
 class WatchRow(msgspec.Struct, frozen=True):
@@ -53,13 +58,18 @@ class WatchRow(msgspec.Struct, frozen=True):
     @property
     def state(self) -> str:
         """Its state in words."""
-        return STATES[self.answer.health.state]
+        return state_words(self.listed.watch, self.answer.health.state)
 
     @property
     def warnings(self) -> Sequence[Badge]:
         """What of its subject is not good."""
         watch = self.listed.watch
         return standing_of(watch.kind, watch.snapshot or _NOTHING, self.today).warnings
+
+    @property
+    def status(self) -> str:
+        """The status of its subject, empty where the register no longer lists it."""
+        return "" if self.listed.watch.is_delisted else self.answer.status
 
     @property
     def badge(self) -> str:

@@ -8,14 +8,14 @@ import msgspec
 
 from registerwatch.clock import day_of
 from registerwatch.pages.account.changes import ShownChange, shown_changes
-from registerwatch.pages.account.watch_rows import BADGES, STATES
+from registerwatch.pages.account.watch_rows import BADGES, state_words
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.pages.public.listed_certificates import CertificateSection
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.codes import label
-from registerwatch.register.standing import SubjectStanding
+from registerwatch.register.standing import DELISTED, Badge, SubjectStanding
 from registerwatch.register.store.documents import StoredActor
 from registerwatch.structs import replace
 from registerwatch.watches.event_search_repository import ListedEvent
@@ -27,7 +27,7 @@ from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
 from registerwatch.web.countries import country_name
 
-LAST_READ_FAILED, LAST_READ_IN_PART = ("Last read failed", "warn"), (STATES["partial"], "warn")
+LAST_READ_FAILED, LAST_READ_IN_PART = ("Last read failed", "warn"), ("Last read was in part", "warn")
 """Of a watch that was read within three days."""
 
 
@@ -91,7 +91,7 @@ class WatchView(msgspec.Struct, frozen=True):
         state = self.watch.health(self.now)
         if state == "ok" and self.watch.last_error:
             return LAST_READ_IN_PART if self.is_partial else LAST_READ_FAILED
-        return STATES[state], BADGES[state] or "none"
+        return state_words(self.watch, state), BADGES[state] or "none"
 
     @property
     def standing(self) -> SubjectStanding:
@@ -102,6 +102,18 @@ class WatchView(msgspec.Struct, frozen=True):
         if self.device is None or not self.device.certificates:
             return found
         return replace(found, certificates=self.device.standing, has_unlisted=False)
+
+    @property
+    def badges(self) -> Sequence[Badge]:
+        """How its subject stands; nothing good of what the register no longer lists."""
+        return self.standing.warnings if self.watch.is_delisted else self.standing.badges
+
+    @property
+    def last_read(self) -> str:
+        """What came of the last read, where that was not all well."""
+        if self.watch.is_delisted:
+            return DELISTED[0]
+        return LAST_READ_IN_PART[0] if self.is_partial else "Not read"
 
     @property
     def unlisted(self) -> Sequence[ShownCertificate]:

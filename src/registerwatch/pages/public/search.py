@@ -29,6 +29,7 @@ from registerwatch.register.identifiers import kind, udi_spellings
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.queries import MAX_RESULTS, NAME_ROWS, SRN_ROWS, Match, SearchPage
+from registerwatch.register.standing import DELISTED
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
@@ -70,7 +71,7 @@ class Results(msgspec.Struct, frozen=True):
     def headline(self) -> str:
         """What was found and how, in a sentence."""
         if self.found.error and not self.paging.total:
-            return "No longer listed" if self.found.is_delisted else "The search could not look everywhere"
+            return DELISTED[0] if self.found.is_delisted else "The search could not look everywhere"
         return headline(self.match_kind, self.paging.total, so_far=self.found.is_known_in_part)
 
     @property
