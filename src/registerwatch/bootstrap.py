@@ -234,7 +234,7 @@ def build_service(
     listing = EudamedDeviceListing(register.interface, page_size=page_size)
     actor_lists = ActorLists(database)
     list_reader = DeviceListReader(listing, copy, actor_lists, clock)
-    fresh_for = settings.cache_hours * 3600
+    fresh_for = settings.fresh_seconds
     subject_reads = SubjectReads(register, copy, clock, list_reader)
     refresher = Refresher(subject_reads, clock, max_shared_age=fresh_for / 2)
     index = SearchIndex(settings.index_dir)
@@ -343,7 +343,14 @@ def build_service(
         ),
         watches=watches,
         lists=build_lists(
-            database, clock, copy, watches.imports, shares, work, DiskCheck(*folders, min_free_bytes=MIN_FREE_FOR_FILES)
+            settings,
+            database,
+            clock,
+            copy,
+            watches.imports,
+            shares,
+            work,
+            DiskCheck(*folders, min_free_bytes=MIN_FREE_FOR_FILES),
         ),
         notifications=notifications,
         feeds=FeedService(database, clock, notices),

@@ -360,6 +360,11 @@ class Settings(BaseSettings):
         return _keys_of(self.secrets_key.get_secret_value()) if self.secrets_key is not None else ()
 
     @property
+    def fresh_seconds(self) -> float:
+        """Seconds for which a stored record counts as fresh."""
+        return self.cache_hours * 3600
+
+    @property
     def index_dir(self) -> Path:
         """Folder of this node's search index."""
         return self.data_dir / "index"

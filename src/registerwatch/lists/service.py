@@ -69,6 +69,8 @@ class ShownLine(msgspec.Struct, frozen=True, dict=True):
     line: ListLine
     stored: StoredStanding | None
     today: date
+    fresh_for: float
+    """Seconds for which a record of the copy counts as fresh."""
 
     @cached_property
     def standing(self) -> SubjectStanding:
@@ -138,6 +140,8 @@ class ListService:
         shares: PlanShares,
         disk: DiskCheck,
         wake: Callable[[], None],
+        *,
+        fresh_for: float,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -146,6 +150,7 @@ class ListService:
         self._shares = shares
         self._disk = disk
         self._wake = wake
+        self._fresh_for = fresh_for
 
     async def all(self, caller: Caller, *, zone: tzinfo = UTC) -> Sequence[ListState]:
         """The account's lists by name, each with its coverage."""
@@ -324,7 +329,7 @@ class ListService:
                 offset=offset,
             )
             total = await line_repository.count(connection, account_id, upload.id, chosen, today, beside)
-            return LinePage(await _with_stored(connection, found, today), total, upload)
+            return LinePage(await self._with_stored(connection, found, today), total, upload)
 
     async def preview(
         self,
@@ -352,7 +357,7 @@ class ListService:
             gone: Sequence[ListLine] = ()
             if beside is not None and details.differences is not None and details.differences.gone:
                 gone = await line_repository.gone(connection, account_id, upload_id, beside, today, SHOWN_GONE)
-            shown = await _with_stored(connection, [*found, *gone], today)
+            shown = await self._with_stored(connection, [*found, *gone], today)
         page = LinePage(shown[: len(found)], total, details.upload)
         return UploadPreview(details, page, shown[len(found) :])
 
@@ -369,7 +374,7 @@ class ListService:
                 found = await line_repository.page(
                     connection, caller.account.id, upload.id, chosen, today, after=after, limit=AT_ONCE
                 )
-                lines = await _with_stored(connection, found, today)
+                lines = await self._with_stored(connection, found, today)
             for each in lines:
                 yield each
             if len(lines) < AT_ONCE:
@@ -408,6 +413,12 @@ class ListService:
     def today(self, zone: tzinfo = UTC) -> date:
         """The day now, in a time zone."""
         return day_of(self._clock.now(), zone)
+
+    async def _with_stored(
+        self, connection: AsyncConnection, lines: Sequence[ListLine], today: date
+    ) -> Sequence[ShownLine]:
+        stored = await stored_standings(connection, {each.subject for each in lines if each.subject})
+        return [ShownLine(each, stored.get(each.subject or ""), today, self._fresh_for) for each in lines]
 
     async def _details(
         self, connection: AsyncConnection, caller: Caller, own: ItemList, upload_id: int, today: date
@@ -541,11 +552,6 @@ def _lines_of(item_list: ItemList, upload_id: int | None) -> tuple[Upload, int |
     if item_list.kept is None:
         raise InvalidInput(NOTHING_KEPT)
     return item_list.kept, None
-
-
-async def _with_stored(connection: AsyncConnection, lines: Sequence[ListLine], today: date) -> Sequence[ShownLine]:
-    stored = await stored_standings(connection, {each.subject for each in lines if each.subject})
-    return [ShownLine(each, stored.get(each.subject or ""), today) for each in lines]
 
 
 def _name_of(text: str) -> str:

@@ -10,6 +10,7 @@ from registerwatch.db.engine import Database
 from registerwatch.lists.service import ListService
 from registerwatch.lists.worker import ListWorker
 from registerwatch.register.store.records import RecordStore
+from registerwatch.settings import Settings
 from registerwatch.tables.process import TableReader, table_processes
 from registerwatch.watches.import_list import ImportService
 
@@ -22,6 +23,7 @@ class Lists(msgspec.Struct, frozen=True):
 
 
 def build_lists(
+    settings: Settings,
     database: Database,
     clock: Clock,
     copy: RecordStore,
@@ -33,4 +35,5 @@ def build_lists(
     """The use cases over one database. No files are taken while `disk` has little room."""
     reader = TableReader(table_processes(budget=work))
     worker = ListWorker(database, clock, copy, reader, shares, work)
-    return Lists(ListService(database, clock, copy, imports, shares, disk, worker.wake), worker)
+    service = ListService(database, clock, copy, imports, shares, disk, worker.wake, fresh_for=settings.fresh_seconds)
+    return Lists(service, worker)

@@ -10,7 +10,7 @@ from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.refresh import DROPPED, NO_LONGER_LISTED, BeforeRead, ClientOf, Refresher
 from registerwatch.register.models import Device, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
-from registerwatch.register.store.documents import DocumentReader, StoredDocument
+from registerwatch.register.store.documents import DocumentReader, StoredDocument, seconds_behind
 
 MAX_UDI_LENGTH = 50
 MAX_WAIT_SECONDS = 3
@@ -176,11 +176,8 @@ class DeviceService:
         return await self.stored(udi, client=client) or _no_device(udi, self._refresher.remembered(udi))
 
     def has_old_certificates(self, stored: StoredDocument) -> bool:
-        """Whether the last reads brought the record without its certificates. What is shared with other devices can be
-        older than the record, but was fresh when it was read.
-        """
-        read_at = stored.certs_read_at
-        return read_at is not None and not is_recent(read_at, stored.read_at, self._fresh_for)
+        """Whether the last reads brought the record without its certificates, which were read before."""
+        return seconds_behind(stored.certs_read_at, stored.read_at) > self._fresh_for
 
     def _is_due(self, stored: StoredDocument, retry_seconds: float) -> bool:
         """Whether a record is to be read again: it is old, or a part of it is."""

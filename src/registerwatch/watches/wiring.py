@@ -84,11 +84,11 @@ def build_watches(
             reader,
             outbox,
             watches_per_run=settings.recheck_watches_per_run,
-            max_shared_age=settings.cache_hours * 3600,
+            max_shared_age=settings.fresh_seconds,
         ),
         listing=ListingService(database, clock),
         imports=ImportService(
-            database, clock, copy, fresh_for=settings.cache_hours * 3600, work=work, remembered=refresher.remembered
+            database, clock, copy, fresh_for=settings.fresh_seconds, work=work, remembered=refresher.remembered
         ),
         list_files=ListFileReader(work),
         certificates=CertificateService(database, clock),

@@ -103,4 +103,4 @@ def certificates_words(shown: ShownLine) -> str:
     line = shown.line
     if shown.stored is None or line.subject is None or kind(line.subject) != "udi":
         return ""
-    return shown.standing.certificates.in_file(are_all_read=line.certs_read)
+    return shown.stored.certificates_in_file(shown.today, shown.fresh_for)

@@ -141,6 +141,24 @@ async def test_a_device_that_the_register_lists_no_more_has_nothing_good(
     assert "✓" not in page.main
 
 
+async def test_files_of_the_copy_say_where_certificates_are_older_than_their_record(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    whole = a_full_reading(udi=UDI, certs=(Certificate("Z-1", expiry="2031-01-01"),))
+    without = a_full_reading("u-2", a_udi(2), certs=())
+    for reading in whole, without:
+        await harness.store(reading)
+    harness.clock.move(7 * 3600)
+    for reading in whole, without:
+        await harness.store(replace(reading, completeness=Completeness.ALL_BUT_CERTIFICATES))
+
+    text = (await owner_pages.post("/app/scan", step="csv", codes=f"{UDI}\n{a_udi(2)}")).text
+
+    rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))
+    told = {row["UDI-DI or SRN"]: row["Certificates"] for row in rows}
+    assert told == {UDI: "Valid, not all read", a_udi(2): "None listed, not all read"}
+
+
 async def test_a_photo_of_two_symbols_is_one_code(harness: ServiceHarness, owner_pages: PagesClient) -> None:
     await harness.store(a_full_reading(udi=UDI, trade_name="Stent"))
     both = label(symbol("Code128", f"(01){UDI}", 3), symbol("Code128", PRODUCTION, 3))

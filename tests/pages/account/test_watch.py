@@ -245,7 +245,7 @@ async def test_a_certificate_that_was_seen_once_and_is_no_longer_listed_is_said_
     assert gap[2] == f"The register lists none{earlier[2:]}"
     [certificate] = (await owner_pages.page("/app/certificates")).rows
     assert certificate[2].startswith("✕ No longer listed")
-    [watch] = await harness.get_list(owner_pages.session, "watches")
+    [watch] = await harness.get_list(await owner_pages.rest_session(), "watches")
     assert (watch["certificate"], watch["certificate_listed"]) == (gone.number, False)
 
 
@@ -257,7 +257,7 @@ async def test_a_device_that_has_left_the_register_is_no_longer_listed_wherever_
     since = (await harness.service.records.state()).revision
     await harness.service.records.delist(UDI, read_at=harness.now, since=since)
     seen = a_snapshot(a_seen_certificate(expiry="2029-01-01"), **market)
-    caller, new = await caller_of(owner_pages), NewWatch(UDI, "Stent", encoded(seen), harness.now)
+    caller, new = await owner_pages.caller(), NewWatch(UDI, "Stent", encoded(seen), harness.now)
     async with harness.database.transaction() as connection:
         await repository.add(connection, caller.account.id, [new], harness.now)
         await connection.execute(update(watches).values(last_error=NOT_REGISTERED))

@@ -147,13 +147,15 @@ async def scanned_codes(
     watched = await service.watches.service.ids_of(visitor.caller, [line.subject for line in plan.lines])
     standings = await service.records.standings([line.subject for line in plan.lines if line.fate != "invalid"])
 
+    fresh_for = service.settings.fresh_seconds
+
     def scanned(code: str) -> ScannedCode:
         line = by_code[code]
         stored = standings.get(line.subject)
         standing = NOTHING_KNOWN if stored is None else stored.standing(today)
         certificates = ""
         if stored is not None and line.kind == "udi":
-            certificates = standing.certificates.in_file(are_all_read=stored.certs_read)
+            certificates = stored.certificates_in_file(today, fresh_for)
         failure = service.refresher.failure(line.subject) or ""
         is_watched = line.subject in watched
         return ScannedCode(code, parse(code, today.year), line, today, is_watched, failure, standing, certificates)

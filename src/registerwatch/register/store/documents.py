@@ -12,6 +12,15 @@ from registerwatch.register.models import Actor
 from registerwatch.register.other_codes import OtherCode, by_kind
 
 
+def seconds_behind(certs_read_at: int | None, read_at: int) -> int:
+    """How much older the certificates of a device are than its record, 0 where they are not or were never read.
+
+    What devices share can be read before the record, but is fresh then: certificates that are older than a record
+    counts as fresh are kept from an earlier read, since the last one could not bring them.
+    """
+    return 0 if certs_read_at is None else max(read_at - certs_read_at, 0)
+
+
 class StoredDocument(msgspec.Struct, frozen=True, gc=False):
     """A device's document as stored, with the number of its last change and its last reading (unix seconds)."""
 

@@ -17,9 +17,11 @@ from registerwatch.register.device_names import given_name
 from registerwatch.register.identifiers import kind
 from registerwatch.register.models import Certificate
 from registerwatch.register.standing import SubjectStanding, actor_standing, device_standing
+from registerwatch.register.store.documents import seconds_behind
 
 _DEVICES = (
-    "SELECT primary_di, document, delisted_at, certs_read_at FROM devices WHERE primary_di IN ({listed}) AND is_current"
+    "SELECT primary_di, document, delisted_at, certs_read_at, read_at FROM devices"
+    " WHERE primary_di IN ({listed}) AND is_current"
 )
 _ACTORS = "SELECT srn, name, status_code FROM actors WHERE srn IN ({listed})"
 _CHANGED = text("SELECT primary_di, revision FROM devices WHERE revision > :revision ORDER BY revision LIMIT :limit")
@@ -45,6 +47,16 @@ class StoredStanding(Struct, frozen=True, gc=False):
     is_listed: bool = True
     """Whether the register listed it at the last read."""
     actor_status_code: str = ""
+    certs_behind: int = 0
+    """Seconds by which its certificates are older than its record."""
+
+    def certificates_in_file(self, today: date, fresh_for: float) -> str:
+        """How the certificates of a device stand, as files have it: `Withdrawn (1 of 2)`. Certificates that are older
+        than the record by more than `fresh_for` seconds were not all read with it.
+        """
+        are_all_read = self.certs_read and self.certs_behind <= fresh_for
+        certificates = self.standing(today).certificates
+        return certificates.in_file(are_all_read=are_all_read, were_all_read=self.certs_read)
 
     def standing(self, today: date) -> SubjectStanding:
         """How it stands on a day."""
@@ -127,5 +139,6 @@ def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredStanding]
                 part.certs,
                 row.certs_read_at is not None,
                 row.delisted_at is None,
+                certs_behind=seconds_behind(row.certs_read_at, row.read_at),
             ),
         )
