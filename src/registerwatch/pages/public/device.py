@@ -229,7 +229,7 @@ async def _device_page(
         settled=view.in_full and view.device.error is None,
         view=view,
         own_watches=await own_watches(request, service, [served.udi]),
-        is_delisted=answer.stored.delisted_at is not None,
+        is_listed=answer.stored.delisted_at is None,
         has_old_certificates=service.devices.has_old_certificates(answer.stored),
         newer_listing=await service.history.newer_listing(served, answer.stored.read_at),
         said=said,
