@@ -74,7 +74,7 @@ async def test_a_new_watch_shows_what_the_register_says_now(harness: ServiceHarn
     assert set(watch) == WATCH_FIELDS
     assert isinstance(watch["id"], int)
     assert (watch["kind"], watch["subject"]) == ("udi", device.primary_di)
-    assert watch["label"] == (served["trade_name"] or device.primary_di)
+    assert watch["label"] == (served["trade_name"] or served["device_name"] or device.primary_di)
     for field in ("status", "status_code", "manufacturer_name", "manufacturer_srn", "risk_class"):
         assert watch[field] == served[field]
     assert watch["status_code"].startswith("refdata.")
