@@ -24,6 +24,8 @@ def test_the_same_of_one_certificate_has_one_cause_in_whatever_order_it_is_told(
         ("run", SRN, [SUSPENDED, LATER]),
         ("run", SRN, [FieldChange(STATUS, "Issued", "Suspended", "Z-2")]),
         ("run", SRN, [FieldChange(NUMBER, "", "Z-1", "Z-1")]),
+        ("run", SRN, [FieldChange(NUMBER, "", "Z-1", "Z-1"), FieldChange(NUMBER, "", "Z-1", "Z-1", revision="01")]),
+        ("run", SRN, [FieldChange(STATUS, "Issued", "Suspended", "Z-1", revision="01")]),
         ("run", SRN, [INACTIVE]),
         ("another run", SRN, [SUSPENDED]),
         ("run", "FR-MF-000000001", [SUSPENDED]),

@@ -49,6 +49,20 @@ def test_a_line_names_the_first_devices_and_the_number_of_the_others() -> None:
     assert lines(FieldChange("device_registered", "", "0401", device="0401")) == ["Device registered: 0401"]
 
 
+def test_a_change_of_a_certificate_says_which_revision_it_is() -> None:
+    def lines(revision: str) -> list[str]:
+        new = FieldChange("certificate", "", "Z-1", "Z-1", revision=revision)
+        status = FieldChange("cert_status", "Issued", "Suspended", "Z-1", revision=revision)
+        return [row_of(each).line(DAY) for each in (new, status)]
+
+    assert lines("01") == [
+        "New certificate (revision 01): Z-1",
+        "Certificate status (Z-1, revision 01): Issued → Suspended",
+    ]
+    for unfit in ("", "0" * 21, "0\u202e1", "0\n1"):
+        assert lines(unfit) == ["New certificate: Z-1", "Certificate status (Z-1): Issued → Suspended"]
+
+
 def test_what_is_no_date_and_no_number_stays_as_it_is() -> None:
     assert (
         row_of(FieldChange("cert_ends", "soon", "in 7 days", "Z-1")).line(DAY) == "End of the certificate (Z-1): soon"

@@ -193,7 +193,7 @@ def test_a_revision_that_becomes_known_or_vanishes_is_no_news_and_no_second_row(
 
     changes, kept = compare(a_snapshot(first, other), a_snapshot(now, other))
 
-    assert changes == [FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")]
+    assert changes == [FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1", revision="04")]
     assert kept.certs == (a_certificate(revision="04", expiry="2031-01-01"), other)
     _, without = compare(a_snapshot(first, other), a_snapshot(other))
     back, kept = compare(without, a_snapshot(now, other))
@@ -208,8 +208,8 @@ def test_a_revision_that_is_not_told_is_one_of_several_only_where_the_others_are
     assert compare(a_snapshot(third, fourth), a_snapshot(third, unknown))[0] == []
     assert compare(a_snapshot(third), a_snapshot(third, unknown))[0] == [FieldChange("certificate", "", "Z-1", "Z-1")]
     assert compare(a_snapshot(unknown), a_snapshot(third, fourth))[0] == [
-        FieldChange("certificate", "", "Z-1", "Z-1"),
-        FieldChange("certificate", "", "Z-1", "Z-1"),
+        FieldChange("certificate", "", "Z-1", "Z-1", revision="03"),
+        FieldChange("certificate", "", "Z-1", "Z-1", revision="04"),
     ]
 
 

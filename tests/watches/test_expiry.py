@@ -442,12 +442,14 @@ async def test_devices_that_share_a_certificate_are_told_in_one_delivery_and_as_
     caller = await long_account(harness, "first@acme.example", UDI, other)
     await add_webhook(harness, caller)
     for uuid, udi in (("u-1", UDI), ("u-2", other)):
-        await store(harness, Certificate("Z-1", expiry=day(harness, 8)), uuid=uuid, udi=udi)
+        await store(harness, Certificate("Z-1", revision="01", expiry=day(harness, 8)), uuid=uuid, udi=udi)
     await run(harness)
 
     assert await run(harness, 1) == 2
 
-    assert len({event.cause for event in await harness.events(caller)}) == 1
+    found = await harness.events(caller)
+    assert len({event.cause for event in found}) == 1
+    assert [change.revision for event in found for change in event.changes] == ["01", "01"]
     assert len(await harness.rows(deliveries)) == 1
 
 

@@ -135,13 +135,15 @@ class NotifiedBody(msgspec.Struct, frozen=True, gc=False):
 class CertificateChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One field of a manufacturer's certificates that changed, in the form in which events tell changes.
 
-    `certificate` is the number of the certificate whose field it is, null for a refused application.
+    `certificate` is the number of the certificate whose field it is, null for a refused application; `revision` is its
+    revision, null where the register gives none.
     """
 
     field: str
     old: str
     new: str
     certificate: str | None = None
+    revision: str | None = None
 
 
 class StoredCertificate(msgspec.Struct, frozen=True):

@@ -28,7 +28,7 @@ def cause_of(run: str, manufacturer_srn: str, changes: Sequence[FieldChange]) ->
     if all(change.field == OF_MANUFACTURER for change in changes):
         return f"{run}/{manufacturer_srn}"
     if all(change.certificate is not None for change in changes):
-        told = blake2b(msgspec.json.encode(sorted(changes, key=msgspec.structs.astuple)), digest_size=8).hexdigest()
+        told = blake2b(b"\n".join(sorted(map(msgspec.json.encode, changes))), digest_size=8).hexdigest()
         return f"{run} {told}/{manufacturer_srn}"
     return None
 

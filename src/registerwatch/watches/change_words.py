@@ -22,6 +22,8 @@ NEW_CERTIFICATE = "new certificate"
 VERSION = "version"
 MAX_NAMED = 3
 """Devices that a line names."""
+MAX_REVISION_LENGTH = 20
+"""A longer revision, or one with what cannot be printed, is not shown."""
 
 _DATES = frozenset({EXPIRY, "status_date"})
 """Fields whose values are dates."""
@@ -57,6 +59,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     """How many devices the row is about, None where it does not count devices."""
     devices: tuple[NamedDevice, ...] = ()
     """The device that it is about, or the first of those that it counts."""
+    revision: str = ""
+    """The revision of the certificate whose field it is, where the register gives one."""
 
     @property
     def title(self) -> str:
@@ -65,12 +69,13 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
 
     @property
     def of(self) -> str:
-        """The certificate's number, to stand beside the name; empty where the values are the number."""
-        return "" if self.field == NUMBER else self.certificate
+        """The certificate's number and revision, to stand beside the name; no number where the values are it."""
+        number = "" if self.field == NUMBER else self.certificate
+        return ", ".join(filter(None, [number, f"revision {self.revision}" if self.revision else ""]))
 
     @property
     def heading(self) -> str:
-        """`Certificate status (Z-25-052)`."""
+        """`Certificate status (Z-25-052, revision 01)`."""
         return f"{self.title} ({self.of})" if self.of else self.title
 
     @property
@@ -131,7 +136,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
             return after
         if self.field == VERSION:
             return f"new version {after} of the record"
-        called = f"{self.name} ({self.of})" if self.of else self.name
+        number = "" if self.field == NUMBER else self.certificate
+        called = f"{self.name} ({number})" if number else self.name
         is_named = self.before is None and self.field != NUMBER
         return f"{called}{':' if is_named else ''} {after}"
 
@@ -170,6 +176,7 @@ def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRo
         change.field,
         change.certificate or "",
         str(severity_of(change)),
+        revision=_revision(change.revision or ""),
     )
     if change.field in NUMBERS:
         number = int(change.new) if change.new.isdecimal() else None
@@ -185,6 +192,10 @@ def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRo
 
 def _device(change: FieldChange) -> NamedDevice:
     return NamedDevice(change.new, change.device or change.new)
+
+
+def _revision(text: str) -> str:
+    return text if len(text) <= MAX_REVISION_LENGTH and text.isprintable() else ""
 
 
 def _capital(text: str) -> str:

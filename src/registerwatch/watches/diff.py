@@ -40,6 +40,9 @@ class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         str | None,
         Meta(description="UDI-DI of the manufacturer's device that it is about.", examples=["04012345678901"]),
     ] = None
+    revision: Annotated[
+        str | None, Meta(description="Revision of the certificate, where the register gives one.", examples=["01"])
+    ] = None
 
 
 def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]:
@@ -94,7 +97,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     if len(going) == len(found.come) == len(new) == 1 and (now.searched or not going[0].is_unconfirmed):
         replaced = [(going.pop(), new.pop())]
     changes = [change for before, after in found.pairs + replaced for change in _changes_of(before, after)]
-    changes += [FieldChange(NUMBER, "", each.number, each.number) for each in new]
+    changes += [_change_of(each, NUMBER, "", each.number) for each in new]
     going = [replace(each, is_gone=True) for each in going]
     present = [_filled(before, after) for before, after in found.pairs] + found.come
     return changes, tuple(in_order([*present, *staying, *going, *found.gone]))
@@ -120,13 +123,18 @@ def _is_unchanged(before: SeenCertificate, after: SeenCertificate) -> bool:
 
 
 def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[FieldChange]:
+    named = after if after.revision else replace(after, revision=before.revision)
     if after.number != before.number:
-        yield FieldChange(NUMBER, before.number, after.number, after.number)
+        yield _change_of(after, NUMBER, before.number, after.number)
     if after.expiry and after.expiry != before.expiry:
-        yield FieldChange(EXPIRY, before.expiry, after.expiry, after.number)
+        yield _change_of(named, EXPIRY, before.expiry, after.expiry)
     same_code = after.status_code and after.status_code == before.status_code
     if after.status and after.status != before.status and not same_code:
-        yield FieldChange(STATUS, before.status, after.status, after.number)
+        yield _change_of(named, STATUS, before.status, after.status)
+
+
+def _change_of(certificate: SeenCertificate, name: str, old: str, new: str) -> FieldChange:
+    return FieldChange(name, old, new, certificate.number, revision=certificate.revision or None)
 
 
 def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:

@@ -56,6 +56,7 @@ class DueCertificate(msgspec.Struct, frozen=True):
     expiry: date
     may_tell: bool = True
     """Whether it ends by this date, as far as the register says now; else its marks wait."""
+    revision: str = ""
 
 
 class EndingCertificate(msgspec.Struct, frozen=True):
@@ -83,7 +84,7 @@ def due_certificates(known: Sequence[EndingCertificate], since: date, until: dat
             key = _key(certificate)
             alike = found.get((key, ends))
             may_tell = (alike is not None and alike.may_tell) or (each.ends_then and not latest.has_later(certificate))
-            found[key, ends] = DueCertificate(key, certificate.number, ends, may_tell)
+            found[key, ends] = DueCertificate(key, certificate.number, ends, may_tell, certificate.revision)
     return list(found.values())
 
 
@@ -139,8 +140,8 @@ class Notice(msgspec.Struct, frozen=True):
     @property
     def change(self) -> FieldChange:
         """The change of an event that tells it."""
-        number = self.certificate.number
-        return FieldChange(ENDS, self.certificate.expiry.isoformat(), when(self.days), number or None)
+        ends, number, revision = self.certificate.expiry.isoformat(), self.certificate.number, self.certificate.revision
+        return FieldChange(ENDS, ends, when(self.days), number or None, revision=revision or None)
 
     @property
     def reached_on(self) -> date:

@@ -293,7 +293,7 @@ async def test_the_download_has_every_event_that_matches_the_worst_changes_first
 async def test_devices_are_told_by_number_with_links_to_the_first(owner_pages: PagesClient) -> None:
     named = [FieldChange("device_registered", "", f"<b>{number}", device=f"04/{number}") for number in range(7)]
     await happen(owner_pages, FieldChange("devices_registered", "", "1007"), *named)
-    await happen(owner_pages, FieldChange("cert_ends", "2027-02-14", "in 30 days", "Z-25-052"))
+    await happen(owner_pages, FieldChange("cert_ends", "2027-02-14", "in 30 days", "Z-25-052", revision="01"))
     await happen(owner_pages, FieldChange("device_off_market", "", "Alone", device="0405"))
 
     page = await owner_pages.page("/app/events")
@@ -302,7 +302,7 @@ async def test_devices_are_told_by_number_with_links_to_the_first(owner_pages: P
         " ".join(each.text for each in page.all("td") if each.attributes.get("data-label") == label).split()
         for label in ("Field", "After")
     ]
-    assert " ".join(told[0]) == "Device off the market End of the certificate Z-25-052 Devices registered"
+    assert " ".join(told[0]) == "Device off the market End of the certificate Z-25-052, revision 01 Devices registered"
     assert " ".join(told[1]).startswith(
         "Alone (0405) 14 Feb 2027, in 30 days 1,007: <b>0, <b>1, <b>2, <b>3, <b>4 and 1,002 more"
     )
@@ -312,7 +312,7 @@ async def test_devices_are_told_by_number_with_links_to_the_first(owner_pages: P
 
     today = await owner_pages.page("/app")
     assert "1,007 devices registered: <b>0, <b>1, <b>2 and 1,004 more" in today.main
-    assert "End of the certificate (Z-25-052): 14 Feb 2027, in 30 days" in today.main
+    assert "End of the certificate (Z-25-052, revision 01): 14 Feb 2027, in 30 days" in today.main
     assert accessibility_problems(today) == []
 
     response = await owner_pages.get("/app/events.csv")
@@ -321,6 +321,7 @@ async def test_devices_are_told_by_number_with_links_to_the_first(owner_pages: P
         ["device off the market", "", "Alone"],
         ["end of the certificate", "", "2027-02-14, in 30 days"],
     ]
+    assert [row[15] for row in rows[:3]] == ["", "01", ""]
     assert [row[14] for row in rows] == ["0405", "", "", *(f"04/{number}" for number in range(7))]
 
 

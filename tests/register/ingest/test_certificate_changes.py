@@ -94,15 +94,15 @@ def test_a_list_that_more_than_doubles_was_not_whole_before() -> None:
     assert told(few, a_walk(*many[:3])) == [(NUMBER, "", "Z-2"), (NUMBER, "", "Z-3")]
 
 
-def test_a_new_certificate_is_told_with_its_number() -> None:
+def test_a_new_certificate_is_told_with_its_number_and_revision() -> None:
     stored = stored_of(a_certificate())
-    new = a_certificate("Z-2", "c-2")
+    new = a_certificate("Z-2", "c-2", revision="01")
 
     changes = compare_certificates(stored, a_walk(a_certificate(), new), has_baseline=True)
 
     [news] = changes.news
     assert (news.srn, news.certificate_id, news.visible_at) == (SRN, "c-2", 100)
-    assert news.changes == (CertificateChange(NUMBER, "", "Z-2", "Z-2"),)
+    assert news.changes == (CertificateChange(NUMBER, "", "Z-2", "Z-2", "01"),)
     assert told(after(stored, changes), a_walk(a_certificate(), new)) == []
 
 

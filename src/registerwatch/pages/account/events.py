@@ -41,7 +41,7 @@ DONE = {
 VIEWS = {EventView.UNSEEN: "Unseen", EventView.ALL: "All", EventView.ARCHIVED: "Archived"}
 HEADER = (
     *("Event", "Time (UTC)", "Time", "Time zone", "Severity", "About", "Watch", "UDI-DI or SRN"),
-    *("Certificate", "Field", "Before", "After", "Seen by you", "Archived (UTC)", "Device"),
+    *("Certificate", "Field", "Before", "After", "Seen by you", "Archived (UTC)", "Device", "Revision"),
 )
 
 router = account_pages()
@@ -214,10 +214,11 @@ def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
     about += [event.label, event.subject]
     archived = iso_utc(listed.archived_at) if listed.archived_at is not None else ""
     end: list[Cell] = ["yes" if listed.is_seen else "no", archived]
-    changes: list[tuple[list[Cell], Cell]] = [
-        (_change_cells(row_of(each), local.date()), each.device) for each in most_severe_first(event.changes)
+    changes: list[tuple[list[Cell], list[Cell]]] = [
+        (_change_cells(row_of(each), local.date()), [each.device, each.revision])
+        for each in most_severe_first(event.changes)
     ]
-    return [[*about, *change, *end, device] for change, device in changes or [(["", "", "", ""], "")]]
+    return [[*about, *change, *end, *which] for change, which in changes or [([""] * 4, [""] * 2)]]
 
 
 def _change_cells(row: ChangeRow, day: date) -> list[Cell]:

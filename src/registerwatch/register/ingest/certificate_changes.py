@@ -272,7 +272,7 @@ def _no_longer_latest(before: RegisteredCertificate, row: RegisteredCertificate)
 
 
 def _new(row: RegisteredCertificate) -> CertificateChange:
-    return CertificateChange(NUMBER, "", row.number, row.number)
+    return CertificateChange(NUMBER, "", row.number, row.number, row.revision or None)
 
 
 def _changes(
@@ -287,4 +287,8 @@ def _changes(
         (STATUS, label(before.status_code), label(after.status_code)),
         (EXPIRY, before.expiry or last_expiry or "", after.expiry or ""),
     ]
-    return [CertificateChange(name, old, new, after.number) for name, old, new in values if new and new != old]
+    return [
+        CertificateChange(name, old, new, after.number, None if name == REVISION else after.revision or None)
+        for name, old, new in values
+        if new and new != old
+    ]
