@@ -10,6 +10,7 @@ from registerwatch.notifications.channels.event_news import MAX_BLOCKS, MAX_ROWS
 from registerwatch.notifications.models import REPEAT_PAUSES
 from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.pages.documentation.library import TOPICS
+from registerwatch.register.standing import DELISTED
 from registerwatch.settings import Settings
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_rules import severity_of
@@ -93,7 +94,7 @@ def test_every_state_of_a_watch_is_explained_and_no_other() -> None:
         (ROOT / "docs" / WATCHING).read_text(encoding="utf-8").partition("| state | means |")[2].partition("\n\n")[0]
     )
     explained = re.findall(r"^\| ([^|-]+) \|", table, flags=re.MULTILINE)
-    assert sorted(explained) == sorted(each.lower() for each in STATES.values())
+    assert sorted(explained) == sorted(each.lower() for each in (*STATES.values(), DELISTED[0]))
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,15 @@ class AttackedService:
         assert answer.status_code == 200, answer.text
         return str(answer.json()["api_key"])
 
+    def browser_session(self, email: str, password: str = "correct horse") -> str:
+        """The session of a browser in which a user signs in."""
+        headers = {"Sec-Fetch-Site": "same-origin", "X-Forwarded-For": new_address()}
+        fields = {"email": email, "password": password}
+        with httpx2.Client(timeout=60) as browser:
+            answer = browser.post(f"{self.node.url}/login", data=fields, headers=headers)
+        assert answer.status_code == 303, answer.text
+        return str(answer.cookies["session"])
+
     def request(
         self,
         method: str,

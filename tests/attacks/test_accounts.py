@@ -165,7 +165,7 @@ def test_a_key_that_may_only_watch_takes_no_places_that_forms_of_owners_need(ser
     assert statuses <= {200, 429}, statuses
     assert not service.length.is_timed or 429 in statuses, "what a key may send is bounded"
 
-    headers = {"Cookie": f"session={opened['session']}", "Sec-Fetch-Site": "same-origin"}
+    headers = {"Cookie": f"session={service.browser_session(who['email'])}", "Sec-Fetch-Site": "same-origin"}
     with httpx2.Client(timeout=60) as client:
         fields = {"url": "http://127.0.0.1:9/of-the-owner", "form": "a token of its own"}
         answer = client.post(f"{service.node.url}/app/webhooks", data=fields, headers=headers)

@@ -90,7 +90,7 @@ def _session(service: AttackedService) -> str:
     who = {"email": f"scanner{service.number()}@trial.example", "password": "correct horse"}
     answer = service.node.ask("/v1/trial", who)
     assert answer.status_code == 200, answer.text
-    return str(answer.json()["session"])
+    return service.browser_session(who["email"])
 
 
 def _sent(service: AttackedService, session: str, photo: bytes, address: str = ATTACKER) -> httpx2.Response:

@@ -22,6 +22,7 @@ from registerwatch.lists.worker import LEASE_SECONDS, NO_TIME_LEFT, _Work
 from registerwatch.tables.process import TOO_MUCH_WORK, _read
 from registerwatch.tables.table import ReadChoices, Table, TableRow
 from tests.lists.steps import ListSteps
+from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.support.list_files import in_this_process, list_worker
@@ -364,9 +365,9 @@ async def test_an_upload_says_until_when_it_waits_for_processor_time_and_is_read
     until = datetime.fromtimestamp(harness.now + WINDOW_SECONDS, UTC)
     assert (waiting["state"], waiting["error"]) == ("waiting", NO_TIME_LEFT)
     assert datetime.fromisoformat(waiting["waits_until"]) == until
-    page = await harness.client.get(
-        f"/app/lists/{list_id}/uploads/{upload_id}", headers={"Cookie": f"session={lists.owner.session}"}
-    )
+    pages = PagesClient(harness)
+    await pages.sign_in()
+    page = await pages.get(f"/app/lists/{list_id}/uploads/{upload_id}")
     assert "<p>It waits until <time" in page.text
     assert f"{until:%H:%M}</time>: {NO_TIME_LEFT}" in page.text
     harness.clock.move(WINDOW_SECONDS + 1)

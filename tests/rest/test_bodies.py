@@ -17,6 +17,7 @@ from registerwatch.tables.table import MAX_FILE_BYTES
 from registerwatch.web import large_bodies
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
 from registerwatch.web.large_bodies import BUSY, MAX_RECEIVED_OF_ACCOUNT
+from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
@@ -395,7 +396,9 @@ async def test_a_file_that_finds_no_place_in_time_is_told_when_to_come_again(
 ) -> None:
     monkeypatch.setattr(large_bodies, "WAIT_SECONDS", 0.05)
     harness.app.state.large_files = harness.app.state.photos = AccountPlaces(most=0, most_per_account=1)
-    own = {"Cookie": f"session={owner.session}", "Sec-Fetch-Site": "same-origin"}
+    pages = PagesClient(harness)
+    await pages.sign_in()
+    own = {"Cookie": f"session={pages.session}", "Sec-Fetch-Site": "same-origin"}
     headers = own if path.startswith("/app") else auth_headers(owner.api_key)
 
     answer = await harness.client.post(

@@ -297,8 +297,10 @@ class ServiceHarness:
             return [dict(row) for row in found.mappings()]
 
     def all_rows(self) -> dict[str, Rows]:
-        """Every row, to compare before with after; but of `ticks`, which the background writes at any time."""
-        return {name: rows for name, rows in self.table_rows.read().items() if name != "ticks"}
+        """Every row, to compare before with after; but of `ticks`, which the background writes at any time, and of what
+        was computed, which is counted where nothing else comes of it too.
+        """
+        return {name: rows for name, rows in self.table_rows.read().items() if name not in ("ticks", "work_used")}
 
     async def all_rows_but_failed_sign_ins(self) -> dict[str, Rows]:
         """The same without the lines of audit trails that tell of sign-ins that failed."""

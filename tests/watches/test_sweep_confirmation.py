@@ -104,8 +104,8 @@ async def test_a_status_that_a_row_alone_brought_has_no_date_until_its_record_is
     await account.sign_up()
     manufacturer = a_manufacturer(harness)
     [device] = register_more(harness, manufacturer, 1, status=ON, status_date="2024-03-23", legislation="mdr")
-    await harness.post_watches(account.session, device.primary_di)
-    [watch] = await harness.get_list(account.session, "watches")
+    await harness.post_watches(await account.rest_session(), device.primary_di)
+    [watch] = await harness.get_list(await account.rest_session(), "watches")
     pages = f"/d/{device.primary_di}", f"/app/watches/{watch['id']}"
     await sweep(harness)
     assert ["since 23 Mar 2024" in (await account.page(each)).main for each in pages] == [True, True]
@@ -114,7 +114,7 @@ async def test_a_status_that_a_row_alone_brought_has_no_date_until_its_record_is
     harness.world.change(device.uuid, status=OFF, status_date="2027-01-14")
     await sweep(harness)
 
-    [event] = await harness.get_list(account.session, "events")
+    [event] = await harness.get_list(await account.rest_session(), "events")
     assert {each["field"] for each in event["changes"]} == {"status", "version"}
     for each in pages:
         text = (await account.page(each)).main
@@ -129,7 +129,7 @@ async def test_a_status_that_a_row_alone_brought_has_no_date_until_its_record_is
     harness.clock.move(MAX_WAIT_SECONDS)
     await sweep(harness)
     await harness.service.watches.recheck.run()
-    [late, _] = await harness.get_list(account.session, "events")
+    [late, _] = await harness.get_list(await account.rest_session(), "events")
     assert late["changes"] == [{"field": "status_date", "old": "2024-03-23", "new": "2027-01-14"}]
     assert ["since 14 Jan 2027" in (await account.page(each)).main for each in pages] == [True, True]
 
