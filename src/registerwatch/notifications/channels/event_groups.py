@@ -101,9 +101,14 @@ def _rank(severity: str) -> int:
     return _RANKS.get(severity, 0)
 
 
-def _reported_by_several(events: Iterable[MailedEvent]) -> Mapping[tuple[str, str], Sequence[Sequence[_Reported]]]:
-    """By number and manufacturer of a certificate: its changes that several watches report, each with the reports of
-    it, the earliest first. Notified bodies number alike, so events whose manufacturer is not known are left out.
+_Certificate = tuple[str, str, frozenset[int]]
+"""The number of a certificate, its manufacturer, and the watches that report the same of it."""
+
+
+def _reported_by_several(events: Iterable[MailedEvent]) -> Mapping[_Certificate, Sequence[Sequence[_Reported]]]:
+    """By certificate and watches: the changes that just these watches report, each with the reports of it, the earliest
+    first. Devices can have one certificate differently, so a change is never said of a watch that does not report it.
+    Notified bodies number alike, so events whose manufacturer is not known are left out.
     """
     same: dict[tuple[str, str, object], list[_Reported]] = {}
     for event in events:
@@ -111,10 +116,11 @@ def _reported_by_several(events: Iterable[MailedEvent]) -> Mapping[tuple[str, st
             if row.certificate:
                 change = row.certificate, event.manufacturer_srn, (row.field, row.before, row.after)
                 same.setdefault(change, []).append(_Reported(event, position))
-    found: dict[tuple[str, str], list[Sequence[_Reported]]] = {}
+    found: dict[_Certificate, list[Sequence[_Reported]]] = {}
     for (certificate, srn, _), reports in same.items():
-        if several := _by_occurrence(reports):
-            found.setdefault((certificate, srn), []).extend(several)
+        for several in _by_occurrence(reports):
+            watches = frozenset(each.event.watch_id for each in several)
+            found.setdefault((certificate, srn, watches), []).append(several)
     return found
 
 
@@ -131,7 +137,7 @@ def _by_occurrence(same: Iterable[_Reported]) -> Sequence[Sequence[_Reported]]:
 
 
 def _of_certificate(
-    of: tuple[str, str], changes: Sequence[Sequence[_Reported]]
+    of: _Certificate, changes: Sequence[Sequence[_Reported]]
 ) -> tuple[NewsGroup, Sequence[_Reported]]:
     """The group of a certificate, with every change once, at the time at which it was seen first; and what it takes."""
     rows: dict[int, list[ChangeRow]] = {}
@@ -141,7 +147,7 @@ def _of_certificate(
     parts = sorted((EventPart(events[event_id], shown) for event_id, shown in rows.items()), key=_worst_first)
     taken = [each for reports in changes for each in reports]
     watches = {each.event.watch_id: each.event.label for each in taken}
-    certificate, manufacturer_srn = of
+    certificate, manufacturer_srn, _ = of
     return NewsGroup(parts, watches, manufacturer_srn, certificate), taken
 
 
