@@ -36,22 +36,6 @@ async def test_a_status_date_that_moves_without_a_version_is_an_event_within_a_w
     assert harness.register_log.kinds["detail"] == 0, "it has a week again"
 
 
-async def test_a_status_that_moves_without_a_version_has_no_date_until_its_detail_is_read(
-    harness: ServiceHarness,
-) -> None:
-    owner, [record] = await harness.sign_up(), harness.unique_devices(1)
-    harness.world.change(record.uuid, status="on-the-market")
-    await harness.service.accounts.admin.set_period(owner.email, None, harness.now + 2 * WEEK)
-    await harness.post_watches(owner.api_key, record.primary_di)
-    off = {"status": "no-longer-on-the-market", "status_date": "2026-12-24"}
-    harness.world.change(record.uuid, new_version=False, **off)
-
-    for seconds, changed, date in ((60, ["status"], None), (WEEK, ["status_date"], "2026-12-24")):
-        harness.clock.move(seconds)
-        assert fields(await harness.post_sync(owner.api_key)) == changed
-        assert (await harness.get(f"/v1/devices/{record.primary_di}")).json()["status_date"] == date
-
-
 async def test_a_detail_that_is_behind_its_row_is_read_again_until_it_is_not(harness: ServiceHarness) -> None:
     owner, [record] = await harness.sign_up(), harness.unique_devices(1)
     await harness.post_watches(owner.api_key, record.primary_di)
