@@ -380,8 +380,8 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
 
     A full reading replaces everything but flags that it does not tell; without certificates it leaves the stored ones,
     where there are any or a full reading found none. One that has a part fills in fields and empties none, but for
-    other codes, of which it can tell that there are none, and the date of a market status that it replaces; and one
-    from a source that lags never touches a record that was read in full at the same version or a later one.
+    other codes, of which it can tell that there are none; and one from a source that lags never touches a record that
+    was read in full at the same version or a later one.
     """
     new = reading.device
     if stored is None:
@@ -399,8 +399,6 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     if reading.lags and stored_detail_version is not None and new_version <= stored_detail_version:
         return None
     filled = {name: value for name in _FIELDS if (value := getattr(new, name)) not in _EMPTY}
-    if "status_code" in filled and new.status_code != stored.status_code:
-        filled["status_date"] = new.status_date  # the stored one is the date of the status before
     if new.other_codes is not msgspec.UNSET and (new.other_codes or stored.other_codes):
         filled["other_codes"] = told_again(stored.other_codes or (), new.other_codes) or msgspec.UNSET
     if stored.special_type is not msgspec.UNSET:  # the Data Lake names it otherwise

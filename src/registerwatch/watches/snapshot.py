@@ -101,15 +101,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
     manufacturer_srn: str = ""
     other_name: str = ""
     """What a device without a trade name is called. These three are shown, not compared."""
-    is_status_undated: bool = False
-    """Whether the last read had no date of the market status; `status_date` is the last that there was."""
     field_set: int = 1
     """`FIELD_SET` when it was made; 0 for what only a part of a record told."""
-
-    @property
-    def status_since(self) -> str:
-        """The date of the market status, empty where it is that of a status before."""
-        return "" if self.is_status_undated else self.status_date
 
     @property
     def has_all_certs(self) -> bool:

@@ -136,9 +136,7 @@ def _by_occurrence(same: Iterable[_Reported]) -> Sequence[Sequence[_Reported]]:
     return [reports for reports in found.values() if len(reports) > 1]
 
 
-def _of_certificate(
-    of: _Certificate, changes: Sequence[Sequence[_Reported]]
-) -> tuple[NewsGroup, Sequence[_Reported]]:
+def _of_certificate(of: _Certificate, changes: Sequence[Sequence[_Reported]]) -> tuple[NewsGroup, Sequence[_Reported]]:
     """The group of a certificate, with every change once, at the time at which it was seen first; and what it takes."""
     rows: dict[int, list[ChangeRow]] = {}
     for first, *_ in changes:

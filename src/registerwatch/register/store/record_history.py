@@ -158,7 +158,7 @@ def _shown(records: Mapping[str, StoredState], stored: Iterable[StoredChange]) -
 def _shown_change(stored: StoredChange, before: State, after: State) -> ObservedChange:
     changes, first_read = [], []
     for name, old in stored.old.items():
-        if name in UNSHOWN or LABELED.get(name) in stored.old or _is_date_of_former_status(name, stored, after):
+        if name in UNSHOWN or LABELED.get(name) in stored.old:
             continue
         if _is_first_read(name, before):
             first_read.append(name)
@@ -173,11 +173,6 @@ LABELED = {code: name for name, code in LABELS.items()}
 """Codes whose label is shown in their place."""
 SHOWN_AS = {"is_current": "current"}
 BESIDE = frozenset({"is_current", "latest_version", "delisted_at"})
-
-
-def _is_date_of_former_status(name: str, stored: StoredChange, after: State) -> bool:
-    """Whether the date of the market status is gone because the status is another, whose date was not read yet."""
-    return name == "status_date" and after.get(name) is None and "status_code" in stored.old
 
 
 def _is_first_read(name: str, before: State) -> bool:

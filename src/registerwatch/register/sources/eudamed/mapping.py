@@ -98,8 +98,6 @@ def reading_of_device(
     known = stored if detail is None else None
     later = stored if detail is not None and _is_behind(detail, told, stored) else None
     of_detail = detail_fields(detail) if detail else kept_detail_fields(known)
-    if known is not None and told.status_code and told.status_code != known.status_code:
-        of_detail["status_date"] = None  # the stored one is the date of the status before
     device = Device(
         uuid=told.uuid,
         udi=told.udi,
