@@ -109,6 +109,20 @@ def test_ends_of_certificates_are_told_once_though_days_were_counted_on_two_days
     assert [block.splitlines()[0] for block in blocks_of(mail.text)] == ["High: Certificate Z-77", "Medium: Acme"]
 
 
+def test_a_change_is_said_of_no_watch_whose_device_has_the_certificate_otherwise() -> None:
+    mail = mail_about(
+        *(of_device(watch, SUSPENDED) for watch in (2, 3)), *(of_device(watch, REVISED) for watch in (4, 5))
+    )
+
+    about = [
+        (re.findall("About (.+)", block), "Suspended" in block, "revision" in block) for block in blocks_of(mail.text)
+    ]
+    assert about == [
+        (["2 watches: Device 2, Device 3"], True, False),
+        (["2 watches: Device 4, Device 5"], False, True),
+    ]
+
+
 def test_certificates_of_two_manufacturers_with_one_number_are_two() -> None:
     mail = mail_about(
         of_manufacturer(SUSPENDED),
