@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, delete, select, text
+from sqlalchemy import ColumnElement, Select, bindparam, delete, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
@@ -13,25 +13,23 @@ KNOWN_SECONDS = 90 * 24 * 3600
 MAX_CLIENTS = 20
 """Of one user; the newest are kept."""
 
-IS_KNOWN = (
-    select(known_clients.c.user_id)
-    .join(users, users.c.id == known_clients.c.user_id)
-    .where(
-        users.c.email == bindparam("email"),
-        known_clients.c.address == bindparam("address"),
-        known_clients.c.last_at > bindparam("since"),
+
+def _after_since(last: ColumnElement[int]) -> Select[int]:
+    """One row where the user with an address was seen at a client after an instant, by a column that has its time."""
+    return (
+        select(known_clients.c.user_id)
+        .join(users, users.c.id == known_clients.c.user_id)
+        .where(
+            users.c.email == bindparam("email"),
+            known_clients.c.address == bindparam("address"),
+            last > bindparam("since"),
+        )
     )
-)
+
+
+IS_KNOWN = _after_since(known_clients.c.last_at)
 """One row where the user with this address signed in from this client, or used a link there, after an instant."""
-SIGNED_IN = (
-    select(known_clients.c.user_id)
-    .join(users, users.c.id == known_clients.c.user_id)
-    .where(
-        users.c.email == bindparam("email"),
-        known_clients.c.address == bindparam("address"),
-        known_clients.c.signed_in_at > bindparam("since"),
-    )
-)
+SIGNED_IN = _after_since(known_clients.c.signed_in_at)
 """The same of sign-ins that were finished, with a code where there is a second factor."""
 
 _REMEMBER = text(
