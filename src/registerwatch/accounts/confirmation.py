@@ -21,7 +21,6 @@ from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.passwords import Passwords, acceptable
-from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.profile import zone_of_browser
 from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.validation import company_name
@@ -216,25 +215,16 @@ class ConfirmationService:
         now = self._now()
         async with self._database.transaction() as connection:
             email = (await self._leave(connection, token)).email
-            stored = await repository.add_account(
+            stored, user_id = await repository.open_trial(
                 connection,
                 email=email,
                 name=company_name("", email),
-                plan=PlanName.TRIAL,
+                password_hash=password_hash,
+                time_zone=zone_of_browser(zone),
                 expires_at=now + self._trial_seconds,
                 now=now,
             )
-            user_id = await repository.add_user(
-                connection,
-                stored.id,
-                email=email,
-                role=Role.OWNER,
-                password_hash=password_hash,
-                now=now,
-                time_zone=zone_of_browser(zone),
-            )
             await confirmation_repository.confirm(connection, stored.id, user_id, now)
-            await repository.note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)
 
     async def settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""

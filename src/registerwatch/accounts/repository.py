@@ -15,6 +15,7 @@ from registerwatch.accounts import audit_trail
 from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import UNKNOWN_CREDENTIAL, digest_of, masked
 from registerwatch.accounts.models import Caller, Key, Role, Scope, User
+from registerwatch.accounts.plans import PlanName
 from registerwatch.db.tables import (
     accounts,
     api_keys,
@@ -105,6 +106,34 @@ async def add_account(
     values = {"email": email, "name": name, "plan": plan, "expires_at": expires_at, "created_at": now}
     added = await connection.execute(insert(accounts).values(values).returning(*accounts.c))
     return StoredAccount(*added.one())
+
+
+async def open_trial(
+    connection: AsyncConnection,
+    *,
+    email: str,
+    name: str,
+    password_hash: str,
+    time_zone: str,
+    expires_at: int,
+    now: int,
+) -> tuple[StoredAccount, int]:
+    """Add a trial account that ends at `expires_at` (unix seconds), with its owner; the account and the owner's id.
+
+    Raises SQLAlchemy's `IntegrityError` when a user has this address.
+    """
+    stored = await add_account(connection, email=email, name=name, plan=PlanName.TRIAL, expires_at=expires_at, now=now)
+    user_id = await add_user(
+        connection,
+        stored.id,
+        email=email,
+        role=Role.OWNER,
+        password_hash=password_hash,
+        now=now,
+        time_zone=time_zone,
+    )
+    await note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)
+    return stored, user_id
 
 
 async def account(connection: AsyncConnection, account_id: int) -> StoredAccount | None:

@@ -24,7 +24,7 @@ from registerwatch.accounts.login_throttle import MAX_CONCURRENT, LoginThrottle
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.notices import AccountNotices, no_notices
 from registerwatch.accounts.passwords import Passwords
-from registerwatch.accounts.plans import PlanName, Plans
+from registerwatch.accounts.plans import Plans
 from registerwatch.accounts.profile import zone_of_browser
 from registerwatch.accounts.queries import AccountQueries, account_of, profile_of
 from registerwatch.accounts.repository import StoredUser
@@ -213,24 +213,15 @@ class SessionService:
     ) -> NewSession:
         now, key = self._now(), None if is_of_browser else credentials.new_key()
         async with self._database.transaction() as connection:
-            stored = await repository.add_account(
+            stored, user_id = await repository.open_trial(
                 connection,
                 email=email,
                 name=name,
-                plan=PlanName.TRIAL,
+                password_hash=password_hash,
+                time_zone=zone_of_browser(zone),
                 expires_at=now + self._trial_seconds,
                 now=now,
             )
-            user_id = await repository.add_user(
-                connection,
-                stored.id,
-                email=email,
-                role=Role.OWNER,
-                password_hash=password_hash,
-                now=now,
-                time_zone=zone_of_browser(zone),
-            )
-            await repository.note(connection, stored.id, now=now, actor=email, action=Action.ACCOUNT_OPENED)
             if key is not None:
                 await repository.add_key(connection, stored.id, FIRST_KEY, key, now)
             await known_clients.remember(connection, user_id, client, now, has_signed_in=True)
