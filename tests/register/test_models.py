@@ -106,11 +106,32 @@ def test_a_partial_reading_fills_in_and_never_blanks_a_field(
 
     if merged is None:
         return
-    for name in {*Device.__struct_fields__} - {"characteristics"}:
+    dates = {"status_date", "former_status", "updated"}  # the next test is about them
+    for name in {*Device.__struct_fields__} - {"characteristics"} - dates:
         told, before = getattr(row.device, name), getattr(stored, name)
         is_kept = told in EMPTY or (name == "special_type" and before is not msgspec.UNSET)
         assert getattr(merged, name) == (before if is_kept else told), name
     assert flags_of(merged) == flags_of(stored) | flags_of(row.device)
+
+
+@PROPERTY
+@given(detailed, detailed_readings)
+def test_a_partial_reading_leaves_no_date_with_a_status_or_version_that_it_was_not_told_with(
+    stored: Device, reading: DeviceReading
+) -> None:
+    row = replace(reading, completeness=Completeness.SOME)
+    merged = merge(stored, row)
+
+    if merged is None:
+        return
+    dates = {(each.status_code, each.status_date) for each in (stored, row.device)}
+    assert not merged.status_date or (merged.status_code, merged.status_date) in dates or not row.device.status_code
+    assert merged.updated is None or (merged.version, merged.updated) in {
+        (each.version, each.updated) for each in (stored, row.device)
+    }
+    if merged.former_status is not msgspec.UNSET:
+        assert (merged.status_date, merged.former_status) == (None, stored.dated_status)
+        assert merged.former_status.status_code != merged.status_code
 
 
 @PROPERTY
@@ -236,7 +257,9 @@ def test_a_document_has_every_field_and_says_nothing_by_empty_texts_and_null_dat
 
     assert list(told) == [each for each in Device.__struct_fields__ if each in told]
     missing = {name for name in Device.__struct_fields__ if getattr(device, name) is msgspec.UNSET}
-    assert {*Device.__struct_fields__} - {*told} == missing <= {"other_codes", "contradictions", *DETAILS}
+    assert (
+        {*Device.__struct_fields__} - {*told} == missing <= {"other_codes", "contradictions", "former_status", *DETAILS}
+    )
     assert (told["found"], told["source"]) == (True, "eudamed-public")
     for name, value in told.items():
         nullable = name in {"status_date", "version", "updated", "authorised_representative", *FLAGS}

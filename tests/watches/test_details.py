@@ -36,6 +36,34 @@ async def test_a_status_date_that_moves_without_a_version_is_an_event_within_a_w
     assert harness.register_log.kinds["detail"] == 0, "it has a week again"
 
 
+async def test_a_status_that_moves_without_a_version_comes_with_its_date(harness: ServiceHarness) -> None:
+    owner, [record] = await harness.sign_up(), harness.unique_devices(1)
+    harness.world.change(record.uuid, status="on-the-market")
+    await harness.post_watches(owner.api_key, record.primary_di)
+    off = {"status": "no-longer-on-the-market", "status_date": "2026-12-24"}
+    harness.world.change(record.uuid, new_version=False, **off)
+
+    harness.clock.move(60)
+    assert fields(await harness.post_sync(owner.api_key)) == ["status", "status_date"]
+    assert (await harness.get(f"/v1/devices/{record.primary_di}")).json()["status_date"] == "2026-12-24"
+
+
+async def test_the_date_of_a_detail_that_is_behind_its_row_is_that_of_its_own_status(harness: ServiceHarness) -> None:
+    owner, [record] = await harness.sign_up(), harness.unique_devices(1)
+    harness.world.change(record.uuid, status="on-the-market", status_date="2024-03-23")
+    await harness.post_watches(owner.api_key, record.primary_di)
+    code = "refdata.device-model-status.on-the-market"
+    status = {"type": {"code": code}, "statusDate": "2024-03-23"}
+    behind = {"versionNumber": record.version_number, "deviceStatus": status}
+    harness.world.change(record.uuid, status="no-longer-on-the-market", status_date="2026-12-24")
+    harness.to_register.rewrites["/devices/udiDiData/"] = lambda detail: {**detail, **behind}
+
+    harness.clock.move(60)
+    assert fields(await harness.post_sync(owner.api_key)) == ["status", "version"]
+    device = (await harness.get(f"/v1/devices/{record.primary_di}")).json()
+    assert (device["status_date"], device["former_status"]["date"]) == (None, "2024-03-23")
+
+
 async def test_a_detail_that_is_behind_its_row_is_read_again_until_it_is_not(harness: ServiceHarness) -> None:
     owner, [record] = await harness.sign_up(), harness.unique_devices(1)
     await harness.post_watches(owner.api_key, record.primary_di)

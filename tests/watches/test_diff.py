@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.models import Certificate
+from registerwatch.register.models import Certificate, DatedStatus
 from registerwatch.structs import replace
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange, compare, summary_of
 from registerwatch.watches.snapshot import (
@@ -87,6 +87,22 @@ def test_another_code_is_a_change_in_words() -> None:
 
     assert changes == [FieldChange("status", "On the EU market", "No longer placed on the EU market")]
     assert summary_of(changes) == "status: On the EU market → No longer placed on the EU market"
+
+
+def test_a_watch_that_began_while_the_date_of_a_status_was_not_read_is_told_no_date_that_was_there_before() -> None:
+    on = DatedStatus("On the EU market", "on", "2024-03-23")
+    off = a_device(status="Off the EU market", status_code="off")
+    seen = snapshot_of_device(replace(off, former_status=on), certificates_read=False, searched=False)
+    same, later = (
+        snapshot_of_device(replace(off, status_date=date), certificates_read=False, searched=False)
+        for date in ("2024-03-23", "2027-01-14")
+    )
+
+    assert seen.is_status_undated
+    assert compare(seen, same)[0] == []
+    changes, kept = compare(seen, later)
+    assert changes == [FieldChange("status_date", "2024-03-23", "2027-01-14")]
+    assert (kept.status_date, kept.is_status_undated) == ("2027-01-14", False)
 
 
 def test_names_that_are_shown_alone_are_kept_and_no_change() -> None:

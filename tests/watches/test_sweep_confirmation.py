@@ -11,6 +11,7 @@ from registerwatch.structs import replace
 from registerwatch.watches.sweep_repository import FailedTry
 from registerwatch.watches.sweep_targets import MAX_WAIT_SECONDS, wait_seconds
 from registerwatch_standins.register.records import Registration
+from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import ServiceHarness
 from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep, told
 
@@ -96,6 +97,50 @@ async def test_what_a_manufacturers_watch_was_told_is_said_on_the_page_of_a_devi
     await sweep(harness)
     page = (await harness.get(f"/d/{device.primary_di}")).text
     assert ("No longer placed on the EU market" in page, "A newer list" in page) == (True, False)
+
+
+async def test_a_status_that_a_row_alone_brought_has_no_date_until_its_record_is_read(harness: ServiceHarness) -> None:
+    account = PagesClient(harness)
+    await account.sign_up()
+    credential = await account.rest_session()
+    manufacturer = a_manufacturer(harness)
+    [device] = register_more(harness, manufacturer, 1, status=ON, status_date="2024-03-23", legislation="mdr")
+    await harness.post_watches(credential, device.primary_di)
+    [watch] = await harness.get_list(credential, "watches")
+    pages = f"/d/{device.primary_di}", f"/app/watches/{watch['id']}"
+    await sweep(harness)
+    assert ["since 23 Mar 2024" in (await account.page(each)).main for each in pages] == [True, True]
+
+    harness.faults.fail("basic", "http-503")
+    harness.world.change(device.uuid, status=OFF, status_date="2027-01-14")
+    await sweep(harness)
+
+    [event] = await harness.get_list(credential, "events")
+    assert {each["field"] for each in event["changes"]} == {"status", "version"}
+    for each in pages:
+        text = (await account.page(each)).main
+        assert ("No longer placed on the EU market" in text, "since 23 Mar 2024" in text) == (True, False)
+    served = (await harness.get(f"/v1/devices/{device.primary_di}")).json()
+    former = {"status": "On the EU market", "status_code": f"refdata.device-model-status.{ON}", "date": "2024-03-23"}
+    assert (served["status_code"].endswith(OFF), served["status_date"]) == (True, None)
+    assert (served["former_status"], served["updated"]) == (former, None)
+    history = (await harness.get(f"/v1/devices/{device.primary_di}/history")).json()
+    assert {each["field"] for each in history["entries"][0]["changes"]} >= {"status"}
+    assert not {"status_date", "former_status", "updated"} & {
+        each["field"] for each in history["entries"][0]["changes"]
+    }
+
+    harness.faults.clear()
+    harness.clock.move(MAX_WAIT_SECONDS)
+    await sweep(harness)
+    await harness.service.watches.recheck.run()
+    [late, _] = await harness.get_list(credential, "events")
+    assert late["changes"] == [{"field": "status_date", "old": "2024-03-23", "new": "2027-01-14"}]
+    history = (await harness.get(f"/v1/devices/{device.primary_di}/history")).json()
+    [dated] = [each for each in history["entries"][0]["changes"] if each["field"] == "status_date"]
+    assert dated == {"field": "status_date", "old": "2024-03-23", "new": "2027-01-14"}
+    assert "former_status" not in (await harness.get(f"/v1/devices/{device.primary_di}")).json()
+    assert ["since 14 Jan 2027" in (await account.page(each)).main for each in pages] == [True, True]
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])

@@ -136,6 +136,14 @@ class Contradiction(msgspec.Struct, frozen=True, gc=False):
     record: Annotated[str, field_doc("What the device's Basic UDI-DI record says.", "Class IIb")]
 
 
+class DatedStatus(msgspec.Struct, frozen=True, gc=False):
+    """A market status and its date."""
+
+    status: Status
+    status_code: StatusCode
+    date: Annotated[str, field_doc("Date of that status.", "2021-10-08")]
+
+
 class SearchRow(msgspec.Struct, frozen=True, gc=False):
     """A device as a search lists it."""
 
@@ -149,8 +157,8 @@ class SearchRow(msgspec.Struct, frozen=True, gc=False):
 
 
 DOCUMENT_VERSION = 4
-"""Version of stored documents; one more whenever `Device` gains a field or is encoded in another way. Since 2
-certificates always have a `revision`.
+"""Version of stored documents; one more whenever `Device` gains a field that is read, or is encoded in another way.
+Since 2 certificates always have a `revision`.
 
 A record of an older version is served with the defaults of the fields that it lacks, and its detail is read when it is
 next refreshed.
@@ -172,6 +180,13 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     status: Status = ""
     status_code: StatusCode = ""
     status_date: Annotated[str | None, field_doc("Date of the market status, null when unknown.", "2021-10-08")] = None
+    former_status: Annotated[
+        DatedStatus | msgspec.UnsetType,
+        field_doc(
+            "The last market status whose date was read, where a list of the register showed another one since. Missing"
+            " otherwise. `status_date` is null then until the record is read."
+        ),
+    ] = msgspec.UNSET
     risk_class: RiskClass = ""
     risk_class_code: Annotated[
         str, field_doc("Empty when the register has nothing.", "refdata.risk-class.class-iia")
@@ -281,6 +296,22 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         ),
     ] = msgspec.UNSET
 
+    @property
+    def dated_status(self) -> DatedStatus | None:
+        """The last market status whose date is known."""
+        if self.former_status is not msgspec.UNSET:
+            return self.former_status
+        return DatedStatus(self.status, self.status_code, self.status_date) if self.status_date else None
+
+
+def date_of_status(status_code: str, dated: DatedStatus | None) -> dict[str, Any]:
+    """The fields of a device that tell the date of its market status, where `dated` is the last one that has a date."""
+    if dated is None:
+        return {"status_date": None, "former_status": msgspec.UNSET}
+    if dated.status_code == status_code:
+        return {"status_date": dated.date, "former_status": msgspec.UNSET}
+    return {"status_date": None, "former_status": dated}
+
 
 class Completeness(StrEnum):
     """How much of a device a reading has."""
@@ -380,8 +411,8 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
 
     A full reading replaces everything but flags that it does not tell; without certificates it leaves the stored ones,
     where there are any or a full reading found none. One that has a part fills in fields and empties none, but for
-    other codes, of which it can tell that there are none; and one from a source that lags never touches a record that
-    was read in full at the same version or a later one.
+    other codes, of which it can tell that there are none, and the dates of a status and a version that it replaces; and
+    one from a source that lags never touches a record that was read in full at the same version or a later one.
     """
     new = reading.device
     if stored is None:
@@ -399,6 +430,10 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     if reading.lags and stored_detail_version is not None and new_version <= stored_detail_version:
         return None
     filled = {name: value for name in _FIELDS if (value := getattr(new, name)) not in _EMPTY}
+    if new.status_code:
+        filled |= date_of_status(new.status_code, new.dated_status or stored.dated_status)
+    if new_version > stored_version:
+        filled["updated"] = new.updated
     if new.other_codes is not msgspec.UNSET and (new.other_codes or stored.other_codes):
         filled["other_codes"] = told_again(stored.other_codes or (), new.other_codes) or msgspec.UNSET
     if stored.special_type is not msgspec.UNSET:  # the Data Lake names it otherwise
@@ -463,9 +498,12 @@ DETAILS = (
     "information_url",
 )
 """Fields that are missing where they are not known, so that their first value is never a change."""
-LEFT_OUT = ("other_codes", "contradictions")
-"""Lists that a document has no field for where they are empty."""
-ADDED_IN = {**dict.fromkeys((*FLAGS, "other_codes"), 3), **dict.fromkeys((*DETAILS, "contradictions"), 4)}
+LEFT_OUT = ("other_codes", "contradictions", "former_status")
+"""What a document has no field for where it is empty."""
+ADDED_IN = {
+    **dict.fromkeys((*FLAGS, "other_codes"), 3),
+    **dict.fromkeys((*DETAILS, "contradictions", "former_status"), 4),
+}
 """The version of documents in which a field of `Device` came, of those that `FIRST_VERSION` did not have."""
 FIRST_VERSION = 1
 _FIELDS = Device.__struct_fields__

@@ -51,6 +51,7 @@ def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]
         FieldChange(name, getattr(seen, name), getattr(now, name)) for name in COMPARED if _differs(name, seen, now)
     ]
     kept = {name: value for name in _PLAIN if (value := getattr(now, name))}
+    kept["is_status_undated"] = now.is_status_undated
     if now.certs is None:
         return changes, replace(seen, **kept)
     certificate_changes, certs = _compare_certificates(seen, now)

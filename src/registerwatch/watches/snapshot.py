@@ -101,6 +101,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
     manufacturer_srn: str = ""
     other_name: str = ""
     """What a device without a trade name is called. These three are shown, not compared."""
+    is_status_undated: bool = False
+    """Whether the date of the market status was not read yet: `status_date` is that of the status before."""
     field_set: int = 1
     """`FIELD_SET` when it was made; 0 for what only a part of a record told."""
 
@@ -155,9 +157,11 @@ _decoder = msgspec.json.Decoder(Snapshot)
 
 def snapshot_of_device(device: Device, *, certificates_read: bool, searched: bool, scoped: bool = False) -> Snapshot:
     """What a read of a device saw. Certificates that were not read are left out."""
+    dated = device.dated_status
     return Snapshot(
         status=device.status,
-        status_date=device.status_date or "",
+        status_date=dated.date if dated else "",
+        is_status_undated=device.former_status is not msgspec.UNSET,
         trade_name=device.trade_name,
         risk_class=device.risk_class,
         reference=device.reference,

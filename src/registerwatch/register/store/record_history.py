@@ -17,7 +17,7 @@ from registerwatch.structs import replace
 
 State = Mapping[str, Any]
 
-UNSHOWN = frozenset({"has_detail", "has_certificates", "complete"})
+UNSHOWN = frozenset({"has_detail", "has_certificates", "complete", "former_status"})
 """Fields of a state that say what was read, not what the register has."""
 
 
@@ -160,6 +160,10 @@ def _shown_change(stored: StoredChange, before: State, after: State) -> Observed
     for name, old in stored.old.items():
         if name in UNSHOWN or LABELED.get(name) in stored.old:
             continue
+        if name == "status_date":
+            old = _last_status_date(before)
+        if old == after.get(name) or _is_unread_date(name, stored, after):
+            continue
         if _is_first_read(name, before):
             first_read.append(name)
         elif name == "delisted_at":
@@ -173,6 +177,18 @@ LABELED = {code: name for name, code in LABELS.items()}
 """Codes whose label is shown in their place."""
 SHOWN_AS = {"is_current": "current"}
 BESIDE = frozenset({"is_current", "latest_version", "delisted_at"})
+
+
+def _last_status_date(state: State) -> str | None:
+    date: str | None = (state.get("former_status") or {}).get("date", state["status_date"])
+    return date
+
+
+def _is_unread_date(name: str, stored: StoredChange, after: State) -> bool:
+    """Whether a date is gone only because a list showed another status or version, whose date was not read yet."""
+    if name == "status_date":
+        return bool(after.get("former_status"))
+    return name == "updated" and after[name] is None and "version" in stored.old
 
 
 def _is_first_read(name: str, before: State) -> bool:

@@ -290,6 +290,8 @@ class _Read(RegisterRead):
     async def _in_full(self, row: DeviceReading, basic: SharedRecord | None) -> DeviceReading:
         known, version = self._known.get(row.device.uuid), row.device.version
         has_detail = known is not None and version is not None and known.detail_version == version
+        if known is not None and not mapping.has_date_of_status(known.device, row.device):
+            has_detail = False
         detail = None if has_detail else await self._detail(row.device)
         basic = basic or await self._basic_record(row)
         searched = await self._certificates(row, basic.record.basic_udi or row.device.basic_udi)

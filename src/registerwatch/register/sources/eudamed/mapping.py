@@ -13,8 +13,10 @@ from registerwatch.register.models import (
     Certificate,
     Completeness,
     Contradiction,
+    DatedStatus,
     Device,
     DeviceReading,
+    date_of_status,
 )
 from registerwatch.register.sources.eudamed import wire
 from registerwatch.register.sources.eudamed.details import (
@@ -98,6 +100,8 @@ def reading_of_device(
     known = stored if detail is None else None
     later = stored if detail is not None and _is_behind(detail, told, stored) else None
     of_detail = detail_fields(detail) if detail else kept_detail_fields(known)
+    status_code = told.status_code or _status_code(detail) or (known.status_code if known else "")
+    dated = known.dated_status if known else _dated_status(detail, status_code)
     device = Device(
         uuid=told.uuid,
         udi=told.udi,
@@ -118,7 +122,8 @@ def reading_of_device(
         certs=together(kept, record.certs, search.certificates if search else ()),
         contradictions=_contradictions(told, record) or msgspec.UNSET,
         **of_detail,
-        **_labelled("status", told.status_code or _status_code(detail) or (known.status_code if known else "")),
+        **date_of_status(status_code, dated),
+        **_labelled("status", status_code),
         **_labelled("risk_class", told.risk_class_code or record.risk_class_code),
     )
     return DeviceReading(
@@ -151,6 +156,19 @@ def _status_code(detail: wire.DeviceDetail | None) -> str:
     return code(detail.device_status.type) if detail and detail.device_status else ""
 
 
+def _dated_status(detail: wire.DeviceDetail | None, status_code: str) -> DatedStatus | None:
+    """The market status of a detail, which can be behind its row; `status_code` where it names none."""
+    if detail is None or detail.device_status is None or not detail.device_status.status_date:
+        return None
+    own = _status_code(detail) or status_code
+    return DatedStatus(label(own), own, detail.device_status.status_date)
+
+
+def has_date_of_status(known: Device, row: Device) -> bool:
+    """Whether the date of a stored device, or that it has none, is of the market status of a row."""
+    return known.former_status is msgspec.UNSET and row.status_code in ("", known.status_code)
+
+
 def _detail_version(row: Device, detail: wire.DeviceDetail | None) -> int:
     """The version whose detail this is: a detail can be behind its row. 0 where neither has one."""
     own = detail.version_number if detail else None
@@ -167,7 +185,6 @@ def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:
     """The fields of a device that only the detail has. A new one is a line here."""
     return {
         "trade_names": detail.trade_name or {},
-        "status_date": detail.device_status.status_date if detail.device_status else None,
         "emdn": _emdn(detail.cnd_nomenclatures),
         "other_codes": other_codes_of(detail) or msgspec.UNSET,
         "sterile": detail.sterile,
