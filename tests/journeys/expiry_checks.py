@@ -3,7 +3,8 @@
 The rules are written a second time, without the product's code: 90, 30, 7 and 0 days before the end, each once for a
 watch, a certificate and a date; of several that were reached meanwhile the nearest. What was reached before the first
 look, or before the day of the last look, is told never. The marks of a certificate wait while it does not end by its
-date: it is listed no more, has no date now, is ended by its status, or another revision goes on.
+date: it is listed no more, has no date now, is ended by its status (called expired, too, until its date is past), or
+another revision goes on.
 """
 
 import json
@@ -75,7 +76,7 @@ class ExpiryChecks:
         if self._last_day == today:
             return told
         last = self._last_day or today
-        for watch in await self._watches():
+        for watch in await self._watches(today):
             for ending, may_tell in watch.endings.items():
                 days = (ending[3] - today).days
                 if ending[3] < min(last, today - PAST_DAYS) or days > MARKS[-1]:
@@ -97,7 +98,7 @@ class ExpiryChecks:
         if got != expected:
             raise WrongYear(f"ends told: {got - expected} too many, {expected - got} missing")
 
-    async def _watches(self) -> list[Looked]:
+    async def _watches(self, today: date) -> list[Looked]:
         async with self._database.reading() as connection:
             rows = (await connection.execute(select(watches))).all()
             listed = (await connection.execute(select(certificates))).all()
@@ -105,28 +106,36 @@ class ExpiryChecks:
         for row in rows:
             snapshot, options = json.loads(row.snapshot or "{}"), json.loads(row.options)
             if row.kind == "srn":
-                endings = _endings([_listed(each) for each in listed if each.srn == row.subject and each.is_latest])
+                endings = _endings(
+                    [_listed(each, today) for each in listed if each.srn == row.subject and each.is_latest]
+                )
             else:
-                endings = _endings([_seen(each) for each in snapshot.get("certs") or []])
+                endings = _endings([_seen(each, today) for each in snapshot.get("certs") or []])
             is_silent = row.kind == "srn" and options.get("certificates") is False
             created = datetime.fromtimestamp(row.created_at, UTC).date()
             found.append(Looked(row.id, (row.account_id, row.subject), created, is_silent, endings))
         return found
 
 
-def _listed(row: Row[Any]) -> Known:
+def _listed(row: Row[Any], today: date) -> Known:
     """A certificate of the list of all."""
-    has_its_end = row.unlisted_at is None and not row.status_code.endswith(OVER)
+    has_its_end = row.unlisted_at is None and not _is_over(row.status_code, row.expiry or "", today)
     last = row.expiry or row.last_expiry or ""
     return Known(row.notified_body, row.number, row.revision, last, has_its_end, is_undated=not row.expiry)
 
 
-def _seen(entry: list[object]) -> Known:
+def _seen(entry: list[object], today: date) -> Known:
     """A certificate of a device."""
     filled = [*entry, *("", "", "", "", "", False, "", "", False, False, False)[len(entry) :]]
     number, revision, expiry, _, code, is_gone, body, _, _, _, is_undated, *_ = filled
-    has_its_end = not is_gone and not str(code).endswith(OVER)
+    has_its_end = not is_gone and not _is_over(str(code), "" if is_undated else str(expiry), today)
     return Known(str(body), str(number), str(revision), str(expiry), has_its_end, bool(is_undated))
+
+
+def _is_over(status_code: str, expiry: str, today: date) -> bool:
+    """Whether its status has ended a certificate before its date."""
+    is_past = bool(expiry) and date.fromisoformat(expiry) < today
+    return status_code.endswith(OVER) or (status_code.endswith("expired") and not is_past)
 
 
 def _endings(known: list[Known]) -> dict[Ending, bool]:

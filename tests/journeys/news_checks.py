@@ -2,10 +2,10 @@
 
 The rules are written a second time, without the product's code. A watch is told news from its baseline on: the moment
 at which its cursor first points into the log. What the register had when the list of that baseline began to be read is
-known; what came after the baseline has to be told; what came between may be either. Of a device with several
-records, which the pages of a list show one after the other, what an earlier list found stays known until a list proves
-something else. Every piece that is told was true at some moment since what was told before, none is told twice, and in
-the calm end nothing is left to be told.
+known; what came after the baseline has to be told; what came between, or at that moment, may be either. Of a device
+with several records, which the pages of a list show one after the other, what an earlier list found stays known until a
+list proves something else. Every piece that is told was true at some moment since what was told before, none is told
+twice, and in the calm end nothing is left to be told.
 """
 
 from collections import Counter, defaultdict
@@ -220,7 +220,7 @@ class NewsChecks:
         if listed_since is None:
             raise WrongYear(f"{watcher} was told of {udi}, which was never listed")
         if kind == REGISTERED:
-            if listed_since <= reader.since or reader.told_of(kind, udi):
+            if listed_since < reader.since or reader.told_of(kind, udi):
                 raise WrongYear(f"{watcher} was told that {udi} was registered, which it knew, since {reader.since}")
             return
         is_on = kind == ON_MARKET

@@ -319,7 +319,8 @@ class RegisterReads(Faults):
         """Ways to fail that a reader can tell from an answer.
 
         What the register's form cannot tell apart at all is left out: another record of the same Basic UDI-DI or
-        manufacturer, no rows or rows of one manufacturer among certificates, devices that an actor represents.
+        manufacturer, no rows or rows of one manufacturer among certificates, devices that an actor represents, and no
+        rows where all that come without a filter are of the actor.
         """
         modes = [mode for mode in _EVERY if mode not in _OF_PAGES or kind in _PAGES]
         if kind in _PAGES or kind == "datalake":
@@ -334,8 +335,10 @@ class RegisterReads(Faults):
                 modes.remove("wrong-rows")
         if kind in ("certificates", "refusals") and not key:
             modes = [mode for mode in modes if mode != "wrong-rows"]  # fewer rows of a list are a shorter list
-        if kind == "search" and is_srn(key) and key[3:5] not in _NAMED:
-            modes.remove("wrong-rows")
+        if kind == "search" and is_srn(key):
+            owners = {each.manufacturer.srn for each in self._world.search(DeviceFilter(), 0, 20)[1]}
+            if key[3:5] not in _NAMED or owners <= {key}:
+                modes.remove("wrong-rows")
         return modes
 
     def _lists_certificates(self) -> bool:
