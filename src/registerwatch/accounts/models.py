@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct
 
+from registerwatch.accounts.ended_period import EndedPeriod
 from registerwatch.accounts.plans import Plan
 from registerwatch.errors import PeriodEnded, ScopeTooNarrow
 
@@ -50,7 +51,11 @@ class Account(msgspec.Struct, frozen=True):
 
     def has_expired(self, now: float) -> bool:
         """Whether the current period is over."""
-        return now >= self.expires_at
+        return self.ended(now) is not None
+
+    def ended(self, now: float) -> EndedPeriod | None:
+        """The end of the current period; None while it runs."""
+        return EndedPeriod.of(self.id, self.expires_at, now)
 
     def require_active(self, now: float) -> None:
         """Raise `PeriodEnded` when the current period is over: adding, changing and syncing watches needs one."""

@@ -147,7 +147,7 @@ async def events_feed(
     """The newest 100 entries; the link `next` leads to earlier ones (RFC 5005). Changes that have one cause, such as a
     new status of the manufacturer of many watched devices, are one entry. Without a filter the first page has an entry
     for each watch, too, whose subject the register does not know (category `unknown`) or that could not be read for 3
-    days (`failing`).
+    days (`failing`). After the account's period has ended, the subtitle and an entry say so (`period-ended`).
     """
     chosen = EventFilter.of(parameters.kind, parameters.severity, parameters.subject)
     shown = await service.feeds.events(parameters.token, chosen, before=parameters.before)
@@ -166,20 +166,19 @@ async def expiring_calendar(
     request: Request, parameters: Annotated[CalendarParameters, Query()], service: InjectedService
 ) -> Response:
     """From 30 days past to 180 days ahead. While certificates of a watched device were not all read, or could not be
-    read at the last try, the calendar's description names it. Limit: 10 requests per account and minute.
+    read at the last try, the calendar's description names it. After the account's period has ended, the descriptions
+    and an event say so. Limit: 10 requests per account and minute.
     """
     from registerwatch.notifications.feeds import calendar  # its library takes a moment to load, which few need
 
     days = calendar.alarm_days(parameters.alarms)
     account_id = await service.feeds.account_of(parameters.token)
     await limits_of(request).check_party(request, Limit.CALENDAR, f"account {account_id}")
-    items, unsure, standings = await service.feeds.expiring(parameters.token)
+    shown = await service.feeds.expiring(parameters.token)
     settings, parts = service.settings, []
     async with service.feeds.rendering:
         for piece in calendar.pieces(
-            items,
-            unsure,
-            standings,
+            shown,
             public_url=settings.public_url,
             source_name=settings.source_name,
             made_at=service.clock.now(),

@@ -303,7 +303,8 @@ async def list_csv(
     caller: Reader,
 ) -> Response:
     """Its own columns, then ours."""
-    header, rows = await list_rows(service.lists.service, caller, row_id(id), parameters.chosen, has_types=False)
+    lists, now = service.lists.service, service.clock.now()
+    header, rows = await list_rows(lists, caller, row_id(id), parameters.chosen, has_types=False, now=now)
     return await csv_response("list.csv", header, rows)
 
 
@@ -321,5 +322,6 @@ async def list_xlsx(
     caller: Reader,
 ) -> Response:
     """The same as an Excel workbook."""
-    header, rows = await list_rows(service.lists.service, caller, row_id(id), parameters.chosen, has_types=True)
+    lists, now = service.lists.service, service.clock.now()
+    header, rows = await list_rows(lists, caller, row_id(id), parameters.chosen, has_types=True, now=now)
     return await xlsx_response("list.xlsx", header, rows)

@@ -24,7 +24,7 @@ from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.expiring import expiring, unsure
 from registerwatch.watches.models import EventKind, EventSeverity, Expiring
 from registerwatch.watches.options import OptionChange
-from registerwatch.web.answers import Answer, Done, doc
+from registerwatch.web.answers import Done, doc
 from registerwatch.web.injection import InjectedService, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import error_answer, private_response
@@ -34,6 +34,7 @@ from registerwatch.web.watch_answers import (
     NOTIFIES,
     PORTFOLIO,
     UDI,
+    AnswerOfWatches,
     EventList,
     OneWatch,
     SyncAnswer,
@@ -88,7 +89,7 @@ class EventParameters(PageParameters):
     )
 
 
-class ExpiringAnswer(Answer):
+class ExpiringAnswer(AnswerOfWatches):
     """Certificates from 30 days past to 180 days ahead."""
 
     items: Annotated[list[Expiring], Meta(description="The most urgent first.")]
@@ -109,10 +110,11 @@ async def list_watches(
     """All of them without parameters; with `limit` or `after` page by page. Works after the period has ended too."""
     now = service.clock.now()
     if not parameters.is_given:
-        return private_response(WatchList.of(await service.watches.service.all(caller), now))
+        listed = WatchList.of(await service.watches.service.all(caller), now)
+        return private_response(listed.of_account(caller.account, now))
     after = parameters.after or 0
     page = await service.watches.service.page(caller, after=after, limit=parameters.limit)
-    return private_response(WatchList.of_page(page, after, now))
+    return private_response(WatchList.of_page(page, after, now).of_account(caller.account, now))
 
 
 @router.post(
@@ -175,16 +177,17 @@ async def list_events(
     first: `after=0` begins with the first one, and each `next` goes on, so that none is listed twice or left out,
     whatever is stored meanwhile. Works after the period has ended too.
     """
+    account, now = caller.account, service.clock.now()
     if not parameters.is_given:
-        return private_response(EventList.of(await service.watches.service.events(caller)))
+        return private_response(EventList.of(await service.watches.service.events(caller)).of_account(account, now))
     chosen = EventFilter.of(parameters.kind, parameters.severity, parameters.subject)
     page = await service.watches.service.event_page(caller, chosen, after=parameters.after, limit=parameters.limit)
-    return private_response(EventList.of_page(page))
+    return private_response(EventList.of_page(page).of_account(account, now))
 
 
 @router.get("/v1/expiring", summary="Certificates that end soon", responses=answer(ExpiringAnswer))
 async def list_expiring(service: InjectedService, caller: Reader) -> Response:
     """Stored certificate dates from 30 days past to 180 days ahead; the register is not asked."""
-    watches = await service.watches.service.all(caller)
-    items, in_doubt = expiring(watches, service.clock.now()), [watch.subject for watch in unsure(watches)]
-    return private_response(ExpiringAnswer(items, in_doubt or UNSET))
+    watches, now = await service.watches.service.all(caller), service.clock.now()
+    found = ExpiringAnswer(expiring(watches, now), [watch.subject for watch in unsure(watches)] or UNSET)
+    return private_response(found.of_account(caller.account, now))

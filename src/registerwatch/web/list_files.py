@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 
+from registerwatch.accounts.ended_period import in_a_cell
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
 from registerwatch.lists.models import Coverage, FoundTable, LineFilter
@@ -39,7 +40,14 @@ OURS = (
 
 
 async def list_rows(
-    lists: ListService, caller: Caller, list_id: int, chosen: LineFilter, *, has_types: bool, zone: tzinfo = UTC
+    lists: ListService,
+    caller: Caller,
+    list_id: int,
+    chosen: LineFilter,
+    *,
+    has_types: bool,
+    now: float,
+    zone: tzinfo = UTC,
 ) -> tuple[Sequence[str], AsyncIterator[Row]]:
     """The headings and the rows of a list, with days counted in `zone`; `has_types`: for a file that knows numbers from
     texts. Raises `InvalidInput` for no list, and for one without lines.
@@ -48,11 +56,11 @@ async def list_rows(
     if kept is None or kept.found is None:
         raise InvalidInput(NOTHING_KEPT)
     found = kept.found
-    typed = found.typed_columns if has_types else ()
+    typed, is_watched = found.typed_columns if has_types else (), in_a_cell("yes", caller.account.ended(now))
 
     async def rows() -> AsyncIterator[Row]:
         async for shown in lists.every_line(caller, kept, chosen, zone=zone):
-            yield _row(shown, found, typed)
+            yield _row(shown, found, typed, is_watched)
 
     return _header(found), rows()
 
@@ -62,8 +70,8 @@ def _header(found: FoundTable) -> Sequence[str]:
     return [*found.headings, *(f"{each} (Registerwatch)" if each in found.headings else each for each in OURS)]
 
 
-def _row(shown: ShownLine, found: FoundTable, typed: Sequence[int]) -> Row:
-    """One line, with values in the columns of the file that are `typed`."""
+def _row(shown: ShownLine, found: FoundTable, typed: Sequence[int], is_watched: str) -> Row:
+    """One line, with values in the columns of the file that are `typed`; `is_watched` are the words of one that is."""
     line, stored, certificates = shown.line, shown.stored, shown.standing.certificates
     cells: list[Cell] = [*line.cells, *[""] * (len(found.own_headings) - len(line.cells))]
     cells.insert(found.code_column, line.code)
@@ -87,7 +95,7 @@ def _row(shown: ShownLine, found: FoundTable, typed: Sequence[int]) -> Row:
         certificates_words(shown),
         day_or_none(certificates.first_end),
         day_or_none(certificates.covered_until),
-        "yes" if line.is_watched else "no",
+        is_watched if line.is_watched else "no",
     ]
 
 

@@ -1,11 +1,12 @@
 """The contract's watch, event and sync objects, as REST and the tools answer them."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from msgspec import UNSET, UnsetType
 
-from registerwatch.accounts.models import PERIOD_ENDED
+from registerwatch.accounts.ended_period import EndedPeriod
+from registerwatch.accounts.models import PERIOD_ENDED, Account
 from registerwatch.clock import iso_utc
 from registerwatch.db.row_pages import RowPage
 from registerwatch.watches.diff import FieldChange
@@ -26,6 +27,26 @@ CERTIFICATES = "Whether the watch of an SRN tells of its certificates, and of th
 NOTIFIES = "Whether its changes are sent to webhooks; they are listed in any case."
 
 _EMPTY = Snapshot()
+
+
+class AnswerOfWatches(Answer, kw_only=True):
+    """What watches brought. It says where they are not read any more, so that no silence looks like no change."""
+
+    period_ended_at: Annotated[
+        str | UnsetType,
+        instant("When the account's period ended, UTC: since then its watches are not read. Left out while it runs."),
+    ] = UNSET
+    notice: Annotated[
+        str | UnsetType,
+        doc("The same in words; left out while the period runs.", EndedPeriod(12, 1_795_837_080).notice()),
+    ] = UNSET
+
+    def of_account(self, account: Account, now: float) -> Self:
+        """The answer with what is to be said of the account's period at `now` (unix seconds)."""
+        ended = account.ended(now)
+        if ended is not None:
+            self.period_ended_at, self.notice = iso_utc(ended.at), ended.notice()
+        return self
 
 
 class WatchHealth(Answer, gc=False):
@@ -129,7 +150,7 @@ class WatchObject(Answer, kw_only=True, gc=False):
         )
 
 
-class WatchList(Answer):
+class WatchList(AnswerOfWatches):
     """The account's watches. `next` and `more` are there where the request has a parameter."""
 
     watches: Annotated[list[WatchObject], doc("Oldest first.")]
@@ -198,7 +219,7 @@ class EventObject(SyncEvent, gc=False):
         )
 
 
-class EventList(Answer):
+class EventList(AnswerOfWatches):
     """Changes that were seen. `next` and `more` are there where the request has a parameter."""
 
     events: Annotated[list[EventObject], doc("The newest first; with `after`, the oldest first.")]

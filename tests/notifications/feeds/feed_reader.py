@@ -31,6 +31,7 @@ class ReadFeed:
     entries: list[Entry]
     links: dict[str, str]
     """Addresses by relation."""
+    subtitle: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ def feed_of(body: bytes) -> ReadFeed:
     ]
     links = {each.rel: each.href for each in read.feed.get("links", [])}
     is_dated = bool(read.feed.get("updated_parsed"))
-    return ReadFeed(read.feed.get("id", ""), read.version, problem, is_dated, entries, links)
+    return ReadFeed(
+        read.feed.get("id", ""), read.version, problem, is_dated, entries, links, read.feed.get("subtitle", "")
+    )
 
 
 def days_of(body: bytes) -> list[Day]:

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registerwatch.notifications.feeds.atom import PageLinks, atom
-from registerwatch.notifications.feeds.calendar import calendar
-from registerwatch.notifications.feeds.models import Feed, FeedPage
+from registerwatch.notifications.feeds.calendar import pieces
+from registerwatch.notifications.feeds.models import CalendarContent, Feed, FeedPage
 from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_listing import GroupPage
@@ -30,8 +30,9 @@ def test_a_feed_of_any_text_is_well_formed(label: str, value: str, subject: str)
 @given(label=TEXTS, number=TEXTS, subject=TEXTS.filter(str.strip))
 def test_a_calendar_of_any_text_is_well_formed(label: str, number: str, subject: str) -> None:
     item = Expiring(subject, label, number, "2027-01-31", 12)
-    made = calendar([item], public_url="https://watch.example", source_name="EUDAMED", made_at=1_800_000_000)
-    assert len(days_of(made)) == 1
+    shown = CalendarContent([item])
+    made = pieces(shown, public_url="https://watch.example", source_name="EUDAMED", made_at=1_800_000_000)
+    assert len(days_of(b"".join(made))) == 1
 
 
 def test_an_entry_is_as_severe_as_the_most_severe_of_its_events() -> None:

@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from registerwatch.notifications.feeds.calendar import EVENTS_AT_ONCE, calendar, pieces
+from registerwatch.notifications.feeds.calendar import EVENTS_AT_ONCE, pieces
+from registerwatch.notifications.feeds.models import CalendarContent
 from registerwatch.watches.models import Expiring
 from tests.notifications.feeds.feed_reader import days_of
 from tests.support.harness import ServiceStarter
 
 pieces_of = partial(pieces, public_url="https://watch.example", source_name="EUDAMED", made_at=1_800_000_000)
-calendar_of = partial(calendar, public_url="https://watch.example", source_name="EUDAMED", made_at=1_800_000_000)
 
 
 def an_item(number: int) -> Expiring:
@@ -22,13 +22,13 @@ def an_item(number: int) -> Expiring:
 @pytest.mark.parametrize("count", [0, 1, EVENTS_AT_ONCE, 3 * EVENTS_AT_ONCE + 2])
 def test_the_pieces_of_a_calendar_are_small_and_make_a_whole_one(count: int) -> None:
     items = [an_item(number) for number in range(count)]
-    made = list(pieces_of(items, alarm_days=[1, 30]))
+    made = list(pieces_of(CalendarContent(items), alarm_days=[1, 30]))
 
     days = days_of(b"".join(made))
     assert max(piece.count(b"BEGIN:VEVENT") for piece in made) <= EVENTS_AT_ONCE
     assert [day.summary for day in days] == [f"Certificate C {number} ends: Scanner, ward 3" for number in range(count)]
     assert [day.alarms for day in days] == [[timedelta(-30), timedelta(-1)]] * count
-    assert b"".join(made) == calendar_of(items, alarm_days=[30, 1])
+    assert list(pieces_of(CalendarContent(items), alarm_days=[30, 1])) == made
 
 
 @pytest.mark.anyio

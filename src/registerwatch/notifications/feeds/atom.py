@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
+from registerwatch.accounts.ended_period import HEADLINE, EndedPeriod
 from registerwatch.clock import day_of, iso_utc
 from registerwatch.notifications.feeds.models import FeedPage
 from registerwatch.register.identifiers import kind
@@ -46,12 +47,17 @@ def atom(shown: FeedPage, *, public_url: str, links: PageLinks) -> bytes:
     _text(feed, "id", f"tag:{urlsplit(public_url).hostname},2026:feed/{shown.feed.id}")
     _text(feed, "title", "Changes of watched devices and manufacturers")
     instants = [*(group.newest.created_at for group in groups[:1]), *(_since(*each) for each in shown.unhealthy)]
+    if shown.ended is not None:
+        _text(feed, "subtitle", shown.ended.notice())
+        instants.append(shown.ended.at)
     _text(feed, "updated", iso_utc(max(instants, default=shown.feed.created_at)))
     ElementTree.SubElement(ElementTree.SubElement(feed, "author"), "name").text = "Registerwatch"
     _link(feed, "alternate", f"{public_url}/", "text/html")
     for relation, address in (("self", links.this), ("first", links.first), ("next", links.next)):
         if address is not None:
             _link(feed, relation, address, "application/atom+xml")
+    if shown.ended is not None and shown.is_first:
+        _end_entry(feed, shown.ended, public_url)
     for watch, state in shown.unhealthy:
         _health_entry(feed, watch, state, public_url)
     for group in groups:
@@ -75,6 +81,17 @@ def _entry(feed: ElementTree.Element, group: EventGroup, public_url: str) -> Non
     ElementTree.SubElement(entry, "category", term=about.kind, label=f"Kind: {about.kind}")
     ElementTree.SubElement(entry, "category", term=about.severity, label=f"Severity: {about.severity}")
     _text(entry, "content", "\n".join([told_of, *lines, *_subjects(group)]))
+
+
+def _end_entry(feed: ElementTree.Element, ended: EndedPeriod, public_url: str) -> None:
+    """An entry of the end of the account's period, which keeps its id until the account goes on."""
+    entry = ElementTree.SubElement(feed, "entry")
+    _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:{ended.name}")
+    _text(entry, "title", HEADLINE)
+    _text(entry, "updated", iso_utc(ended.at))
+    _link(entry, "alternate", f"{public_url}/app/billing", "text/html")
+    ElementTree.SubElement(entry, "category", term="period-ended", label="Account: period ended")
+    _text(entry, "content", ended.notice())
 
 
 def _health_entry(feed: ElementTree.Element, watch: Watch, state: HealthState, public_url: str) -> None:

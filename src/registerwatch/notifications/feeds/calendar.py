@@ -8,14 +8,15 @@ from urllib.parse import quote, urlsplit
 
 from icalendar import Alarm, Calendar, Event
 
-from registerwatch.clock import date_in_words
+from registerwatch.accounts.ended_period import HEADLINE, EndedPeriod
+from registerwatch.clock import date_in_words, day_of
 from registerwatch.errors import InvalidInput
+from registerwatch.notifications.feeds.models import CalendarContent
 from registerwatch.watches.expiring import Standings
 from registerwatch.watches.models import Expiring, Watch
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"
 MAX_ALARMS, MAX_ALARM_DAYS = 5, 180
-NO_STANDINGS: Standings = {}
 MAX_NAMED = 20
 """Devices that the description names."""
 EVENTS_AT_ONCE = 5
@@ -26,58 +27,37 @@ _END = b"END:VCALENDAR\r\n"
 _MADE_AT = re.compile(rb"DTSTAMP:[0-9TZ]+\r\n")
 
 
-def calendar(
-    items: Sequence[Expiring],
-    unsure: Sequence[Watch] = (),
-    standings: Standings = NO_STANDINGS,
-    *,
-    public_url: str,
-    source_name: str,
-    made_at: float,
-    alarm_days: Collection[int] = (),
-) -> bytes:
-    """The calendar. An event keeps its UID while its certificate keeps number and date, and names the source. Each has
-    an alarm so many days before. The description names watches that are `unsure`: some of their certificates may be
-    missing or outdated.
-    """
-    made = pieces(
-        items,
-        unsure,
-        standings,
-        public_url=public_url,
-        source_name=source_name,
-        made_at=made_at,
-        alarm_days=alarm_days,
-    )
-    return b"".join(made)
-
-
 def pieces(
-    items: Sequence[Expiring],
-    unsure: Sequence[Watch] = (),
-    standings: Standings = NO_STANDINGS,
-    *,
-    public_url: str,
-    source_name: str,
-    made_at: float,
-    alarm_days: Collection[int] = (),
+    shown: CalendarContent, *, public_url: str, source_name: str, made_at: float, alarm_days: Collection[int] = ()
 ) -> Iterator[bytes]:
-    """The same in pieces: 2,500 certificates with alarms take two seconds, and others have their turn in between."""
+    """The calendar, in pieces: 2,500 certificates with alarms take two seconds, and others have their turn in between.
+
+    An event keeps its UID while its certificate keeps number and date, and names the source. Each has an alarm so many
+    days before. The description names watches that are unsure: some of their certificates may be missing or outdated.
+    An end of the account's period is an event, and is said in the descriptions of the calendar and of every event.
+    """
     made = Calendar()
     made.add("prodid", "-//Registerwatch//Expiring certificates//EN")
     made.add("version", "2.0")
     made.add("method", "PUBLISH")
     made.add("x-wr-calname", "Certificates that end soon")
-    if unsure:
-        made.add("x-wr-caldesc", _doubt(unsure))
+    notice = shown.ended.notice() if shown.ended is not None else ""
+    about = [each for each in (notice, _doubt(shown.unsure) if shown.unsure else "") if each]
+    if about:
+        made.add("x-wr-caldesc", " ".join(about))
     head = bytes(made.to_ical())
     assert head.endswith(_END), "events stand before the end"
     yield head.removesuffix(_END)
     at, days = datetime.fromtimestamp(int(made_at), UTC), sorted(alarm_days, reverse=True)
-    for first in range(0, len(items), EVENTS_AT_ONCE):
-        chosen = items[first : first + EVENTS_AT_ONCE]
-        called = [(item, _called(item, standings)) for item in chosen]
-        yield b"".join(_event_with_alarms(*each, public_url, source_name, at, days) for each in called)
+    if shown.ended is not None:
+        yield _end_of_period(shown.ended, public_url, at)
+    read = "\n".join(
+        [f"As last read from {source_name}; not a certificate of conformity.", *([notice] if notice else [])]
+    )
+    for first in range(0, len(shown.items), EVENTS_AT_ONCE):
+        chosen = shown.items[first : first + EVENTS_AT_ONCE]
+        called = [(item, _called(item, shown.standings)) for item in chosen]
+        yield b"".join(_event_with_alarms(*each, public_url, read, at, days) for each in called)
     yield _END
 
 
@@ -116,9 +96,9 @@ def _called(item: Expiring, standings: Standings) -> str:
 
 
 def _event_with_alarms(
-    item: Expiring, called: str, public_url: str, source_name: str, made_at: datetime, alarm_days: Sequence[int]
+    item: Expiring, called: str, public_url: str, read: str, made_at: datetime, alarm_days: Sequence[int]
 ) -> bytes:
-    event = _event(item, called, public_url, source_name, made_at)
+    event = _event(item, called, public_url, read, made_at)
     for days in alarm_days:
         event.add_component(_alarm(item, called, days))
     return bytes(event.to_ical())
@@ -132,17 +112,29 @@ def _alarm(item: Expiring, called: str, days: int) -> Alarm:
     return alarm
 
 
-def _event(item: Expiring, called: str, public_url: str, source_name: str, made_at: datetime) -> Event:
-    day = date.fromisoformat(item.expiry)
-    told = sha256("\n".join((item.subject, item.certificate, item.expiry)).encode()).hexdigest()[:32]
+def _event(item: Expiring, called: str, public_url: str, read: str, made_at: datetime) -> Event:
+    key = "\n".join((item.subject, item.certificate, item.expiry))
+    event = _day(key, date.fromisoformat(item.expiry), public_url, made_at)
+    event.add("summary", f"{called}: {item.label}")
+    event.add("description", f"{item.subject}\n{read}")
+    event.add("url", f"{public_url}/d/{quote(item.subject, safe='')}")
+    return event
+
+
+def _end_of_period(ended: EndedPeriod, public_url: str, made_at: datetime) -> bytes:
+    event = _day(ended.name, day_of(ended.at), public_url, made_at)
+    event.add("summary", HEADLINE)
+    event.add("description", ended.notice())
+    event.add("url", f"{public_url}/app/billing")
+    return bytes(event.to_ical())
+
+
+def _day(key: str, day: date, public_url: str, made_at: datetime) -> Event:
+    """An event of a whole day, which keeps its UID while it has the same key."""
     event = Event()
-    event.add("uid", f"{told}@{urlsplit(public_url).hostname}")
+    event.add("uid", f"{sha256(key.encode()).hexdigest()[:32]}@{urlsplit(public_url).hostname}")
     event.add("dtstamp", made_at)
     event.add("dtstart", day)
     event.add("dtend", day + timedelta(days=1))
-    event.add("summary", f"{called}: {item.label}")
-    read = f"As last read from {source_name}; not a certificate of conformity."
-    event.add("description", f"{item.subject}\n{read}")
-    event.add("url", f"{public_url}/d/{quote(item.subject, safe='')}")
     event.add("transp", "TRANSPARENT")
     return event

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from registerwatch.accounts.ended_period import EndedPeriod
 from registerwatch.watches.event_listing import GroupPage
-from registerwatch.watches.models import HealthState, Watch
+from registerwatch.watches.expiring import Standings
+from registerwatch.watches.models import Expiring, HealthState, Watch
 
 MAX_FEEDS = 10
 TOKEN_PREFIX = "ft_"  # noqa: S105  # how tokens begin
@@ -20,6 +22,18 @@ class Feed(msgspec.Struct, frozen=True):
     created_at: int
 
 
+class FeedHolder(msgspec.Struct, frozen=True):
+    """The feed of a token, and the account that it shows."""
+
+    feed: Feed
+    account_id: int
+    expires_at: int
+
+    def ended(self, now: float) -> EndedPeriod | None:
+        """The end of the account's period; None while it runs."""
+        return EndedPeriod.of(self.account_id, self.expires_at, now)
+
+
 @dataclass(frozen=True, slots=True)
 class NewFeed:
     """A feed that was just made: the only time that its token is told."""
@@ -29,8 +43,23 @@ class NewFeed:
 
 
 class FeedPage(msgspec.Struct, frozen=True):
-    """A page of a feed: events by cause. The first page of everything has the watches, too, that are not healthy."""
+    """A page of a feed: events by cause. The first page of everything has the watches, too, that are not healthy.
+    `ended` is where the account's period is over, so that its watches bring no events.
+    """
 
     feed: Feed
     page: GroupPage
     unhealthy: Sequence[tuple[Watch, HealthState]] = ()
+    ended: EndedPeriod | None = None
+    is_first: bool = True
+
+
+class CalendarContent(msgspec.Struct, frozen=True):
+    """What a calendar shows: certificates that end soon; watches of which some may be missing or outdated; how those
+    certificates stand of which the date is not all; the end of the account's period, where it is over.
+    """
+
+    items: Sequence[Expiring]
+    unsure: Sequence[Watch] = ()
+    standings: Standings = {}
+    ended: EndedPeriod | None = None

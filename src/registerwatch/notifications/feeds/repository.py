@@ -6,8 +6,8 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.credentials import digest_of, is_same
-from registerwatch.db.tables import feeds
-from registerwatch.notifications.feeds.models import Feed
+from registerwatch.db.tables import accounts, feeds
+from registerwatch.notifications.feeds.models import Feed, FeedHolder
 
 _FEED = select(feeds.c.id, feeds.c.prefix, feeds.c.created_at)
 
@@ -32,9 +32,10 @@ async def remove(connection: AsyncConnection, account_id: int, feed_id: int) -> 
     return prefix
 
 
-async def of_token(connection: AsyncConnection, token: str) -> tuple[Feed, int] | None:
-    """The feed and its account's id; None when it is nobody's token."""
+async def of_token(connection: AsyncConnection, token: str) -> FeedHolder | None:
+    """The feed and its account; None when it is nobody's token."""
     digest = digest_of(token)
-    found = _FEED.add_columns(feeds.c.account_id, feeds.c.digest).where(feeds.c.digest == digest)
-    row = (await connection.execute(found)).one_or_none()
-    return (Feed(*row[:3]), row.account_id) if row is not None and is_same(digest, row.digest) else None
+    of_account = feeds.join(accounts, accounts.c.id == feeds.c.account_id)
+    columns = _FEED.add_columns(feeds.c.account_id, accounts.c.expires_at, feeds.c.digest)
+    row = (await connection.execute(columns.select_from(of_account).where(feeds.c.digest == digest))).one_or_none()
+    return FeedHolder(Feed(*row[:3]), *row[3:5]) if row is not None and is_same(digest, row.digest) else None

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit import Action
+from registerwatch.accounts.ended_period import EndedPeriod
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.repository import locked
@@ -16,12 +17,20 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, Unauthenticated
 from registerwatch.mail.mailer import Mail
 from registerwatch.notifications.feeds import repository
-from registerwatch.notifications.feeds.models import MAX_FEEDS, TOKEN_PREFIX, Feed, FeedPage, NewFeed
+from registerwatch.notifications.feeds.models import (
+    MAX_FEEDS,
+    TOKEN_PREFIX,
+    CalendarContent,
+    Feed,
+    FeedHolder,
+    FeedPage,
+    NewFeed,
+)
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.event_repository import newest_groups
-from registerwatch.watches.expiring import Standings, expiring, standings, unsure
-from registerwatch.watches.models import Expiring, Watch
+from registerwatch.watches.expiring import expiring, standings, unsure
+from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
 
 MAX_TOKEN_LENGTH = 100
 SHOWN_ENTRIES = 100
@@ -71,31 +80,28 @@ class FeedService:
 
     async def events(self, token: str, chosen: EventFilter, *, before: int | None = None) -> FeedPage:
         """A page of the changes of the token's account, newest first. Raises `Unauthenticated`."""
+        now = self._clock.now()
         async with self._database.reading() as connection:
-            feed, account_id = await _holder(connection, token)
-            page = await newest_groups(connection, account_id, SHOWN_ENTRIES, chosen, before=before)
-            if before is not None or chosen != EventFilter():
-                return FeedPage(feed, page)
-            watches = await watch_repository.of_account(connection, account_id)
-        states = [(watch, watch.health(self._clock.now())) for watch in watches]
-        return FeedPage(feed, page, [(watch, state) for watch, state in states if state not in ("ok", "unread")])
+            holder = await _holder(connection, token)
+            page = await newest_groups(connection, holder.account_id, SHOWN_ENTRIES, chosen, before=before)
+            is_everything = before is None and chosen == EventFilter()
+            watches = await watch_repository.of_account(connection, holder.account_id) if is_everything else ()
+        ended = holder.ended(now)
+        unhealthy = [(watch, state) for watch in watches if _is_told(watch, state := watch.health(now), ended)]
+        return FeedPage(holder.feed, page, unhealthy, ended, is_first=before is None)
 
     async def account_of(self, token: str) -> int:
         """The account of a feed's token. Raises `Unauthenticated`."""
         async with self._database.reading() as connection:
-            return (await _holder(connection, token))[1]
+            return (await _holder(connection, token)).account_id
 
-    async def expiring(self, token: str) -> tuple[Sequence[Expiring], Sequence[Watch], Standings]:
-        """Certificates of the token's account that end soon, watches of which some may be missing or outdated, and how
-        those certificates stand of which the date is not all.
-
-        Raises `Unauthenticated`.
-        """
+    async def expiring(self, token: str) -> CalendarContent:
+        """What the calendar of the token's account shows. Raises `Unauthenticated`."""
         async with self._database.reading() as connection:
-            _, account_id = await _holder(connection, token)
-            watches = await watch_repository.of_account(connection, account_id)
+            holder = await _holder(connection, token)
+            watches = await watch_repository.of_account(connection, holder.account_id)
         now = self._clock.now()
-        return expiring(watches, now), unsure(watches), standings(watches, now)
+        return CalendarContent(expiring(watches, now), unsure(watches), standings(watches, now), holder.ended(now))
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
         now = int(self._clock.now())
@@ -104,7 +110,14 @@ class FeedService:
         )
 
 
-async def _holder(connection: AsyncConnection, token: str) -> tuple[Feed, int]:
+def _is_told(watch: Watch, state: HealthState, ended: EndedPeriod | None) -> bool:
+    """Whether a feed has an entry for a watch: it is not healthy, and not only unread since the period ended."""
+    if state == "overdue" and ended is not None:
+        return watch.unread_since + OVERDUE_AFTER < ended.at
+    return state not in ("ok", "unread")
+
+
+async def _holder(connection: AsyncConnection, token: str) -> FeedHolder:
     """The feed of a token and its account."""
     holder = await repository.of_token(connection, token[:MAX_TOKEN_LENGTH])
     if holder is None:

@@ -9,6 +9,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registerwatch.accounts.ended_period import EndedPeriod, in_a_cell
 from registerwatch.pages.account.certificate_chart import CertificateChart
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.rendering import app_page, fragment_asked
@@ -150,7 +151,8 @@ async def certificates_csv(request: Request, service: InjectedService, visitor: 
     """The same as a file: a row for each device and certificate; without a search also devices that have none."""
     shown = Shown.of(request)
     found = await service.watches.certificates.overview(visitor.caller, shown.chosen, zone=visitor.zone)
-    return await csv_response("certificates.csv", CSV_HEADER, _csv_rows(found))
+    ended = visitor.caller.account.ended(service.clock.now())
+    return await csv_response("certificates.csv", CSV_HEADER, _csv_rows(found, ended))
 
 
 def _rows(found: CertificateOverview, view: View) -> Sequence[object]:
@@ -161,7 +163,7 @@ def _rows(found: CertificateOverview, view: View) -> Sequence[object]:
     return found.gaps if view is View.GAPS else found.matching
 
 
-def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
+def _csv_rows(found: CertificateOverview, ended: EndedPeriod | None) -> Iterator[Row]:
     for _, listed in found.of_devices:
         seen, shown = listed.seen, listed.shown(found.today)
         told = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
@@ -169,14 +171,15 @@ def _csv_rows(found: CertificateOverview) -> Iterator[Row]:
         dated = seen.ends, GROUP_NAMES[group_of(shown.remaining)]
         number = seen.number, seen.revision, seen.notified_body
         stands = shown.register_word, shown.words
-        yield *_csv_device(listed.device), *number, *dated, *stands, told, STATE_NAMES[listed.device.state]
+        state = in_a_cell(STATE_NAMES[listed.device.state], ended)
+        yield *_csv_device(listed.device), *number, *dated, *stands, told, state
     chosen = found.chosen
     if chosen.text or chosen.group is not None or chosen.in_six_months:
         return
     for device in found.gaps:
         if not device.certs and chosen.manufacturer in ("", device.manufacturer_srn or device.manufacturer_name):
             state = "none listed" if device.state is ReadState.COMPLETE else STATE_NAMES[device.state]
-            yield *_csv_device(device), *[""] * 8, state
+            yield *_csv_device(device), *[""] * 8, in_a_cell(state, ended)
 
 
 def _csv_device(device: CertifiedDevice) -> Row:

@@ -75,7 +75,9 @@ async def events_csv(request: Request, service: InjectedService, visitor: Signed
     """All events that match, a line for each changed field."""
     query = EventQuery.of(request.query_params.multi_items()).first
     batches = service.watches.marks.export(visitor.caller, query.selection(visitor.zone))
-    return await csv_response("registerwatch-events.csv", HEADER, _lines(batches, visitor))
+    ended = visitor.caller.account.ended(service.clock.now())
+    until = f"-until-{visitor.day_of(ended.at)}" if ended is not None else ""  # nothing was looked for since
+    return await csv_response(f"registerwatch-events{until}.csv", HEADER, _lines(batches, visitor))
 
 
 async def _events_page(

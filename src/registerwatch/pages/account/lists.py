@@ -335,7 +335,13 @@ async def _download(request: Request, service: Service, visitor: Visitor, list_i
     try:
         lists, caller = service.lists.service, visitor.caller
         header, rows = await list_rows(
-            lists, caller, list_id, query.chosen, has_types=form == "xlsx", zone=visitor.zone
+            lists,
+            caller,
+            list_id,
+            query.chosen,
+            has_types=form == "xlsx",
+            now=service.clock.now(),
+            zone=visitor.zone,
         )
     except NoSuchList as error:
         return _no_list(request, visitor, str(error))

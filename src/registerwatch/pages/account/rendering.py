@@ -58,6 +58,7 @@ def app_page(
     address, with `{n}` for its number and `{named}` for the name of what it is about. A page with the status 503 says
     when to try again.
     """
+    ended = visitor.caller.account.ended(service_of(request).clock.now())
     response = unindexed_page(
         request,
         template,
@@ -69,7 +70,8 @@ def app_page(
         account_sections=[each for each in ACCOUNT_SECTIONS if visitor.is_owner or each[0] not in OWNERS_SECTIONS],
         message=_message(request, done or {}),
         welcomes=request.query_params.get(WELCOME) == "1",
-        has_ended=visitor.caller.account.has_expired(service_of(request).clock.now()),
+        has_ended=ended is not None,
+        end_notice=ended.notice(visitor.zone.key) if ended is not None else "",
         **context,
     )
     if status == 503:

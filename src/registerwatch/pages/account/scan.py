@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.accounts.account_places import AccountPlaces
+from registerwatch.accounts.ended_period import in_a_cell
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, Overloaded, RateLimited
 from registerwatch.pages.account.rendering import app_page, fragment_asked
@@ -144,14 +145,15 @@ async def _page(request: Request, service: Service, visitor: Visitor, scan: Scan
 async def _download(request: Request, service: Service, visitor: Visitor, collected: Sequence[str]) -> Response:
     await limits_of(request).check_party(request, Limit.DOWNLOAD, f"account {visitor.caller.account.id}")
     scanned = await scanned_codes(request, service, visitor, collected)
-    return await csv_response("scanned-codes.csv", CSV_HEADER, _csv_rows(scanned))
+    is_watched = in_a_cell("yes", visitor.caller.account.ended(service.clock.now()))
+    return await csv_response("scanned-codes.csv", CSV_HEADER, _csv_rows(scanned, is_watched))
 
 
-def _csv_rows(scanned: ScannedCodes) -> Iterator[Row]:
-    return (_csv_row(each) for each in scanned.collected)
+def _csv_rows(scanned: ScannedCodes, is_watched: str) -> Iterator[Row]:
+    return (_csv_row(each, is_watched) for each in scanned.collected)
 
 
-def _csv_row(each: ScannedCode) -> Row:
+def _csv_row(each: ScannedCode, is_watched: str) -> Row:
     known, certificates = each.line.known, each.standing.certificates
     return (
         each.code,
@@ -163,7 +165,7 @@ def _csv_row(each: ScannedCode) -> Row:
         each.certificates,
         day_or_none(certificates.first_end),
         day_or_none(certificates.covered_until),
-        "yes" if each.is_watched else "no",
+        is_watched if each.is_watched else "no",
         each.said("lot"),
         each.said("serial"),
         each.said("production-date"),

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from starlette.requests import Request
 from starlette.responses import Response
 
+from registerwatch.accounts.ended_period import EndedPeriod, in_a_cell
 from registerwatch.bootstrap import Service
 from registerwatch.clock import day_of
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
@@ -63,14 +64,14 @@ async def _rows(request: Request, service: Service, visitor: Visitor) -> AsyncIt
     query, now = WatchQuery.of_address(request.query_params), service.clock.now()
     found = service.watches.listing.all(visitor.caller, query.chosen, query.order, is_descending=query.is_descending)
     async for listed in found:
-        yield _row(listed, now, visitor.zone)
+        yield _row(listed, now, visitor.zone, visitor.caller.account.ended(now))
 
 
 def _header(visitor: Visitor) -> Sequence[str]:
     return [name.format(zone=visitor.zone.key) for name in HEADER]
 
 
-def _row(listed: ListedWatch, now: float, zone: ZoneInfo) -> Row:
+def _row(listed: ListedWatch, now: float, zone: ZoneInfo, ended: EndedPeriod | None) -> Row:
     watch = WatchObject.of(listed.watch, now)
     return (
         "device" if watch.kind == "udi" else "actor",
@@ -83,7 +84,7 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo) -> Row:
         *_certificates(listed.watch, day_of(now, zone)),
         ", ".join(listed.tags),
         _instant(listed.watch.last_sync, zone),
-        state_words(listed.watch, watch.health.state),
+        in_a_cell(state_words(listed.watch, watch.health.state), ended),
         watch.last_error,
         _instant(listed.changed_at, zone),
         _instant(listed.watch.created_at, zone),
