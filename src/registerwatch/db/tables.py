@@ -198,6 +198,18 @@ certificate_scopes = Table(
     Column("basic_udi", Text, primary_key=True, index=True, doc="a Basic UDI-DI that its scopes name"),
 )
 
+device_certificates = Table(  # certificates that devices list themselves, as the newest read of one has them
+    "device_certificates",
+    metadata,
+    Column("srn", Text, primary_key=True, doc="the manufacturer's"),
+    Column("number", Text, primary_key=True),
+    Column("revision", Text, primary_key=True, doc="empty where the register has none"),
+    Column("notified_body", Text, primary_key=True, doc="likewise"),
+    Column("primary_di", Text, nullable=False, doc="of the device that was read"),
+    Column("read_at", BigInteger, nullable=False, doc="before the first request of that read, for its certificates"),
+    Column("told", Text, nullable=False, doc="JSON: register.models.Certificate, each that is alike"),
+)
+
 certificate_documents = Table(  # documents of certificates that were passed through, as they were seen first
     "certificate_documents",
     metadata,
@@ -1005,6 +1017,7 @@ __all__ = [
     "copy_state",
     "deletion_notices",
     "deliveries",
+    "device_certificates",
     "device_sweeps",
     "devices",
     "events",

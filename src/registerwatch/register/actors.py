@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from registerwatch.clock import Clock, is_recent, iso_utc
+from registerwatch.clock import Clock, day_of, is_recent, iso_utc
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.certificate_service import CertificateService
 from registerwatch.register.certificate_summary import ActorCertificates
@@ -193,7 +193,7 @@ class ActorService:
             manufacturer_status_code=actor.status_code,
             device_total=shown.total,
             devices=shown.listed.rows,
-            certificates=ActorCertificates.of(await self._certificates.of_actor(actor.srn)),
+            certificates=ActorCertificates.of(await self._certificates.of_actor(actor.srn), day_of(self._clock.now())),
             complete=not shown.missing,
             read_at=iso_utc(shown.stored.read_at),
             error=problem or shown.problem,

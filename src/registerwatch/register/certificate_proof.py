@@ -2,7 +2,13 @@
 
 from datetime import date
 
-from registerwatch.register.certificate_states import NO_END_DATE, NOT_IN_FORCE, days_left, has_unknown_status
+from registerwatch.register.certificate_states import (
+    NO_END_DATE,
+    NOT_IN_FORCE,
+    CertificateState,
+    ShownCertificate,
+    has_unknown_status,
+)
 from registerwatch.register.codes import label, segment
 from registerwatch.register.store.certificate_queries import StoredCertificate
 
@@ -11,7 +17,7 @@ WHOSE = "A certificate of the manufacturer"
 
 def what_it_proves(certificate: StoredCertificate, today: date) -> str:
     """What it proves and what not: whose it is, what its scope names, and why it may not be in force."""
-    return " ".join(filter(None, (_of_its_scope(certificate), _of_its_standing(certificate, today))))
+    return " ".join(filter(None, (_of_its_scope(certificate), _of_its_standing(certificate.standing(today).shown))))
 
 
 def _of_its_scope(certificate: StoredCertificate) -> str:
@@ -25,18 +31,17 @@ def _of_its_scope(certificate: StoredCertificate) -> str:
     return f"{WHOSE}; its scope names {devices}, and no other device."
 
 
-def _of_its_standing(certificate: StoredCertificate, today: date) -> str:
-    status = segment(certificate.status_code)
-    if certificate.unlisted_at is not None:
+def _of_its_standing(shown: ShownCertificate) -> str:
+    status, word = segment(shown.certificate.status_code), label(shown.certificate.status_code)
+    if shown.state is CertificateState.UNLISTED:
         return "The register no longer lists it."
-    if contradiction := certificate.shown(today).contradiction:
-        return f"It proves nothing today. {contradiction}"
+    if shown.contradiction:
+        return f"It proves nothing today. {shown.contradiction}"
     if status in NOT_IN_FORCE:
-        return f"It proves nothing today: the register calls it {label(certificate.status_code).lower()}."
-    left = days_left(certificate.expiry, today)
-    if left is not None and left < 0:
+        return f"It proves nothing today: the register calls it {word.lower()}."
+    if shown.remaining is not None and shown.remaining < 0:
         return "Its date of expiry has passed."
-    if has_unknown_status(certificate.status_code):
-        return f"The register calls it “{label(certificate.status_code)}”; whether it is in force then is not known."
-    sentences = [f"It has {NO_END_DATE.lower()}."] if not certificate.expiry else []
+    if has_unknown_status(shown.certificate.status_code):
+        return f"The register calls it “{word}”; whether it is in force then is not known."
+    sentences = [f"It has {NO_END_DATE.lower()}."] if not shown.certificate.expiry else []
     return " ".join([*sentences, "The register calls it restricted."] if status == "restricted" else sentences)

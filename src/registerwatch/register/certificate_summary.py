@@ -1,12 +1,14 @@
 """Certificates of manufacturers beside something else: an actor, a search."""
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from registerwatch.clock import iso_utc
 from registerwatch.register.certificate_kinds import kind_of_certificate
+from registerwatch.register.certificate_reads import ListedStanding
 from registerwatch.register.certificate_service import CertificatesOfActor, ListKnowledge
 from registerwatch.register.codes import label
 from registerwatch.register.models import field_doc
@@ -40,6 +42,27 @@ ErrorOfList = Annotated[
 ]
 
 
+class ReadOfDevice(msgspec.Struct, frozen=True, gc=False):
+    """A certificate as the record of a device has it that was read after the list."""
+
+    udi: Annotated[str, field_doc("UDI-DI of the device.", "04012345678901")]
+    read_at: Annotated[str, field_doc("When that read began, UTC.", "2026-11-22T19:30:11Z", form=INSTANT)]
+    standing: Annotated[str, field_doc("How it stands then today, in words.", "Withdrawn")]
+    status: Annotated[str, field_doc("Status in English, empty when the record has none.", "Withdrawn")]
+    status_code: Annotated[str, field_doc("The register's code of it.", "refdata.certificate-status.withdrawn")]
+    expiry: Annotated[str | None, field_doc("Date of expiry; null when it has no end date.", "2030-09-16", form=DATE)]
+
+    @classmethod
+    def of(cls, standing: ListedStanding) -> "ReadOfDevice | msgspec.UnsetType":
+        """The read that is newer than the list, if there is one."""
+        other = standing.other
+        if other is None:
+            return msgspec.UNSET
+        certificate, shown = other.shown.certificate, other.shown
+        code = certificate.status_code
+        return cls(other.udi, other.as_of, shown.words, shown.register_word, code, certificate.expiry)
+
+
 class CertificateSummary(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A certificate that the register lists for a manufacturer."""
 
@@ -65,6 +88,9 @@ class CertificateSummary(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             "Whether its scope names devices, by Basic UDI-DIs: most name none. Null until its scope was read.", False
         ),
     ]
+    seen_at: Annotated[
+        str, field_doc("The last reading of the list that had it, UTC.", "2026-11-22T19:00:04Z", form=INSTANT)
+    ]
     unlisted_at: Annotated[
         str | None,
         field_doc(
@@ -73,6 +99,13 @@ class CertificateSummary(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             form=INSTANT,
         ),
     ]
+    device_read: Annotated[
+        ReadOfDevice | msgspec.UnsetType,
+        field_doc(
+            "Where the record of a device that lists it was read after the list, and has it otherwise: what that says."
+            " The other fields are the list’s. Left out where there is no such read.",
+        ),
+    ] = msgspec.UNSET
 
 
 class ActorCertificates(msgspec.Struct, frozen=True, gc=False):
@@ -85,18 +118,18 @@ class ActorCertificates(msgspec.Struct, frozen=True, gc=False):
     error: ErrorOfList
 
     @classmethod
-    def of(cls, found: CertificatesOfActor) -> "ActorCertificates":
-        """What was found."""
+    def of(cls, found: CertificatesOfActor, today: date) -> "ActorCertificates":
+        """What was found, as it is told on a day."""
         knowledge = found.knowledge
-        return cls(summaries(found.certificates), found.total, *knowledge_fields(knowledge))
+        return cls(summaries(found.certificates, today), found.total, *knowledge_fields(knowledge))
 
 
-def summaries(certificates: Iterable[StoredCertificate]) -> list[CertificateSummary]:
-    """Stored certificates in short."""
-    return [CertificateSummary(**summary_fields(each)) for each in certificates]
+def summaries(certificates: Iterable[StoredCertificate], today: date) -> list[CertificateSummary]:
+    """Stored certificates in short, as they are told on a day."""
+    return [CertificateSummary(**summary_fields(each, today)) for each in certificates]
 
 
-def summary_fields(certificate: StoredCertificate) -> dict[str, Any]:
+def summary_fields(certificate: StoredCertificate, today: date) -> dict[str, Any]:
     """The fields of a summary."""
     return {
         "id": certificate.id,
@@ -112,7 +145,9 @@ def summary_fields(certificate: StoredCertificate) -> dict[str, Any]:
         "status_code": certificate.status_code,
         "expiry": certificate.expiry,
         "names_devices": None if certificate.scopes_read_at is None else certificate.named > 0,
+        "seen_at": iso_utc(certificate.seen_at),
         "unlisted_at": instant_or_none(certificate.unlisted_at),
+        "device_read": ReadOfDevice.of(certificate.standing(today)) if certificate.read else msgspec.UNSET,
     }
 
 

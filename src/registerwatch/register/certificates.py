@@ -23,6 +23,15 @@ NUMBER, REVISION, EXPIRY, STATUS, REFUSED = (
 
 MAX_NAMED = 20_000
 """Basic UDI-DIs of one certificate that are kept. One that has so many may name more."""
+MAX_NUMBER, MAX_BODY, MAX_REVISION = 200, 20, 100
+"""Of what certificates are known and looked up by. A row with a longer one cannot be read: a part of it would be
+another one, and PostgreSQL has no indexes of very long values.
+"""
+
+
+def is_long(number: str, body: str, revision: str = "") -> bool:
+    """Whether a certificate has a number, a notified body or a revision that is too long to be looked up by."""
+    return len(number) > MAX_NUMBER or len(body) > MAX_BODY or len(revision) > MAX_REVISION
 
 
 class RegisteredCertificate(msgspec.Struct, frozen=True, kw_only=True, gc=False):

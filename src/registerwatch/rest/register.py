@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from registerwatch.clock import day_of
 from registerwatch.errors import InvalidInput
 from registerwatch.register.actors import ActorAnswer
 from registerwatch.register.codes import LegislationFilter, RiskFilter, StatusFilter, YesNo
@@ -161,7 +162,7 @@ async def search(
     found = await service.search.search(parameters.q, filters, page=parameters.page, facets=facets)
     answers = await facet_answers(found.facets, service.facet_names) if facets else None
     cache_control = NOT_CACHED if found.is_unindexed else CACHE_SEARCH
-    return tagged_response(request, SearchAnswer.of(found, answers), cache_control)
+    return tagged_response(request, SearchAnswer.of(found, day_of(service.clock.now()), answers), cache_control)
 
 
 @router.get(

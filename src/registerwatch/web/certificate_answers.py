@@ -47,7 +47,6 @@ class ListedCertificate(CertificateSummary, frozen=True, kw_only=True, gc=False)
     valid_from: Annotated[str | None, doc("Date from which it is valid, likewise.", "2025-09-17")]
     latest: Annotated[bool, doc("Whether the register calls this its latest version.")]
     first_seen_at: Annotated[str, instant("The first reading of the list that had it, UTC.")]
-    seen_at: Annotated[str, instant("The last reading of the list that had it, UTC.")]
     scopes_read_at: Annotated[str | None, instant("When its scope was last read, UTC; null when it never was.")]
     proves: Annotated[
         str,
@@ -360,13 +359,12 @@ class CertificateNotFound(AnyError):
 
 def _fields(certificate: StoredCertificate, today: date) -> dict[str, Any]:
     return {
-        **summary_fields(certificate),
+        **summary_fields(certificate, today),
         "uuid": certificate.uuid,
         "issue_date": certificate.issue_date,
         "valid_from": certificate.valid_from,
         "latest": certificate.is_latest,
         "first_seen_at": iso_utc(certificate.first_seen_at),
-        "seen_at": iso_utc(certificate.seen_at),
         "scopes_read_at": instant_or_none(certificate.scopes_read_at),
         "proves": what_it_proves(certificate, today),
     }

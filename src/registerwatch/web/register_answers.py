@@ -1,6 +1,7 @@
 """What REST and the tools answer of devices, actors and searches."""
 
 from collections.abc import Awaitable, Callable
+from datetime import date
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -73,10 +74,10 @@ class SearchAnswer(Answer):
     ] = msgspec.UNSET
 
     @classmethod
-    def of(cls, page: SearchPage, facets: dict[str, FacetAnswer] | None = None) -> "SearchAnswer":
-        """A page of results, with the address of the code that was searched for."""
+    def of(cls, page: SearchPage, today: date, facets: dict[str, FacetAnswer] | None = None) -> "SearchAnswer":
+        """A page of results on a day, with the address of the code that was searched for."""
         refresh = f"/v1/refresh?q={quote(page.code, safe='')}" if page.code else None
-        certificates = summaries(page.certificates) or msgspec.UNSET
+        certificates = summaries(page.certificates, today) or msgspec.UNSET
         code_of = codes_of_devices(page.coded) or msgspec.UNSET
         state = page.maker_list
         return cls(

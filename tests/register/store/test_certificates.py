@@ -5,11 +5,21 @@ from random import Random
 import pytest
 
 from registerwatch.db.engine import Database
-from registerwatch.register.certificates import RegisteredCertificate, Scope, WrittenCertificate
+from registerwatch.register.certificates import (
+    MAX_BODY,
+    MAX_NUMBER,
+    MAX_REVISION,
+    RegisteredCertificate,
+    Scope,
+    WrittenCertificate,
+)
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.register.sources.eudamed.certificate_mapping import MAX_BODY, MAX_CODE, MAX_NUMBER, MAX_REVISION
+from registerwatch.register.models import Certificate, Device
+from registerwatch.register.sources.eudamed.certificate_mapping import MAX_CODE
 from registerwatch.register.store import certificates as store
+from registerwatch.register.store.certificate_queries import CertificateQueries
 from registerwatch.register.store.certificates import ReadScopes
+from registerwatch.register.store.device_certificates import OwnCertificates
 
 pytestmark = pytest.mark.anyio
 
@@ -31,9 +41,18 @@ async def test_the_longest_values_fit_into_every_index(database: Database) -> No
         status_code=words(MAX_CODE),
     )
 
+    own = OwnCertificates()
+    listed = longest.number, longest.revision, longest.notified_body
+    certificate = Certificate(listed[0], revision=listed[1], notified_body=listed[2], expiry="2030-01-01")
+    own.add(Device(udi="0401", uuid="u-1", manufacturer_srn=longest.srn, certs=(certificate,)), 1)
+
     async with database.transaction() as connection:
+        await own.write(connection, 1)
         await store.write_certificates(connection, [WrittenCertificate(longest, None, 1)], 1, since=0)
         await store.write_scopes(connection, {"A": ReadScopes([Scope(words(MAX_LENGTH))], 1, 2)})
         found = await store.stored_certificates(connection)
 
     assert found["A"].certificate == longest
+    [read] = [each.read for each in await CertificateQueries(database).with_number(longest.number, 2)]
+    assert read is not None
+    assert read.certificates == (certificate,)

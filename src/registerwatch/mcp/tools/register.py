@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from registerwatch.clock import day_of
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload, text_argument, tool
 from registerwatch.register.devices import MAX_WAIT_SECONDS, NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH
@@ -83,7 +84,7 @@ async def search_devices(arguments: SearchArguments, context: ToolContext) -> To
     """Devices by words or identifiers."""
     rows = min(arguments.limit, MAX_RESULTS)
     found = await context.service.search.search(arguments.q, Filters(), name_rows=rows, srn_rows=rows)
-    return payload(SearchAnswer.of(found), found.error)
+    return payload(SearchAnswer.of(found, day_of(context.service.clock.now())), found.error)
 
 
 @tool(

@@ -181,7 +181,7 @@ async def _certificate_page(request: Request, service: Service, found: Certifica
         settled=found.knowledge.error is None,
         view=view,
         summary=summary,
-        structured=script_text(certification(view.certificate, view.row.status, summary)),
+        structured=script_text(certification(view.certificate, view.row.shown, summary)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import date
+from functools import cached_property
 
 import msgspec
 
@@ -10,12 +11,12 @@ from registerwatch.clock import day_of, iso_utc
 from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
 from registerwatch.register.certificate_proof import what_it_proves
+from registerwatch.register.certificate_reads import DeviceRead, ListedStanding
 from registerwatch.register.certificate_service import CertificatesOfActor, ListKnowledge, ListState, RefusalsOfActor
-from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
+from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.devices import ServedDevice
 from registerwatch.register.models import Certificate
 from registerwatch.register.store.certificate_queries import StoredCertificate, StoredRefusal
-from registerwatch.structs import replace
 
 MAX_ON_PAGE = 100
 MAX_BESIDE = 10
@@ -27,21 +28,14 @@ NOT_THIS = "No proof for this device: neither its scope nor the device’s recor
 SCOPE_UNREAD = "Not known: its scope was not read yet, and the device’s record does not name it"
 
 
-class DeviceRead(msgspec.Struct, frozen=True):
-    """A certificate as the read of a device has it, which began at `as_of` (an instant as the templates take it)."""
-
-    shown: ShownCertificate
-    as_of: str
-
-
-class CertificateRow(msgspec.Struct, frozen=True):
+class CertificateRow(msgspec.Struct, frozen=True, dict=True):
     """A certificate on a day. `of_device` says what it is to the device that the page is about; empty elsewhere."""
 
     certificate: StoredCertificate
     today: date
     of_device: str = ""
-    device_read: DeviceRead | None = None
-    """The same certificate as the device has it, where that is otherwise."""
+    own: DeviceRead | None = None
+    """The same certificate as that device has it."""
 
     @property
     def kind(self) -> str:
@@ -53,36 +47,15 @@ class CertificateRow(msgspec.Struct, frozen=True):
         """What was examined for it, empty where its kind does not tell."""
         return what_was_examined(self.certificate.type_code)
 
-    @property
-    def listed(self) -> ShownCertificate:
-        """It with its state as the register's list has it."""
-        return self.certificate.shown(self.today)
-
-    @property
-    def listed_as_of(self) -> str:
-        """When the list was read that has it, or has it no more."""
-        unlisted_at = self.certificate.unlisted_at
-        return iso_utc(self.certificate.seen_at if unlisted_at is None else unlisted_at)
+    @cached_property
+    def standing(self) -> ListedStanding:
+        """How it stands, as the newest read has it."""
+        return self.certificate.standing(self.today, self.own)
 
     @property
     def shown(self) -> ShownCertificate:
-        """It with its state: that of the newer read where two say different things, the worse of two at one time."""
-        listed, other, age = self.listed, self.device_read, self.age_of_device_read
-        if other is None or age == "older":
-            return listed
-        return other.shown if age == "newer" else min(listed, other.shown, key=lambda each: each.state.rank)
-
-    @property
-    def age_of_device_read(self) -> str:
-        """Whether the read of the device is `newer` or `older` than the list; empty where it is neither."""
-        if self.device_read is None or self.device_read.as_of == self.listed_as_of:
-            return ""
-        return "newer" if self.device_read.as_of > self.listed_as_of else "older"
-
-    @property
-    def status(self) -> str:
-        """The register's status in words."""
-        return self.shown.register_word or "Not told"
+        """It with its state."""
+        return self.standing.shown
 
     @property
     def is_over(self) -> bool:
@@ -200,28 +173,17 @@ def _rows(
                 each,
                 today,
                 _what_it_is(each, is_named=each.id in named, is_in_record=bool(of)),
-                _read_otherwise(each.shown(today), of, device, today),
+                _read_of(device, of),
             )
             for each, of in zip(listed, same_certificates(listed, own), strict=True)
         ]
     return sorted(rows, key=lambda row: row.order)
 
 
-def _read_otherwise(
-    listed: ShownCertificate, of_device: Sequence[Certificate], device: ServedDevice, today: date
-) -> DeviceRead | None:
-    """What the last read of a device has otherwise of a certificate, the worst of it; None where nothing. A certificate
-    without a status says nothing of the one that the list has.
-    """
+def _read_of(device: ServedDevice, certificates: Sequence[Certificate]) -> DeviceRead | None:
+    """A certificate as the last read of a device has it; None where it does not list it, or when is not known."""
     as_of = device.certs_read_at or device.basic_read_at
-    status = listed.certificate.status_code
-    told = [each if each.status_code else replace(each, status_code=status) for each in of_device if each.confirmed]
-    shown = [shown_certificate(each, today) for each in told]
-    worst = min(shown, key=lambda each: each.state.rank, default=None)
-    if as_of is None or worst is None:
-        return None
-    is_same_end = worst.certificate.expiry == listed.certificate.expiry
-    return None if is_same_end and worst.words == listed.words else DeviceRead(worst, as_of)
+    return DeviceRead(as_of, certificates) if as_of is not None and certificates else None
 
 
 def _what_it_is(certificate: StoredCertificate, *, is_named: bool, is_in_record: bool) -> str:

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.public.summaries import PageSummary
+from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.identifiers import has_gs1_check_digit
 from registerwatch.register.models import ActorReference, Device
 from registerwatch.register.store.certificate_queries import StoredCertificate
@@ -53,8 +54,8 @@ def organization(actor: ActorReference, country: str, summary: PageSummary) -> d
     return {"@context": CONTEXT} | _told({**about, "address": address})
 
 
-def certification(certificate: StoredCertificate, status: str, summary: PageSummary) -> dict[str, Any]:
-    """A certificate of a manufacturer."""
+def certification(certificate: StoredCertificate, shown: ShownCertificate, summary: PageSummary) -> dict[str, Any]:
+    """A certificate of a manufacturer as it is shown."""
     maker = ActorReference(certificate.srn, certificate.actor_name)
     number = _identifier("Notified body", certificate.notified_body)
     return _told(
@@ -68,8 +69,8 @@ def certification(certificate: StoredCertificate, status: str, summary: PageSumm
             "about": _organization(maker, summary.origin.public_url),
             "issuedBy": _told({"@type": "Organization", "name": certificate.notified_body_name, "identifier": number}),
             "validFrom": certificate.valid_from,
-            "expires": certificate.expiry,
-            "additionalProperty": _identifier("Status", status),
+            "expires": shown.certificate.expiry,
+            "additionalProperty": _identifier("Status", shown.register_word or "Not told"),
         }
     )
 

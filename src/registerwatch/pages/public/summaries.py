@@ -83,7 +83,8 @@ def certificate_summary(view: "CertificateView", origin: Origin) -> PageSummary:
     """Of a certificate."""
     certificate, row = view.certificate, view.row
     holder = f" of {_name(certificate.actor_name)}" if certificate.actor_name else ""
-    end = f" Expiry: {date_in_words(certificate.expiry)}." if certificate.expiry else ""
+    expiry = row.shown.certificate.expiry
+    end = f" Expiry: {date_in_words(expiry)}." if expiry else ""
     text = f"Certificate {_name(view.name)}{holder}. Standing: {row.shown.words}.{end} {row.proves}"
     return PageSummary(
         title=f"{_name(view.name)} · Certificate",

@@ -24,6 +24,7 @@ from registerwatch.register.models import (
 from registerwatch.register.observation import DeviceObservation
 from registerwatch.register.store.basic_records import StoredBasicRecord
 from registerwatch.register.store.changed_fields import device_changes
+from registerwatch.register.store.device_certificates import OwnCertificates
 from registerwatch.register.store.history import RecordChange
 from registerwatch.register.store.scoped_certificates import (
     READ_NOW,
@@ -217,6 +218,8 @@ class Batch:
         self.observations: list[DeviceObservation] = []
         self.unconfirmed: list[str] = []
         """UDI-DIs that may have changed, without proof."""
+        self.certificates = OwnCertificates()
+        """Those of the records that answer for their UDI-DI."""
         self.added = 0
         self.is_read_in_full = any(reading.completeness is not Completeness.SOME for reading in readings.values())
         listed = {udi for (udi, _), row in stored.items() if row.delisted_at is None}
@@ -345,6 +348,8 @@ class Batch:
     def _add_row(self, device: Device, row: StoredRow, before: StoredRow | None, changed: Mapping[str, Any]) -> None:
         """A row to write; `changed` are the fields of the stored device that differ, as they were."""
         self.revision += 1
+        if row.is_current and row.delisted_at is None:
+            self.certificates.add(device, row.certs_read_at or row.basic_read_at)
         if before is not None:
             old = {**changed, **_changes_beside(before, row)}
             if old:

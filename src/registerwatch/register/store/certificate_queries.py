@@ -6,18 +6,32 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, Integer, Select, Text, bindparam, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.clock import iso_utc
 from registerwatch.db.certificate_numbers import plain_number
 from registerwatch.db.engine import Database
 from registerwatch.db.row_pages import RowPage
 from registerwatch.db.statements import PreparedSelect
-from registerwatch.db.tables import certificate_scopes, certificates, notified_bodies, record_history, refusals, walks
+from registerwatch.db.tables import (
+    certificate_scopes,
+    certificates,
+    device_certificates,
+    notified_bodies,
+    record_history,
+    refusals,
+    walks,
+)
+from registerwatch.register.certificate_reads import DeviceRead, ListedStanding, listed_standing
 from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
 from registerwatch.register.certificates import MAX_NAMED
 from registerwatch.register.models import Certificate
+from registerwatch.register.store.certificate_statements import OF_READ
+from registerwatch.register.store.device_certificates import Listed, StoredRead, newest_reads
 from registerwatch.register.store.history import HistoryKind
 from registerwatch.register.store.history_reader import HistoryReader
 from registerwatch.register.store.record_history import StoredChange
+from registerwatch.structs import replace
 
 
 class StoredCertificate(msgspec.Struct, frozen=True):
@@ -44,9 +58,16 @@ class StoredCertificate(msgspec.Struct, frozen=True):
     scopes_read_at: int | None
     notified_body_name: str
     named: int
+    read: DeviceRead | None = None
+    """As the newest read of a device has it that lists it itself."""
 
-    def shown(self, today: date) -> ShownCertificate:
-        """It with its state on a day."""
+    def standing(self, today: date, own: DeviceRead | None = None) -> ListedStanding:
+        """How it stands on a day. `own` is the read of the device that a page is about."""
+        listed_at = self.seen_at if self.unlisted_at is None else self.unlisted_at
+        return listed_standing(self._listed(today), iso_utc(listed_at), today, self.read, own)
+
+    def _listed(self, today: date) -> ShownCertificate:
+        """It with its state on a day, as the list has it."""
         certificate = Certificate(
             self.number,
             revision=self.revision,
@@ -132,7 +153,10 @@ class CertificateQueries:
 
     async def newest_of(self, srn: str, limit: int) -> tuple[Sequence[StoredCertificate], int]:
         """Certificates of a manufacturer, at most `limit`, and how many it has."""
-        found = _certificates(await self._database.rows(_NEWEST_OF, srn=srn, most=limit, skipped=0))
+        asked = {"srn": srn, "most": limit, "skipped": 0}
+        found = _certificates(await self._database.rows(_NEWEST_OF, **asked))
+        if found:
+            found = _with_reads(found, found, await self._database.rows(_READS_OF_NEWEST, **asked))
         if len(found) < limit:
             return found, len(found)
         ((total,),) = await self._database.rows(_COUNT_OF, srn=srn)
@@ -140,9 +164,9 @@ class CertificateQueries:
 
     async def with_number(self, number: str, limit: int) -> Sequence[StoredCertificate]:
         """Certificates with this number, whatever its spaces and capitals, at most `limit`."""
-        return _certificates(
-            await self._database.rows(_WITH_NUMBER, number=plain_number(number), most=limit, skipped=0)
-        )
+        asked = {"number": plain_number(number)}
+        found = _certificates(await self._database.rows(_WITH_NUMBER, **asked, most=limit, skipped=0))
+        return _with_reads(found, found, await self._database.rows(_READS_WITH_NUMBER, **asked)) if found else []
 
     async def with_id(self, ids: Sequence[str]) -> FoundCertificate | None:
         """The certificate with one of these ids; of several versions the latest one."""
@@ -153,10 +177,11 @@ class CertificateQueries:
         )
         async with self._database.reading() as connection:
             row = (await connection.execute(statement.limit(1))).first()
-        if row is None:
-            return None
-        *own, scopes, facts, last_change = row
-        return FoundCertificate(_certificate(own), scopes, facts, last_change or 0)
+            if row is None:
+                return None
+            *own, scopes, facts, last_change = row
+            [certificate] = await _as_read(connection, [_certificate(own)])
+        return FoundCertificate(certificate, scopes, facts, last_change or 0)
 
     async def page(
         self, selection: CertificateSelection, limit: int, after: str | None = None
@@ -168,7 +193,8 @@ class CertificateQueries:
         if after is not None:
             statement = statement.where(certificates.c.id < after)
         async with self._database.reading() as connection:
-            return RowPage.cut(_certificates((await connection.execute(statement)).all()), limit)
+            page = RowPage.cut(_certificates((await connection.execute(statement)).all()), limit)
+            return replace(page, rows=await _as_read(connection, page.rows))
 
     async def counts(self, selection: CertificateSelection) -> CertificateCounts:
         """How many certificates a selection has."""
@@ -237,6 +263,36 @@ def _certificate(row: Sequence[Any]) -> StoredCertificate:
     return StoredCertificate(*values)
 
 
+async def _as_read(
+    connection: AsyncConnection, certificates: Sequence[StoredCertificate]
+) -> Sequence[StoredCertificate]:
+    """Certificates with the newest reads of devices that list them."""
+    reads = (await connection.execute(_READS, {"ids": [each.id for each in certificates]})).all()
+    if not reads:
+        return certificates
+    alike = await connection.execute(_LISTED, {"ids": [each.id for each in certificates]})
+    listed = [_Listed(*row) for row in alike]
+    return _with_reads(certificates, listed, reads)
+
+
+def _with_reads(
+    certificates: Sequence[StoredCertificate], listed: Sequence[Listed], reads: Sequence[Sequence[Any]]
+) -> list[StoredCertificate]:
+    """Certificates with the newest reads of devices. `listed` are all that the list has with the numbers of reads."""
+    newest = newest_reads(listed, map(StoredRead.of, reads))
+    return [replace(each, read=newest[each.id]) if each.id in newest else each for each in certificates]
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    """What tells a certificate of the list from others."""
+
+    id: str
+    srn: str
+    number: str
+    revision: str
+    notified_body: str
+
+
 def _refusal(row: Sequence[Any]) -> StoredRefusal:
     *own, body_name = row
     return StoredRefusal(**dict(zip(_OF_REFUSAL, own, strict=True)), notified_body_name=body_name or "")
@@ -291,6 +347,26 @@ _WITH_NUMBER = PreparedSelect(
     .order_by(certificates.c.id.desc())
     .limit(_MOST)
     .offset(_SKIPPED)
+)
+_OF_READ: Select[Any] = select(*(device_certificates.c[name] for name in OF_READ))
+_NEWEST_NUMBERS = (
+    select(certificates.c.number).where(_OF_SRN).order_by(certificates.c.id.desc()).limit(_MOST).offset(_SKIPPED)
+)
+_READS_OF_NEWEST = PreparedSelect(
+    _OF_READ.where(
+        device_certificates.c.srn == bindparam("srn", type_=Text), device_certificates.c.number.in_(_NEWEST_NUMBERS)
+    )
+)
+_IS_LISTED = (device_certificates.c.srn == certificates.c.srn) & (device_certificates.c.number == certificates.c.number)
+_OF_LISTED = _OF_READ.distinct().join_from(certificates, device_certificates, _IS_LISTED)
+_READS_WITH_NUMBER = PreparedSelect(_OF_LISTED.where(certificates.c.plain_number == bindparam("number", type_=Text)))
+_READS = _OF_LISTED.where(certificates.c.id.in_(bindparam("ids", expanding=True)))
+_ALIKE = certificates.alias()
+_LISTED = (
+    select(*(_ALIKE.c[name] for name in _Listed.__struct_fields__))
+    .distinct()
+    .join_from(certificates, _ALIKE, (_ALIKE.c.srn == certificates.c.srn) & (_ALIKE.c.number == certificates.c.number))
+    .where(certificates.c.id.in_(bindparam("ids", expanding=True)))
 )
 _BASIC_UDIS = PreparedSelect(
     select(certificate_scopes.c.basic_udi)

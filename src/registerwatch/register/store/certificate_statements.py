@@ -70,6 +70,14 @@ NAME_DEVICE = text("INSERT INTO certificate_scopes (certificate_id, basic_udi) V
 POSTPONE = text("UPDATE certificates SET scopes_due_at = :due_at WHERE id IN :ids").bindparams(
     bindparam("ids", expanding=True)
 )
+_OF_KEY = ("srn", "number", "revision", "notified_body")
+OF_READ = (*_OF_KEY, "primary_di", "read_at", "told")
+NOTE_READ = text(
+    f"INSERT INTO device_certificates ({', '.join(OF_READ)}) VALUES (:{', :'.join(OF_READ)})"
+    f" ON CONFLICT ({', '.join(_OF_KEY)}) DO UPDATE SET {_updates(OF_READ[len(_OF_KEY) :])}"
+    " WHERE device_certificates.read_at < excluded.read_at OR device_certificates.read_at > :latest"
+    " OR (device_certificates.read_at = excluded.read_at AND device_certificates.primary_di = excluded.primary_di)"
+)
 SCOPES = text("SELECT id, scopes FROM certificates WHERE id IN :ids AND scopes IS NOT NULL").bindparams(
     bindparam("ids", expanding=True)
 )

@@ -268,6 +268,7 @@ class RecordStore:
                 await connection.exec_driver_sql(statements.REMOVE_CODE[self._database.kind], batch.removed_codes)
             if batch.added_codes:
                 await connection.exec_driver_sql(statements.ADD_CODE[self._database.kind], batch.added_codes)
+            await batch.certificates.write(connection, batch.read_at)
             read_at = batch.read_at if batch.is_read_in_full else None
             advanced = {"revision": batch.revision, "added": batch.added, "read_at": read_at}
             await connection.execute(statements.ADVANCE, advanced)

@@ -10,6 +10,7 @@ from registerwatch.register.certificates import (
     Refusal,
     RegisteredCertificate,
     Scope,
+    is_long,
     named_devices,
 )
 from registerwatch.register.sources.eudamed import wire
@@ -20,10 +21,6 @@ MAX_TEXT, MAX_CODE, MAX_DESCRIPTION, MAX_TYPES = 500, 100, 2_000, 50
 MAX_DOCUMENTS = 100
 MAX_DESCRIBED = 500
 """Scopes of a certificate that are kept whole; of those after them only what names a device."""
-MAX_NUMBER, MAX_BODY, MAX_REVISION = 200, 20, 100
-"""Of what certificates are known and looked up by. A row with a longer one cannot be read: a part of it would be
-another one, and PostgreSQL has no indexes of very long values.
-"""
 
 
 def key_of(row: wire.ListedKey) -> tuple[str, str] | None:
@@ -38,7 +35,7 @@ def certificate_of(row: wire.ListedCertificate) -> RegisteredCertificate | None:
     """
     uuid, number = _record_key(row.uuid), text(row.certificate_number)
     body, revision = text(row.notified_body_srn), text(row.revision_number)
-    if not uuid or not number or _is_long(number, body, revision) or has_lost_certificate(row.unread, at=""):
+    if not uuid or not number or is_long(number, body, revision) or has_lost_certificate(row.unread, at=""):
         return None
     return RegisteredCertificate(
         id=_record_key(row.ulid) or uuid,
@@ -62,7 +59,7 @@ def refusal_of(row: wire.RefusedApplication) -> Refusal | None:
     """A refused application, None where it has no key or no reference, or one that is too long."""
     uuid, reference = _record_key(row.uuid), text(row.application_reference_number)
     body = text(row.notified_body_srn)
-    if not uuid or not reference or _is_long(reference, body):
+    if not uuid or not reference or is_long(reference, body):
         return None
     return Refusal(
         id=_record_key(row.ulid) or uuid,
@@ -78,7 +75,7 @@ def refusal_of(row: wire.RefusedApplication) -> Refusal | None:
 def notified_body_of(entry: wire.ListedBody) -> NotifiedBody | None:
     """A notified body, None where it has no number, or one that is too long."""
     number = text(entry.eudamed_identifier)
-    return NotifiedBody(number, _bounded(entry.name)) if number and not _is_long("", number) else None
+    return NotifiedBody(number, _bounded(entry.name)) if number and not is_long("", number) else None
 
 
 def scopes_of(record: wire.CertificateRecord) -> list[Scope]:
@@ -140,10 +137,6 @@ def _code(value: wire.Code | None) -> str:
 
 def _record_key(value: str | None) -> str:
     return value if value is not None and wire.RECORD_KEY.fullmatch(value) else ""
-
-
-def _is_long(number: str, body: str, revision: str = "") -> bool:
-    return len(number) > MAX_NUMBER or len(body) > MAX_BODY or len(revision) > MAX_REVISION
 
 
 def _bounded(value: object) -> str:

@@ -1,0 +1,89 @@
+"""How a certificate of the register's list stands where reads of devices have it otherwise. Pure.
+
+The list and the records of devices are read at their own times. The newest read decides; where it is one of a device,
+both are shown with their times, on every surface.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+
+import msgspec
+
+from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
+from registerwatch.register.models import Certificate
+from registerwatch.structs import replace
+
+
+class DeviceRead(msgspec.Struct, frozen=True):
+    """A certificate as the read of a device has it, which began at `as_of` (ISO 8601 in UTC). The device may list it
+    more than once. `udi` is empty for the device that a page is about.
+    """
+
+    as_of: str
+    certificates: Sequence[Certificate]
+    udi: str = ""
+
+
+class ReadOtherwise(msgspec.Struct, frozen=True):
+    """A certificate with its state as the read of a device has it, where the list has it otherwise."""
+
+    shown: ShownCertificate
+    as_of: str
+    udi: str
+
+
+class ListedStanding(msgspec.Struct, frozen=True):
+    """How a certificate of the list stands. `listed_as_of` is when the list was read that has it, or has it no more."""
+
+    listed: ShownCertificate
+    listed_as_of: str
+    other: ReadOtherwise | None = None
+    """The read of a device that has it otherwise."""
+    agreeing: DeviceRead | None = None
+    """A read of another device that is newer than `other` and has it as the list has it."""
+
+    @property
+    def age(self) -> str:
+        """Whether the read of the device is `newer` or `older` than what it differs from; empty where it is neither."""
+        if self.other is None or (self.agreeing is None and self.other.as_of == self.listed_as_of):
+            return ""
+        return "newer" if self.agreeing is None and self.other.as_of > self.listed_as_of else "older"
+
+    @property
+    def shown(self) -> ShownCertificate:
+        """It with its state: that of the newer read where two say different things, the worse of two at one time."""
+        if self.other is None or self.age == "older":
+            return self.listed
+        other = self.other.shown
+        return other if self.age == "newer" else min(self.listed, other, key=lambda each: each.state.rank)
+
+
+def listed_standing(
+    listed: ShownCertificate, listed_as_of: str, today: date, newest: DeviceRead | None, own: DeviceRead | None = None
+) -> ListedStanding:
+    """How a certificate of the list stands on a day. `newest` is the newest read of any device that lists it, which
+    counts where it is newer than the list. `own` is that of the device that the page is about: the page has it above,
+    so where it is otherwise that is said whatever its age.
+    """
+    if newest is not None and newest.as_of <= max(listed_as_of, own.as_of if own is not None else ""):
+        newest = None
+    of_newest, of_own = (read_otherwise(listed, each, today) for each in (newest, own))
+    if of_newest is not None:
+        return ListedStanding(listed, listed_as_of, of_newest)
+    return ListedStanding(listed, listed_as_of, of_own, newest if of_own is not None else None)
+
+
+def read_otherwise(listed: ShownCertificate, read: DeviceRead | None, today: date) -> ReadOtherwise | None:
+    """What the read of a device has otherwise of a certificate, the worst of it; None where nothing. A certificate
+    without a status says nothing of the one that the list has, nor does one that the read could not confirm.
+    """
+    if read is None:
+        return None
+    status = listed.certificate.status_code
+    told = [each if each.status_code else replace(each, status_code=status) for each in read.certificates]
+    shown = [shown_certificate(each, today) for each in told if each.confirmed]
+    worst = min(shown, key=lambda each: each.state.rank, default=None)
+    if worst is None:
+        return None
+    is_same_end = worst.certificate.expiry == listed.certificate.expiry
+    return None if is_same_end and worst.words == listed.words else ReadOtherwise(worst, read.as_of, read.udi)

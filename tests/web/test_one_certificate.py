@@ -1,0 +1,225 @@
+"""One certificate is told the same on every surface, where the list and a device's record were read apart."""
+
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from registerwatch.clock import iso_utc
+from registerwatch.register.store.certificate_queries import CertificateQueries
+from registerwatch_standins.register.records import Registration
+from tests.mcp.messages import used
+from tests.pages.markup import Markup
+from tests.register.builders import a_registered_certificate
+from tests.register.certificate_rows import STATUS, a_certificate, certificate_id, note_walk, scopes, store_certificates
+from tests.support.harness import ServiceHarness
+from tests.support.statements import counted_statements
+
+pytestmark = pytest.mark.anyio
+
+HOUR = 3600
+NUMBER = "Z-25-001"
+
+
+async def read_device(harness: ServiceHarness, device: Registration | None = None, **differs: Any) -> tuple[str, str]:
+    """A device whose record has the certificate withdrawn, or otherwise, read now: its UDI-DI and its manufacturer."""
+    device = device or harness.separate_devices(1)[0]
+    certificates = (a_registered_certificate(NUMBER, **{"status": "withdrawn", "expiry": "2029-01-01", **differs}),)
+    harness.world.change(device.uuid, certificates=certificates)
+    assert (await harness.get("/v1/refresh", q=device.primary_di)).json()["refreshed"]
+    await harness.get("/v1/refresh", q=device.manufacturer.srn)
+    return device.primary_di, device.manufacturer.srn
+
+
+async def list_certificate(harness: ServiceHarness, srn: str, seen_at: int, **fields: Any) -> None:
+    """The register's list, read at an instant, has the certificate valid until 2030."""
+    await note_walk(harness.database)
+    await store_certificates(harness.database, a_certificate(1, srn=srn, seen_at=seen_at, **fields))
+
+
+async def answers(harness: ServiceHarness, srn: str) -> dict[str, dict[str, Any]]:
+    """The certificate as each surface for programs has it."""
+    rest = {
+        "/v1/certificates": await harness.get("/v1/certificates", number=NUMBER),
+        "/v1/certificates/{id}": await harness.get(f"/v1/certificates/{certificate_id(1)}"),
+        "/v1/actors/{srn}/certificates": await harness.get(f"/v1/actors/{srn}/certificates"),
+        "/v1/actors/{srn}": await harness.get(f"/v1/actors/{srn}"),
+        "/v1/search": await harness.get("/v1/search", q=NUMBER),
+    }
+    found = {path: answer.json() for path, answer in rest.items()}
+    found["search_devices"] = (await used(harness, "search_devices", q=NUMBER)).payload
+    found["get_actor"] = (await used(harness, "get_actor", srn=srn)).payload
+    return {name: _certificate(answer) for name, answer in found.items()}
+
+
+def _certificate(answer: dict[str, Any]) -> dict[str, Any]:
+    listed = answer.get("certificates", [answer])
+    [found] = listed["newest"] if isinstance(listed, dict) else listed
+    assert found["number"] == NUMBER
+    return dict(found)
+
+
+async def pages(harness: ServiceHarness, srn: str, udi: str) -> dict[str, tuple[str, str]]:
+    """How the certificate stands on each page, and how it ends."""
+    one = Markup.of(await harness.get(f"/c/{certificate_id(1)}"))
+    found = {"/c/{id}": (one.facts["Standing today"], one.facts["End"])}
+    for path in (f"/?q={NUMBER}", f"/a/{srn}", f"/d/{udi}"):
+        markup = Markup.of(await harness.client.get(path))
+        [row] = [
+            row for row in markup.rows if row[0].startswith(NUMBER) and "Notified body" in row[0] and len(row) == 4
+        ]
+        place = 2 if path.startswith("/?q") else 1
+        found[path] = row[place], row[place + 1]
+    return found
+
+
+def moment(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%-d %b %Y, %H:%M} UTC"
+
+
+@pytest.mark.parametrize("is_listed_before", [True, False])
+async def test_a_newer_read_of_a_device_that_has_it_otherwise_is_said_with_both_times_everywhere(
+    harness: ServiceHarness, is_listed_before: bool
+) -> None:
+    srn = harness.separate_devices(1)[0].manufacturer.srn
+    listed_at, read_at = harness.now - HOUR, harness.now
+    if is_listed_before:
+        await list_certificate(harness, srn, listed_at)
+    udi, _ = await read_device(harness)
+    if not is_listed_before:
+        await list_certificate(harness, srn, listed_at)
+    await harness.update_index()
+
+    said = await answers(harness, srn)
+    shown = await pages(harness, srn, udi)
+
+    read = {
+        "udi": udi,
+        "read_at": iso_utc(read_at),
+        "standing": "Withdrawn",
+        "status": "Withdrawn",
+        "status_code": f"{STATUS}withdrawn",
+        "expiry": "2029-01-01",
+    }
+    assert [name for name, each in said.items() if each["device_read"] != read] == []
+    for each in said.values():
+        assert (each["status"], each["expiry"], each["seen_at"]) == ("Issued", "2030-09-16", iso_utc(listed_at))
+    proves = {each["proves"] for each in said.values() if "proves" in each}
+    assert all("It proves nothing today: the register calls it withdrawn." in each for each in proves)
+    words = (
+        f"✕ Withdrawn A newer read of the device {udi} says: withdrawn, end 1 Jan 2029, as of {moment(read_at)}."
+        f" The register’s list says: valid, end 16 Sep 2030, as of {moment(listed_at)}."
+    )
+    of_device = words.replace(f"the device {udi}", "this device")
+    assert {path: standing for path, (standing, _) in shown.items()} == {
+        path: of_device if path.startswith("/d/") else words for path in shown
+    }
+    assert {end for _, end in shown.values()} == {"1 Jan 2029"}
+    structured = Markup.of(await harness.get(f"/c/{certificate_id(1)}")).structured
+    assert (structured["expires"], structured["additionalProperty"]["value"]) == ("2029-01-01", "Withdrawn")
+
+
+@pytest.mark.parametrize(
+    ("own", "hours"),
+    [
+        ({"status": "withdrawn"}, 1),
+        ({"status": "issued", "expiry": "2030-09-16"}, -1),
+        ({"status": "issued", "expiry": "2030-09-16"}, 1),
+    ],
+)
+async def test_the_list_alone_is_told_with_its_time_where_it_is_newer_or_no_device_has_it_otherwise(
+    harness: ServiceHarness, own: dict[str, Any], hours: int
+) -> None:
+    udi, srn = await read_device(harness, **own)
+    listed_at = harness.now + hours * HOUR
+    await list_certificate(harness, srn, listed_at)
+    await harness.update_index()
+
+    said, shown = await answers(harness, srn), await pages(harness, srn, udi)
+
+    assert not any("device_read" in each for each in said.values())
+    assert {each["seen_at"] for each in said.values()} == {iso_utc(listed_at)}
+    assert shown[f"/?q={NUMBER}"][0] == f"✓ Valid register: issued The register’s list as of {moment(listed_at)}"
+    assert {end.partition(" Ends")[0] for _, end in shown.values()} == {"16 Sep 2030"}
+    assert not [path for path, (standing, _) in shown.items() if "says:" in standing and not path.startswith("/d/")]
+
+
+async def test_what_the_list_dropped_and_a_device_still_has_is_told_with_both_times(harness: ServiceHarness) -> None:
+    udi, srn = await read_device(harness, status="issued", expiry="2030-09-16")
+    await list_certificate(harness, srn, harness.now - 2 * HOUR, unlisted_at=harness.now - HOUR)
+    await harness.update_index()
+
+    said, shown = await answers(harness, srn), await pages(harness, srn, udi)
+
+    assert {each["device_read"]["standing"] for each in said.values()} == {"Valid"}
+    for standing, _ in shown.values():
+        assert standing.startswith("✓ Valid")
+        assert f"The register’s list says: no longer listed, as of {moment(harness.now - HOUR)}" in standing
+
+
+async def test_of_several_devices_the_one_that_was_read_last_decides_and_another_ones_page_says_both(
+    harness: ServiceHarness,
+) -> None:
+    devices = harness.separate_devices(120)
+    [(srn, _)] = Counter(each.manufacturer.srn for each in devices).most_common(1)
+    one, other, *_ = [each for each in devices if each.manufacturer.srn == srn]
+    read_at = harness.now
+    await list_certificate(harness, srn, read_at - HOUR)
+    first, _ = await read_device(harness, one)
+    harness.clock.move(600)
+    await read_device(harness, other, status="issued", expiry="2030-09-16")
+    await harness.update_index()
+
+    said, shown = await answers(harness, srn), await pages(harness, srn, first)
+
+    assert not any("device_read" in each for each in said.values())
+    assert shown[f"/d/{first}"][0] == (
+        "✓ Valid register: issued"
+        f" An older read of this device says: withdrawn, end 1 Jan 2029, as of {moment(read_at)}."
+        f" The register’s list says: valid, end 16 Sep 2030, as of {moment(read_at - HOUR)}, and so does a read of the"
+        f" device {other.primary_di}, as of {moment(read_at + 600)}."
+    )
+    assert shown["/c/{id}"][0] == "✓ Valid register: issued"
+
+
+async def test_a_certificate_that_only_its_scope_names_for_a_device_is_told_as_the_list_has_it(
+    harness: ServiceHarness,
+) -> None:
+    [device] = harness.separate_devices(1)
+    harness.world.change(device.uuid, certificates=())
+    srn, listed_at = device.manufacturer.srn, harness.now - HOUR
+    await list_certificate(harness, srn, listed_at, **{**scopes(device.basic_udi or ""), "scopes_read_at": listed_at})
+    await harness.get("/v1/refresh", q=device.primary_di)
+    served = (await harness.get(f"/v1/devices/{device.primary_di}")).json()
+    assert [each["number"] for each in served["certs"]] == [NUMBER]
+
+    async with harness.database.transaction() as connection:
+        await connection.exec_driver_sql(f"UPDATE certificates SET status_code = '{STATUS}suspended'")
+
+    assert "device_read" not in (await harness.get(f"/v1/certificates/{certificate_id(1)}")).json()
+
+
+async def test_a_certificate_with_a_number_that_no_list_can_have_is_stored_with_its_device_alone(
+    harness: ServiceHarness,
+) -> None:
+    [device] = harness.separate_devices(1)
+    harness.world.change(device.uuid, certificates=(a_registered_certificate("Z" * 3000),))
+    assert (await harness.get("/v1/refresh", q=device.primary_di)).json()["refreshed"]
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_search_by_number_scans_no_table(harness: ServiceHarness) -> None:
+    _, srn = await read_device(harness)
+    await list_certificate(harness, srn, harness.now - HOUR)
+    with counted_statements() as sent:
+        [found] = await CertificateQueries(harness.database).with_number(NUMBER, 10)
+
+    async with harness.database.reading() as connection:
+        for statement in sent:
+            values = (NUMBER,) * statement.count("?")
+            plan = (await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)).all()
+            assert not [step for *_, step in plan if re.match(r"SCAN (?!CONSTANT)", step)], (statement, plan)
+    assert len(sent) == 2
+    assert found.read is not None
