@@ -87,6 +87,7 @@ def test_every_line_has_one_fate_and_what_is_new_fits_under_the_cap(
     assert not present.intersection(new)
     for line in planned:
         assert bool(line.reason) == (line.fate in {"left", "invalid"})
+    assert not {line.subject for line in planned if line.fate == "left"} & {*present, *new}, "it takes no place"
     in_use = [line.subject for line in planned if line.fate in {"new", "watched"}]
     assert len(set(in_use)) == len(in_use), "a line that repeats one above is told as such"
     assert {line.subject for line in planned if line.fate == "twice"} <= set(in_use)

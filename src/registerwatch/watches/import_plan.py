@@ -145,16 +145,13 @@ def plan_lines(
     planned: list[PlannedLine] = []
     new: set[str] = set()
     listed: set[str] = set()
-    is_full = False
     for each in lines:
         line = _planned(each, present, known, coded)
         if line.fate == "new":
-            is_watched = line.subject in present or line.subject in new
-            is_full = is_full or (not is_watched and len(present) + len(new) >= cap)
-            if is_full:
-                line = replace(line, fate="left", reason=_cap_reason(cap))
-            elif is_watched:
+            if line.subject in present or line.subject in new:  # it takes no place
                 line = replace(line, fate="twice" if line.subject in listed else "watched")
+            elif len(present) + len(new) >= cap:
+                line = replace(line, fate="left", reason=_cap_reason(cap))
             else:
                 new.add(line.subject)
             listed.add(line.subject)

@@ -158,6 +158,27 @@ async def test_the_cap_and_the_end_of_the_period_are_told_before_anything_is_add
     assert await subjects(harness, owner_pages) == []
 
 
+async def test_a_line_that_is_watched_already_is_never_over_the_plan(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    key = await owner_pages.rest_session()
+    await harness.post("/v1/import", key, csv="\n".join(a_udi(number) for number in range(24)))
+    text = "\n".join(a_udi(number) for number in (50, 51, 0, 51, 1, 50))
+
+    checked = Markup.of(await owner_pages.post("/app/import", text=text))
+    carried = checked.all("input", name="list")[0]["value"]
+    tried = (await harness.post("/v1/import", key, csv=text, dry_run=True)).json()
+    done = Markup.of(await owner_pages.post("/app/import", step="add", list=carried))
+
+    told = ["1 new1 not looked yet", "2 already watched", "1 twice in the list", "2 over the plan’s 25"]
+    assert cards(checked) == [*told, "0 cannot be used"]
+    assert [line["fate"] for line in tried["lines"]] == ["added", "left", "skipped", "left", "skipped", "skipped"]
+    assert (tried["added"], tried["skipped"]) == (1, 3)
+    assert "1 new, 2 were watched already, 1 line repeats another one of the list. 25 of 25" in done.main
+    file = await owner_pages.post("/app/import", step="failed", list=carried)
+    assert [line.split(",")[:2] for line in file.text.splitlines()[1:]] == [["2", a_udi(51)], ["4", a_udi(51)]]
+
+
 async def test_a_tag_that_is_refused_is_kept_and_a_full_plan_is_told(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
