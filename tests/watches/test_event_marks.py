@@ -382,3 +382,27 @@ async def test_who_has_seen_most_keeps_marks_of_the_few_that_are_unseen(database
     async with database.reading() as connection:
         stored = (await connection.execute(select(event_marks.c.event_id, event_marks.c.is_seen))).all()
     assert [tuple(row) for row in stored] == [(ids[0], False)]
+
+
+@pytest.mark.anyio
+async def test_a_page_counts_the_events_of_its_causes_that_are_chosen_on_all_pages(database: Database) -> None:
+    marks = EventMarks(database, SteppedClock(1_800_000_000))
+    account, other = await an_account(database), await an_account(database)
+    caller = await a_user(database, account)
+    for of in (account, other, account, account, account, account):
+        new = NewEvent(of.id, 1, "S-1", "Label", "", LOW, "batch", False, "run/DE-MF-000000001")
+        async with database.transaction() as connection:
+            await add_events(connection, [new], 1)
+    await store(database, account, EventSeverity.HIGH)
+    seen = await marks.page(caller, EventSelection(EventView.ALL), limit=2)
+    await marks.mark_seen(caller, [seen.events[1].event.id])
+
+    by_view = {
+        view: dict((await marks.page(caller, EventSelection(view), limit=2)).by_cause)
+        for view in (EventView.ALL, EventView.UNSEEN)
+    }
+
+    assert by_view == {
+        EventView.ALL: {"run/DE-MF-000000001": 5},
+        EventView.UNSEEN: {"run/DE-MF-000000001": 4},
+    }

@@ -48,6 +48,8 @@ class UnseenEvents(msgspec.Struct, frozen=True):
 
     events: Sequence[ListedEvent]
     counts: UnseenCounts
+    by_cause: Mapping[str, int] = {}
+    """How many there are of each cause, where there may be more than are listed."""
 
 
 class EventListing(msgspec.Struct, frozen=True):
@@ -61,6 +63,8 @@ class EventListing(msgspec.Struct, frozen=True):
     through: int
     """The account's newest event when this was read: who marks all that match means none that came later."""
     unseen: UnseenCounts
+    by_cause: Mapping[str, int] = {}
+    """How many of each cause are chosen, where others may be on other pages."""
 
 
 class EventMarks:
@@ -77,7 +81,9 @@ class EventMarks:
         async with self._database.reading() as connection:
             counts = UnseenCounts(await search.unseen_by_severity(connection, viewer, MAX_COUNTED))
             found = await search.most_severe_unseen(connection, viewer, limit)
-        return UnseenEvents(found, counts)
+            selection, causes = EventSelection(EventView.UNSEEN), _causes(found) if len(found) == limit else set()
+            by_cause = await search.count_by_cause(connection, viewer, selection, causes, MAX_ROW_ID)
+        return UnseenEvents(found, counts, by_cause)
 
     async def unseen_of_watch(self, caller: Caller, watch_id: int, limit: int) -> Sequence[ListedEvent]:
         """The newest events of a watch that the user has not seen, newest first."""
@@ -109,10 +115,11 @@ class EventMarks:
                 matching = unseen.total
             else:
                 matching = await search.count(connection, viewer, selection, through, MAX_COUNTED)
+            shown = read[:limit] if after is None else read[-limit:]
+            by_cause = await search.count_by_cause(connection, viewer, selection, _causes(shown), through)
         more = len(read) > limit
-        if after is not None:
-            return EventListing(read[-limit:], more, True, matching, through, unseen)
-        return EventListing(read[:limit], not is_first, more, matching, through, unseen)
+        has_newer, has_older = (not is_first, more) if after is None else (more, True)
+        return EventListing(shown, has_newer, has_older, matching, through, unseen, by_cause)
 
     async def matching(self, caller: Caller, selection: EventSelection, through: int) -> int:
         """How many events up to an id are chosen, at most `MAX_COUNTED`."""
@@ -193,6 +200,10 @@ class EventMarks:
             async with self._database.transaction() as connection:
                 await event_repository.classify(connection, account_id, found)
                 found = await event_repository.unclassified(connection, account_id, _AT_ONCE)
+
+
+def _causes(listed: Sequence[ListedEvent]) -> set[str]:
+    return {each.event.cause for each in listed if each.event.cause}
 
 
 def _viewer(caller: Caller) -> Viewer:

@@ -272,6 +272,52 @@ async def test_events_of_one_cause_stand_together(owner_pages: PagesClient) -> N
     assert of_maker[3:6] == ["Manufacturer status", "Active", "Inactive"]
 
 
+async def test_a_group_that_goes_on_over_the_end_of_a_page_has_one_number_on_both(owner_pages: PagesClient) -> None:
+    cause = "run/DE-MF-000006413"
+    first = [await happen(owner_pages, OF_MAKER, watch_id=number, cause=cause) for number in range(1, 13)]
+    await happen(owner_pages, OFF, watch_id=99)
+    second = [await happen(owner_pages, OF_MAKER, watch_id=number, cause=cause) for number in range(13, 13 + ROWS - 5)]
+    await happen(owner_pages, OFF, watch_id=98)
+    seen = await owner_pages.page("/app/events")
+    await send(owner_pages, seen, "seen", second[-1])
+
+    newest, total = await owner_pages.page("/app/events", view="all"), len(first) + len(second)
+    older = await owner_pages.page(newest.link("Older →"))
+    newer = await owner_pages.page(older.link("← Newer"))
+    unseen, filtered = await owner_pages.page("/app/events"), await owner_pages.page("/app/events?watch=1&view=all")
+
+    said = [f"told for {total} watches, {{}} of them here:".format(len(second) + 3), f"told for {total} watches, 9 of"]
+    for page in (newest, newer):
+        assert len(chosen(page)) == ROWS
+        assert said[0] in page.main
+    assert said[1] in older.main
+    assert accessibility_problems(older) == []
+    assert f"told for {total - 1} watches, {len(second) + 3} of them here:" in unseen.main
+    assert "told for" not in filtered.main
+
+
+async def test_one_event_of_a_group_on_a_page_is_told_as_one_of_the_group(owner_pages: PagesClient) -> None:
+    cause = "run/DE-MF-000006413"
+    ids = [await happen(owner_pages, OF_MAKER, watch_id=number, cause=cause) for number in range(1, ROWS + 2)]
+
+    last = await owner_pages.page((await owner_pages.page("/app/events")).link("Older →"))
+
+    assert chosen(last) == ids[:1]
+    assert f"DE-MF-000006413, told for {ROWS + 1} watches, 1 of them here:" in last.main
+
+
+async def test_a_group_within_a_page_that_goes_on_over_midnight_has_one_number(owner_pages: PagesClient) -> None:
+    cause = "run/DE-MF-000006413"
+    for number in range(1, 4):
+        owner_pages.harness.clock.move(12 * 3600)
+        await happen(owner_pages, OF_MAKER, watch_id=number, cause=cause)
+
+    page = await owner_pages.page("/app/events")
+
+    assert len(page.all("h2")) == 2
+    assert page.main.count("told for 3 watches, ") == 2
+
+
 async def test_the_download_has_every_event_that_matches_the_worst_changes_first(owner_pages: PagesClient) -> None:
     await happen(owner_pages, OFF)
     hostile = await happen(owner_pages, FieldChange("trade_name", "=1+1", "@SUM(A1)"), RISK, watch_id=2)

@@ -6,8 +6,10 @@ from sqlalchemy import insert
 from registerwatch.db.tables import webhooks
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.notifications.bounce_report import BounceKind
-from registerwatch.pages.account.today import SHOWN_ROWS
+from registerwatch.pages.account.today import LOOKED_AT, SHOWN_ROWS
 from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS
+from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.event_repository import NewEvent, add_events
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, WEBHOOK_URL, NewAccount, ServiceHarness
@@ -109,6 +111,24 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
 
     await owner_pages.post("/app/watches/1/seen", through="999")
     assert f"Unseen changes {unseen - SHOWN_ROWS - 1}" in (await owner_pages.page("/app")).main
+
+
+async def test_a_group_of_more_events_than_are_looked_at_has_its_whole_number(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    account_id = (await owner_pages.caller()).account.id
+    change, cause = FieldChange("manufacturer_status", "Active", "Inactive"), "run/DE-MF-000006413"
+    new = [
+        NewEvent(account_id, number, f"A{number}", f"Device {number}", "", [change], "b", False, cause)
+        for number in range(1, LOOKED_AT + 31)
+    ]
+    async with harness.database.transaction() as connection:
+        await add_events(connection, new, harness.now)
+
+    page = await owner_pages.page("/app")
+
+    assert f"and {LOOKED_AT + 27} more watches of DE-MF-000006413" in page.main
+    assert "All that you have not seen: high first" in page.main
 
 
 async def test_a_link_to_confirm_the_address_is_mailed_again_until_it_is_confirmed(

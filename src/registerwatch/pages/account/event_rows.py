@@ -1,6 +1,7 @@
 """Events as pages show them: by day, and those of one cause together."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, tzinfo
 from itertools import groupby
 
@@ -18,6 +19,8 @@ class EventRow(msgspec.Struct, frozen=True):
     listed: Sequence[ListedEvent]
     zone: tzinfo
     """The reader's."""
+    total: int
+    """How many there are of the cause, here and elsewhere."""
 
     @property
     def group(self) -> EventGroup:
@@ -48,19 +51,22 @@ class Day(msgspec.Struct, frozen=True):
     rows: Sequence[EventRow]
 
 
-def by_day(events: Iterable[ListedEvent], zone: tzinfo) -> list[Day]:
-    """Events by the days of a time zone, in their order; those of one cause stand where the newest of them does."""
+def by_day(events: Iterable[ListedEvent], zone: tzinfo, by_cause: Mapping[str, int]) -> list[Day]:
+    """Events by the days of a time zone, in their order; those of one cause stand where the newest of them does.
+    `by_cause`: how many there are of a cause, where that may be more.
+    """
 
     def local_day(each: ListedEvent) -> date:
         return day_of(each.event.created_at, zone)
 
     days = [list(found) for _, found in groupby(events, local_day)]
-    return [Day(of_day[0].event.created_at, rows_of(of_day, zone)) for of_day in days]
+    sizes = {**Counter(each.event.cause for of_day in days for each in of_day if each.event.cause), **by_cause}
+    return [Day(of_day[0].event.created_at, rows_of(of_day, zone, sizes)) for of_day in days]
 
 
-def rows_of(events: Iterable[ListedEvent], zone: tzinfo) -> list[EventRow]:
-    """Events in their order; those of one cause stand where the first of them does."""
+def rows_of(events: Iterable[ListedEvent], zone: tzinfo, by_cause: Mapping[str, int]) -> list[EventRow]:
+    """Events in their order; those of one cause stand where the first of them does. `by_cause` as for `by_day`."""
     found: dict[object, list[ListedEvent]] = {}
     for each in events:
         found.setdefault(each.event.cause or each.event.id, []).append(each)
-    return [EventRow(group, zone) for group in found.values()]
+    return [EventRow(of, zone, max(len(of), by_cause.get(of[0].event.cause or "", 0))) for of in found.values()]

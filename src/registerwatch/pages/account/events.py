@@ -110,7 +110,7 @@ async def _events_page(
         done=DONE,
         query=query,
         listing=listing,
-        days=by_day(shown, visitor.zone),
+        days=by_day(shown, visitor.zone, listing.by_cause if listing else {}),
         chips=query.chips(_watch_name(query, shown)) if listing else [],
         views=_views(query, listing),
         since_yesterday=query.since(_yesterday(service.clock.now(), visitor.zone)),

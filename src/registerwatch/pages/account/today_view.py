@@ -65,8 +65,13 @@ class Today(msgspec.Struct, frozen=True):
 
     @property
     def shown_events(self) -> int:
-        """How many events are shown."""
-        return sum(len(row.listed) for row in self.changed)
+        """How many events are shown, with those of the same causes."""
+        return min(self.unseen.counts.total, sum(row.total for row in self.changed))
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether the user has seen all that is not shown."""
+        return self.shown_events == self.unseen.counts.total < MAX_COUNTED
 
     @property
     def severities(self) -> list[tuple[str, int]]:
