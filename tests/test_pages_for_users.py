@@ -8,7 +8,6 @@ import pytest
 from registerwatch.notifications.channels.event_lines import MAX_VALUE_LENGTH
 from registerwatch.notifications.channels.event_news import MAX_BLOCKS, MAX_ROWS
 from registerwatch.notifications.models import REPEAT_PAUSES
-from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.pages.documentation.library import TOPICS
 from registerwatch.register.standing import DELISTED
 from registerwatch.settings import Settings
@@ -18,6 +17,7 @@ from registerwatch.watches.expiry_marks import MARKS
 from registerwatch.watches.models import FAILING_AFTER, OVERDUE_AFTER, EventSeverity
 from registerwatch.watches.news_changes import MAX_DEVICES
 from registerwatch.watches.sync_runs import RUN_SECONDS
+from registerwatch.watches.watch_states import STATES
 
 ROOT = Path(__file__).parents[1]
 TEMPLATES = ROOT / "src" / "registerwatch" / "pages" / "templates"

@@ -11,12 +11,14 @@ from sqlalchemy import text
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX
 from registerwatch.register.observation import ReadContext
+from registerwatch.structs import replace
 from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_repository import NewEvent
 from tests.notifications.feeds.feed_reader import Entry, ReadFeed, days_of, feed_of
+from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_full_reading, a_udi
-from tests.support.harness import SRN, NewAccount, ServiceHarness, auth_headers
+from tests.support.harness import SRN, UDI, NewAccount, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -197,6 +199,36 @@ async def test_a_reader_that_has_the_newest_changes_is_told_so(harness: ServiceH
     feeds = (await harness.client.get("/v1/feeds", headers=auth_headers(owner.api_key))).json()["feeds"]
     await harness.client.delete(f"/v1/feeds/{feeds[0]['id']}", headers=auth_headers(owner.api_key))
     assert (await get(harness, changes, first.headers["etag"])).status_code == 401
+
+
+async def test_an_entry_of_a_watch_has_the_words_that_the_pages_of_watches_have(
+    harness: ServiceHarness, owner: NewAccount
+) -> None:
+    failing, overdue, other = harness.separate_devices(3)
+    gone = harness.world.register(replace(other, uuid="u-gone", primary_di=a_udi(1)))
+    watched = {each.primary_di: each.uuid for each in (gone, failing, overdue)}
+    await harness.post_watches(owner.api_key, *watched, UDI)
+    harness.world.remove(gone.uuid)
+    harness.faults.fail("basic", "http-400", contains=failing.uuid)
+    harness.clock.move(60)
+    await harness.post_sync(owner.api_key)
+    harness.clock.move(4 * 24 * 3600)
+    pages = PagesClient(harness)
+    await pages.sign_in()
+
+    entries = (await read(harness, (await addresses(harness, owner))[0])).entries
+    page = await pages.page("/app/watches")
+
+    words = {each.text.splitlines()[0]: each.title.rpartition(": ")[2] for each in entries}
+    assert words == {gone.primary_di: "No longer listed", UDI: "Not in the register"} | {
+        each.primary_di: state for each, state in ((failing, "Failing"), (overdue, "Overdue"))
+    }
+    for subject, state in words.items():
+        [row] = [row for row in page.rows if any(subject in cell for cell in row)]
+        assert any(state in cell for cell in row), "as in the table"
+    mine = {each.text.splitlines()[0]: each for each in entries}
+    assert mine[gone.primary_di].terms == mine[UDI].terms == ["unknown"], "a filter of a reader goes on to work"
+    assert "Nobody has read it for days, though nothing failed." in mine[overdue.primary_di].text
 
 
 async def test_a_calendar_rings_as_many_days_before_as_its_address_says(

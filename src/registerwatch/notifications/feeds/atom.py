@@ -1,6 +1,7 @@
 """Changes as an Atom feed (RFC 4287)."""
 
 import re
+from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree
 
@@ -14,15 +15,16 @@ from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.change_words import row_of, rows_of
 from registerwatch.watches.event_rules import most_severe_first
 from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
+from registerwatch.watches.watch_states import state_words
 
 ATOM = "http://www.w3.org/2005/Atom"
 MEDIA_TYPE = "application/atom+xml; charset=utf-8"
-HEALTH_TITLES = {
-    "unknown": "the register does not know it",
-    "failing": "it could not be read for days",
-    "partial": "not all of it could be read for days",
-    "overdue": "nobody has read it for days",
+REASONS: Mapping[HealthState, str] = {
+    "failing": "It could not be read for days.",
+    "partial": "Its certificates could not be read for days, or some may be missing.",
+    "overdue": "Nobody has read it for days, though nothing failed.",
 }
+"""Why a watch is in a state, where its last error alone does not tell."""
 MAX_SUBJECTS = 100
 """Watches that an entry names."""
 MAX_HEADLINES = 10
@@ -98,11 +100,12 @@ def _health_entry(feed: ElementTree.Element, watch: Watch, state: HealthState, p
     """An entry of a watch that is not healthy, as long as it is not."""
     entry, since = ElementTree.SubElement(feed, "entry"), _since(watch, state)
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:watch/{watch.id}/{state}/{since}")
-    _text(entry, "title", f"{watch.label}: {HEALTH_TITLES[state]}")
+    words = state_words(watch, state)
+    _text(entry, "title", f"{watch.label}: {words}")
     _text(entry, "updated", iso_utc(since))
     _link(entry, "alternate", _page_of(watch.subject, public_url), "text/html")
-    ElementTree.SubElement(entry, "category", term=state, label=f"Health: {state}")
-    _text(entry, "content", f"{watch.subject}\n{watch.last_error}")
+    ElementTree.SubElement(entry, "category", term=state, label=f"Health: {words}")
+    _text(entry, "content", "\n".join(filter(None, [watch.subject, REASONS.get(state), watch.last_error])))
 
 
 def _since(watch: Watch, state: HealthState) -> int:

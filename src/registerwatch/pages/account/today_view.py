@@ -7,12 +7,12 @@ import msgspec
 from registerwatch.notifications.channel_models import ListedChannel
 from registerwatch.pages.account.choice_words import place_of
 from registerwatch.pages.account.event_rows import EventRow
-from registerwatch.pages.account.watch_rows import STATES
 from registerwatch.register.store.records import CopyState
 from registerwatch.watches.event_marks import MAX_COUNTED, UnseenEvents
 from registerwatch.watches.expiring import PAST_DAYS
 from registerwatch.watches.models import EventSeverity
 from registerwatch.watches.overview import AHEAD_DAYS, WatchOverview
+from registerwatch.watches.watch_states import STATES
 
 NEW_ACCOUNT_SECONDS = 14 * 24 * 3600
 """For so long an account counts as new."""

@@ -14,13 +14,13 @@ from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
-from registerwatch.pages.account.watch_rows import state_words
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END, NOT_READ
 from registerwatch.tables.csv_file import Row
 from registerwatch.watches.listing import ListedWatch
 from registerwatch.watches.models import Watch
 from registerwatch.watches.standing import certificates_of, shown_of
+from registerwatch.watches.watch_states import state_words
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.spreadsheet import csv_response, day_or_none, xlsx_response
 from registerwatch.web.watch_answers import WatchObject

@@ -9,24 +9,16 @@ from registerwatch.bootstrap import Service
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
 from registerwatch.pages.page_position import PagePosition
-from registerwatch.register.standing import DELISTED, Badge
+from registerwatch.register.standing import Badge
 from registerwatch.structs import replace
 from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts
-from registerwatch.watches.models import HealthState, SyncRun, Watch
+from registerwatch.watches.models import HealthState, SyncRun
 from registerwatch.watches.snapshot import Snapshot
 from registerwatch.watches.standing import standing_of
+from registerwatch.watches.watch_states import STATES, state_words
 from registerwatch.web.watch_answers import WatchObject
 
 _NOTHING = Snapshot()
-STATES: Mapping[HealthState, str] = {
-    "ok": "Read",
-    "failing": "Failing",
-    "partial": "Read in part",
-    "overdue": "Overdue",
-    "unread": "Not read yet",
-    "unknown": "Not in the register",
-}
-"""Whether it could be read. How its subject stands is told by `watches.standing`."""
 BADGES: Mapping[HealthState, str] = {
     "ok": "",
     "failing": "bad",
@@ -35,11 +27,6 @@ BADGES: Mapping[HealthState, str] = {
     "unread": "",
     "unknown": "warn",
 }
-
-
-def state_words(watch: Watch, state: HealthState) -> str:
-    """The state of a watch in words; of one whose subject was read once, that it is no longer listed."""
-    return DELISTED[0] if watch.is_delisted else STATES[state]
 
 
 class WatchRow(msgspec.Struct, frozen=True):

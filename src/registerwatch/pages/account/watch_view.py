@@ -8,7 +8,7 @@ import msgspec
 
 from registerwatch.clock import day_of
 from registerwatch.pages.account.changes import ShownChange, shown_changes
-from registerwatch.pages.account.watch_rows import BADGES, state_words
+from registerwatch.pages.account.watch_rows import BADGES
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
@@ -25,6 +25,7 @@ from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot
 from registerwatch.watches.standing import shown_of, standing_of
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
+from registerwatch.watches.watch_states import state_words
 from registerwatch.web.countries import country_name
 
 LAST_READ_FAILED, LAST_READ_IN_PART = ("Last read failed", "warn"), ("Last read was in part", "warn")
