@@ -5,7 +5,7 @@ told value was true since the one before, watches know nothing else than what th
 know what the register lists.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -55,13 +55,16 @@ class DeviceCertificates:
         self._lists: dict[Watcher, int] = {}
         """When the list of all certificates began to be read that was known then: of scopes no younger one tells."""
         self._judged_at = 0
+        self._issuers: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+        """Notified body and kind of the certificates of each number."""
 
     def note(self, udi: str, step: int) -> None:
         """Note what the register lists for a UDI-DI now, by all of its records."""
         entries: set[Entry] = set()
         records = self._world.by_primary_di(udi)
-        for record in records:
-            entries.update(_entry(each) for each in certificates_of(self._world, record).values())
+        for each in [each for record in records for each in certificates_of(self._world, record).values()]:
+            entries.add(_entry(each))
+            self._issuers[each.number].add(each.issuer)
         past = self._past.setdefault(udi, [])
         if not past or past[-1][1] != entries:
             past.append((step, frozenset(entries)))
@@ -110,6 +113,9 @@ class DeviceCertificates:
         baselines = self._lists if number in _of_scopes(snapshot) else self._baselines
         if name == NUMBER and not old and not self._came(watcher[1], number, baselines.get(watcher, 0)):
             raise WrongCertificates(f"{watcher}: {change}, but it was listed at the baseline")
+        before, after = self._issuers[old], self._issuers[new]
+        if name == NUMBER and old and before.isdisjoint(after):
+            raise WrongCertificates(f"{watcher}: {change}, but these are two certificates, by {before} and {after}")
         since, past = self._since.get((watcher, number, name), 0), self._past.get(watcher[1], [])
         place = FIELDS.index(name)
         for (began, entries), (ended, _) in zip(past, [*past[1:], (FOR_EVER, None)], strict=True):

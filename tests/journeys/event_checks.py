@@ -56,6 +56,8 @@ FORMER_WORDS = {"On the EU market": "Placed on the EU market"}
 """How an earlier release is said to have written a status: the same code in other words."""
 ENDS = "cert_ends"
 DOUBT_SECONDS = 86_400
+BODY, KIND = 6, 12
+"""Places of notified body and kind in a certificate of a snapshot."""
 _CERTIFICATE_FIELDS = frozenset({NUMBER, EXPIRY, STATUS})
 _DEVICE_FIELDS = ("status", "status_date", "trade_name", "risk_class", "reference", "manufacturer_status", "version")
 _FIELDS = (*_DEVICE_FIELDS, "name", "device_total")
@@ -630,6 +632,6 @@ def _certificates_in(snapshot: dict[str, Any]) -> dict[CertificateKey, WatchedCe
     for place, entry in enumerate(snapshot["certs"]):
         number, revision, expiry, status, code = (*entry, "", "", "", "", "")[:5]
         certificates[number, revision, place] = WatchedCertificate(
-            number, expiry, Value(code.rpartition(".")[2], status)
+            number, expiry, Value(code.rpartition(".")[2], status), (entry[BODY], entry[KIND])
         )
     return certificates

@@ -33,6 +33,8 @@ class WatchedCertificate:
     number: str
     expiry: str
     status: Value
+    issuer: tuple[str, str] = field(default=("", ""), compare=False)
+    """Its notified body and its kind, empty where they are not known. They are not watched."""
 
 
 Certificates = Mapping[CertificateKey, WatchedCertificate]
@@ -213,7 +215,9 @@ def _staying(told: Told, seen: Seen) -> frozenset[CertificateKey]:
 def _matched(
     told: Told, seen: Seen
 ) -> tuple[list[tuple[CertificateKey, CertificateKey]], list[CertificateKey], list[CertificateKey]]:
-    """Pairs by number and revision; of one number alone; the only one gone with the only one come; then gone, come."""
+    """Pairs by number and revision; of one number alone; the only one gone with the only one come, where nothing tells
+    that they are two; then gone, come.
+    """
     before, now, staying = told.certificates or {}, seen.certificates or {}, _staying(told, seen)
     pairs = [(key, key) for key in before if key in now]
     missing, come = [key for key in before if key not in now], [key for key in now if key not in before]
@@ -231,11 +235,17 @@ def _matched(
             gone.remove(old[0])
             come.remove(new[0])
     went = [key for key in gone if key not in staying]
-    may_be_replaced = seen.searched or not told.unconfirmed.intersection(went)
-    if len(went) == len(come) == 1 and may_be_replaced and _may_be_new(told, seen, come[0]):
-        gone.remove(went[0])
-        pairs.append((went[0], come.pop()))
+    if len(went) == len(come) == 1 and not _are_two(before[went[0]], now[come[0]]):
+        is_confirmed = seen.searched or went[0] not in told.unconfirmed
+        if is_confirmed and _may_be_new(told, seen, come[0]):
+            gone.remove(went[0])
+            pairs.append((went[0], come.pop()))
     return pairs, [*gone, *were_gone], come
+
+
+def _are_two(old: WatchedCertificate, now: WatchedCertificate) -> bool:
+    """Whether two notified bodies or two kinds tell that one certificate is not the other under a new number."""
+    return any(len({*pair} - {""}) == 2 for pair in zip(old.issuer, now.issuer, strict=True))
 
 
 def _of_unknown_revision(
@@ -267,4 +277,4 @@ def _filled(old: WatchedCertificate, now: WatchedCertificate) -> WatchedCertific
     """The same certificate as it is now; of another one in its place nothing is carried over."""
     if now.number != old.number:
         return now
-    return WatchedCertificate(now.number, now.expiry or old.expiry, now.status if now.status.words else old.status)
+    return replace(now, expiry=now.expiry or old.expiry, status=now.status if now.status.words else old.status)

@@ -91,7 +91,9 @@ class RegisterChanges:
         self._world.change(record.uuid, latest_version=False, new_version=False)
 
     def _change_certificates(self, devices: Sequence[str]) -> None:
-        """A certificate goes, comes back, gets another number, another revision, no expiry, a revision beside it."""
+        """A certificate goes, comes back, gets another number, another revision, no expiry, a revision beside it; or
+        one of another notified body or kind takes its place.
+        """
         rng = self._rng
         records = self._world.by_primary_di(rng.choice(devices))
         if not records:
@@ -103,7 +105,7 @@ class RegisterChanges:
             listed.append(removed)
         elif listed:
             old = listed.pop(rng.randrange(len(listed)))
-            what = rng.randrange(5)
+            what = rng.randrange(7)
             if what == 0:
                 self._removed[record.uuid] = old
             if what in (1, 4):
@@ -114,6 +116,11 @@ class RegisterChanges:
                 listed.append(replace(old, expiry=None))
             if what == 4:
                 listed.append(old)
+            other = replace(old, number=f"B-{rng.randrange(10**6)}", expiry=self._day()) if what > 4 else old
+            if what == 5:
+                listed.append(replace(other, notified_body="0482" if old.notified_body != "0482" else "0123"))
+            if what == 6:
+                listed.append(replace(other, type="IVDD_IV" if old.type != "IVDD_IV" else "MDD_II"))
         self._world.change(record.uuid, certificates=tuple(listed))
 
     def _change_alike(self, devices: Sequence[str]) -> None:

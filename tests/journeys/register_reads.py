@@ -18,6 +18,7 @@ import httpx2
 from registerwatch_standins.register.faults import Drift, Faults, Kind, Mode, Rule, kind_of
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.records import Certificate, Registration
+from registerwatch_standins.register.wire.codes import certificate_type
 from registerwatch_standins.register.world import World
 from tests.journeys.expected_events import (
     CertificateKey,
@@ -528,7 +529,10 @@ def _listed(record: Registration) -> dict[CertificateKey, WatchedCertificate]:
 
 def _certificate(certificate: Certificate) -> WatchedCertificate:
     return WatchedCertificate(
-        certificate.number, certificate.expiry or "", Value(certificate.status, _readable(certificate.status))
+        certificate.number,
+        certificate.expiry or "",
+        Value(certificate.status, _readable(certificate.status)),
+        (certificate.notified_body, certificate_type(certificate.type)["code"]),
     )
 
 

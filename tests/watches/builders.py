@@ -38,6 +38,8 @@ certificates = st.builds(
     revision=st.sampled_from(["", "01", "02"]),
     expiry=st.sampled_from(["", "2030-01-01", "2031-01-01"]),
     status_code=st.sampled_from(["", ISSUED, WITHDRAWN]),
+    notified_body=st.sampled_from(["", "0123", "0482"]),
+    type_code=st.sampled_from(["", "mdr-type.qms", "mdd-type.qa"]),
 )
 certificate_lists = st.lists(certificates, max_size=4, unique_by=lambda each: (each.number, each.revision)).map(tuple)
 
@@ -51,6 +53,7 @@ alike = st.lists(
         status_code=st.sampled_from(["", ISSUED, WITHDRAWN]),
         notified_body=st.sampled_from(["0123", "0123", "0482"]),
         listed_in=st.sampled_from(["record", "search", ""]),
+        type_code=st.sampled_from(["", "mdr-type.qms", "mdd-type.qa"]),
     ),
     max_size=6,
     unique_by=lambda each: (each.identity, each.told),

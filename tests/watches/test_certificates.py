@@ -208,6 +208,59 @@ async def test_one_number_of_two_notified_bodies_is_two_certificates(harness: Se
     assert await sync(harness, owner) == ["cert_status: Issued → Withdrawn"]
 
 
+# One certificate gone and one come in the same read
+
+OLD = a_registered_certificate("OLD", expiry="2027-05-01")
+NEW = replace(OLD, number="NEW", expiry="2031-05-01", status="amended")
+
+
+async def test_a_certificate_of_the_same_body_and_kind_in_place_of_another_is_a_change_of_number(
+    harness: ServiceHarness,
+) -> None:
+    owner, record = await watched(harness, OLD)
+
+    harness.world.change(record.uuid, certificates=(NEW,))
+
+    assert await sync(harness, owner) == [
+        "certificate: OLD → NEW; cert_expiry: 2027-05-01 → 2031-05-01; cert_status: Issued → Amended"
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [replace(NEW, notified_body="0482"), replace(NEW, type="MDR_QUALITY_MANAGEMENT_SYSTEM")],
+    ids=["body", "kind"],
+)
+async def test_a_certificate_of_another_body_or_kind_is_new_and_the_one_that_went_is_no_change(
+    harness: ServiceHarness, other: Certificate
+) -> None:
+    owner, record = await watched(harness, OLD)
+
+    harness.world.change(record.uuid, certificates=(other,))
+
+    assert await sync(harness, owner) == ["certificate:  → NEW"]
+    [event] = await harness.get_list(owner.api_key, "events")
+    assert event["changes"] == [{"field": "certificate", "old": "", "new": "NEW", "certificate": "NEW"}]
+    assert list(await expiring(harness, owner)) == []
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert (watch["certificate"], watch["cert_expiry"]) == ("NEW", "2031-05-01")
+    assert await sync(harness, owner) == []
+    harness.world.change(record.uuid, certificates=(OLD, other))
+    assert await sync(harness, owner) == [], "it is back, and what it was is known"
+    harness.world.change(record.uuid, certificates=(replace(OLD, status="withdrawn"), other))
+    assert await sync(harness, owner) == ["cert_status: Issued → Withdrawn"]
+
+
+async def test_one_number_of_another_body_is_a_new_certificate_whose_end_is_no_change_of_the_old_end(
+    harness: ServiceHarness,
+) -> None:
+    owner, record = await watched(harness, OLD)
+
+    harness.world.change(record.uuid, certificates=(replace(NEW, number="OLD", notified_body="0482"),))
+
+    assert await sync(harness, owner) == ["certificate:  → OLD"]
+
+
 async def test_a_certificate_always_has_a_revision(harness: ServiceHarness) -> None:
     _, record = await watched(harness, a_registered_certificate("D-1"), a_registered_certificate("D-2", revision="02"))
 

@@ -384,16 +384,32 @@ def test_certificates_that_are_alike_and_the_same_as_before_are_no_change(snapsh
     assert compare(snapshot, snapshot)[0] == []
 
 
-LATER_FIELDS: dict[str, Any] = {"notified_body": "0123", "listed_in": "record"}
+LATER_FIELDS: dict[str, Any] = {"notified_body": "0123", "listed_in": "record", "type_code": "mdr-type.qms"}
 
 
-def test_a_snapshot_of_an_earlier_release_knows_neither_body_nor_place_and_makes_no_change() -> None:
+def test_a_snapshot_of_an_earlier_release_knows_neither_body_nor_kind_nor_place_and_makes_no_change() -> None:
     earlier = a_snapshot(Z1, Z2), a_snapshot(replace(Z1, **LATER_FIELDS), replace(Z2, **LATER_FIELDS))
+    assert decoded('{"certs":[["Z-1"],["Z-2"]],"searched":true,"field_set":2}') == earlier[0]
 
     changes, kept = compare(*earlier)
 
     assert changes == []
     assert kept.certs == earlier[1].certs
+
+
+@pytest.mark.parametrize("field", ["notified_body", "type_code"])
+def test_one_gone_and_one_come_are_two_certificates_where_two_bodies_or_kinds_are_known(field: str) -> None:
+    def seen(number: str, value: str) -> Snapshot:
+        return a_snapshot(a_certificate(number, **{field: value}))
+
+    number, new = FieldChange(NUMBER, "Z-1", "Z-2", "Z-2"), FieldChange(NUMBER, "", "Z-2", "Z-2")
+
+    for before, after in (("A", "A"), ("", "A"), ("A", ""), ("", "")):
+        assert compare(seen("Z-1", before), seen("Z-2", after))[0] == [number]
+    changes, kept = compare(seen("Z-1", "A"), seen("Z-2", "B"))
+    assert changes == [new]
+    assert [(each.number, each.is_gone) for each in kept.certs or ()] == [("Z-1", True), ("Z-2", False)]
+    assert [each.number for each in kept.shown_certs] == ["Z-2"]
 
 
 def test_what_the_record_lists_is_new_and_replaced_whether_or_not_the_search_was_read() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from registerwatch.register.certificate_identity import has_same_number, is_alike, same_certificates
+from registerwatch.register.models import may_be_same_body
 from registerwatch.watches.snapshot import SeenCertificate, in_order
 
 Pair = tuple[SeenCertificate, SeenCertificate]
@@ -73,6 +74,12 @@ def matched(
         found.pair_unknown_revisions(before)
     found.pair_revisions()
     return found
+
+
+def may_be_renumbered(before: SeenCertificate, after: SeenCertificate) -> bool:
+    """Whether one certificate may be another one under a new number: they have no two notified bodies, no two kinds."""
+    has_other_kind = before.type_code and after.type_code and before.type_code != after.type_code
+    return may_be_same_body(before.notified_body, after.notified_body) and not has_other_kind
 
 
 def _pairs(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate], is_unchanged: Comparison) -> list[Pair]:

@@ -3,7 +3,8 @@
 The rules keep the feed quiet. A new value that is empty is no change, and the old one stays in the snapshot, so that a
 field that vanishes and returns makes no noise; a certificate whose end date vanished counts as one without an end.
 Certificates that were not read are left alone. A certificate that is gone is no change; one gone and one come in the
-same read is a change of number.
+same read is a change of number, unless two notified bodies or two kinds of certificate tell that they are two: then the
+one that comes is new, and the other one is gone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from registerwatch.structs import replace
-from registerwatch.watches.certificate_matching import matched
+from registerwatch.watches.certificate_matching import matched, may_be_renumbered
 from registerwatch.watches.snapshot import (
     CODED,
     COMPARED,
@@ -94,7 +95,8 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     going = [each for each in found.going if each not in staying]
     new = [each for each in found.come if _is_new(each, seen, now)]
     replaced = []
-    if len(going) == len(found.come) == len(new) == 1 and (now.searched or not going[0].is_unconfirmed):
+    may_be_replaced = len(going) == len(found.come) == len(new) == 1 and may_be_renumbered(going[0], new[0])
+    if may_be_replaced and (now.searched or not going[0].is_unconfirmed):
         replaced = [(going.pop(), new.pop())]
     changes = [change for before, after in found.pairs + replaced for change in _changes_of(before, after)]
     changes += [_change_of(each, NUMBER, "", each.number) for each in new]

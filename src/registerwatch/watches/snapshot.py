@@ -38,6 +38,8 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     """Whether the register gave it no end date when it was last read; `expiry` is the last that it had."""
     valid_from: str = ""
     """Its first day, which is shown and not compared."""
+    type_code: str = ""
+    """The register's code of its kind, which is not compared; empty in snapshots of earlier releases."""
 
     @property
     def ends(self) -> str:
@@ -56,7 +58,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
 
     @property
     def order(self) -> tuple[str | bool, ...]:
-        """Sorts certificates, by number and revision first. It has all of one but its first day."""
+        """Sorts certificates, by number and revision first. It has all of one but its first day and its kind."""
         body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed, self.is_undated
         return self.number, self.revision, *self.told, *body_and_flags, self.is_scoped
 
@@ -235,8 +237,8 @@ def decoded(text: str) -> Snapshot:
 
 
 def _seen_once(certificates: Iterable[Certificate]) -> tuple[SeenCertificate, ...]:
-    """What is seen of certificates, in order. Of those that differ in their first day alone the earliest is kept."""
-    seen = sorted(map(_seen, certificates), key=lambda each: (each.order, each.valid_from))
+    """What is seen of certificates, in order. Of those that differ in first day or kind alone the earliest is kept."""
+    seen = sorted(map(_seen, certificates), key=lambda each: (each.order, each.valid_from, each.type_code))
     return tuple(next(alike) for _, alike in groupby(seen, key=lambda each: each.order))
 
 
@@ -252,4 +254,5 @@ def _seen(certificate: Certificate) -> SeenCertificate:
         is_unconfirmed=not certificate.confirmed,
         is_scoped=certificate.scoped,
         valid_from=certificate.valid_from or "",
+        type_code=certificate.type_code,
     )
