@@ -50,6 +50,8 @@ _ODD: tuple[Mode, ...] = ("ignored-filter", "wrong-rows")
 IN_RECORD = "basic-udi-record"
 UNCONFIRMED = 30 * 86_400.0
 """For so long a certificate counts that no search could confirm."""
+FEWEST_ROWS = 4
+"""Rows of the shortest page of a list that is asked for."""
 _NAMED = ("MF", "PR")
 """Kinds of actors whose SRN stands in the rows of their devices."""
 
@@ -337,7 +339,8 @@ class RegisterReads(Faults):
         if kind in ("certificates", "refusals") and not key:
             modes = [mode for mode in modes if mode != "wrong-rows"]  # fewer rows of a list are a shorter list
         if kind == "search" and is_srn(key):
-            owners = {each.manufacturer.srn for each in self._world.search(DeviceFilter(), 0, 20)[1]}
+            first = self._world.search(DeviceFilter(), 0, FEWEST_ROWS)[1]
+            owners = {each.manufacturer.srn for each in first}
             if key[3:5] not in _NAMED or owners <= {key}:
                 modes.remove("wrong-rows")
         return modes

@@ -44,7 +44,7 @@ from tests.journeys.history_checks import HistoryChecks
 from tests.journeys.manufacturers_past import ManufacturersPast
 from tests.journeys.news_checks import CERTIFICATES, PORTFOLIO, NewsChecks
 from tests.journeys.register_changes import RegisterChanges
-from tests.journeys.register_reads import Hold, RegisterReads, is_srn, row_fields
+from tests.journeys.register_reads import FEWEST_ROWS, Hold, RegisterReads, is_srn, row_fields
 from tests.journeys.year_sweeps import YearSweeps
 from tests.support.fakes import SteppedClock, quick_passwords
 from tests.support.harness import PACE, harness_settings
@@ -86,7 +86,7 @@ class Plan:
     """Whether scopes of certificates name devices."""
     keeps_journal: bool = False
     """Whether history is held against what was stored after each step. Then nobody puts the clock."""
-    page_size: int = 4
+    page_size: int = FEWEST_ROWS
     """Rows of a page of these lists: few, so that pages shift."""
 
 
