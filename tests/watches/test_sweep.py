@@ -8,7 +8,7 @@ import pytest
 from registerwatch.db.tables import device_sweeps, portfolio_devices, portfolio_news
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.register.ingest.device_sweep import DeviceSweeper
-from registerwatch.register.ingest.sweep_steps import UNREADABLE
+from registerwatch.register.ingest.sweep_steps import NONE, UNREADABLE
 from registerwatch.register.ingest.sweep_turn import MAX_READS, MAX_REQUESTS, SweepAdapters
 from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceListing
@@ -219,6 +219,26 @@ async def test_a_first_list_with_fewer_devices_than_are_known_makes_nothing_news
     await sweep(harness)
 
     assert await told(harness, owner.api_key) == [{"devices_registered": 700}], "a flood is told all the same"
+
+
+async def test_a_first_list_without_devices_makes_nothing_news_when_it_has_them_though_nothing_else_was_known(
+    harness: ServiceHarness,
+) -> None:
+    device = a_manufacturer(harness)
+    srn, owner = device.manufacturer.srn, await harness.sign_up()
+    harness.to_register.rewrites[f"srn={srn}"] = lambda page: page | {"content": [], "totalElements": 0}
+    await harness.post_watches(owner.api_key, srn)
+
+    for _ in range(2):
+        [turn] = await sweep(harness)
+        assert turn.problem == NONE
+    harness.to_register.rewrites.clear()
+    [turn] = await sweep(harness)
+    assert turn.problem == ""
+    register_more(harness, device, 1)
+    await sweep(harness)
+
+    assert await told(harness, owner.api_key) == [{"devices_registered": 1}]
 
 
 async def test_rows_that_cannot_be_read_are_shown_and_keep_no_other_device_from_being_told(

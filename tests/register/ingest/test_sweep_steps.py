@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.ingest.sweep_steps import (
+    NONE,
     ListedPage,
     PageStep,
     SearchStep,
@@ -73,13 +74,16 @@ def test_pages_that_turn_out_dearer_give_way_to_searches_and_a_new_watch_of_the_
     assert (sweep.walk, sweep.walk_began_at, next_step(sweep, ["a", "b"], SIZE)) == (2, 9, PageStep(0))
 
 
-def test_no_device_at_all_is_believed_where_nothing_else_is_known() -> None:
+def test_no_device_at_all_is_believed_after_a_day_where_nothing_else_is_known() -> None:
     nothing = ListedPage(0, is_last=True, listed=0)
-    watched_itself = begun(a_sweep(lists_all=True, watched=0), SIZE, now=7)
+    first = begun(a_sweep(lists_all=True, watched=0), SIZE, now=7)
 
-    assert after_page(watched_itself, PageStep(0), nothing, None)[1]
-    assert not after_page(watched_itself, PageStep(0), nothing, 12)[1]
-    assert not after_page(replace(watched_itself, watched=1), PageStep(0), nothing, 0)[1]
+    doubted, is_complete = after_page(first, PageStep(0), nothing, None)
+    assert (is_complete, doubted.doubted_at, doubted.problem) == (False, 7, NONE)
+    a_day_later = begun(doubted, SIZE, now=7 + DOUBT_SECONDS)
+    assert after_page(a_day_later, PageStep(0), nothing, None)[1]
+    assert not after_page(a_day_later, PageStep(0), nothing, 12)[1]
+    assert not after_page(replace(a_day_later, watched=1), PageStep(0), nothing, 0)[1]
 
 
 FEW, UNSETTLED = ListedPage(80, is_last=True, listed=80), ListedPage(100, is_last=True, listed=100, is_unsettled=True)
@@ -164,4 +168,4 @@ def test_a_walk_ends_and_is_complete_only_where_it_has_listed_everything(data: s
     if is_complete and not fell:
         assert set(devices) == listed
     if not fell and requests <= 1:
-        assert is_complete
+        assert is_complete is bool(devices)

@@ -14,6 +14,7 @@ from registerwatch.register.store.sweeps import DeviceSweep
 from registerwatch.structs import replace
 
 FEWER = "The register lists {total} of this manufacturer's devices, of which {known} are known: not believed yet."
+NONE = "The register lists no device of this manufacturer: believed once lists have shown none for a day."
 
 UNSETTLED = "Of some devices several records were listed one after the other: they are listed once more."
 
@@ -98,7 +99,7 @@ def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int 
     after = replace(after, doubted_at=_doubted_since(after) if is_in_doubt else None)
     problem = UNREADABLE.format(number=len(sweep.unreadable.split())) if sweep.unreadable else ""
     if lists_too_few(after, page, known):
-        problem = FEWER.format(total=page.total, known=known)
+        problem = FEWER.format(total=page.total, known=known) if known else NONE
     elif is_unsettled(after, page) and not problem:
         problem = UNSETTLED
     return replace(ended(after, is_complete=has_all), problem=problem), has_all
@@ -106,7 +107,7 @@ def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int 
 
 def is_complete(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool:
     """Whether a walk that ends with a page has listed every device: as many records as there are, while their count
-    never fell. No device at all is believed where nothing else is known.
+    never fell. No device at all is believed where nothing else is known, and lists have shown none for a day.
     """
     if page.total == 0 and (sweep.watched or known or sweep.complete_at is not None):
         return False
@@ -128,7 +129,8 @@ def unnamed(sweep: DeviceSweep) -> int:
 
 def lists_too_few(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool:
     """Whether the first list of a manufacturer contradicts what is known: once it is whole again, all that a fault had
-    left out would be news. Where it stays so for a day, it is what is known that is wrong.
+    left out would be news. Where it stays so for a day, it is what is known that is wrong. One without any device is
+    doubted whatever is known: nothing else tells an empty answer from a true one.
     """
     return _may_wait(sweep) and _is_too_short(page, known)
 
@@ -141,7 +143,7 @@ def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
 
 
 def _is_too_short(page: ListedPage, known: int | None) -> bool:
-    return page.total * 10 < (known or 0) * 9
+    return not page.total or page.total * 10 < (known or 0) * 9
 
 
 def _is_first(sweep: DeviceSweep) -> bool:
