@@ -224,6 +224,13 @@ def test_rank_is_a_total_order(one: RecordPrecedence, two: RecordPrecedence, thr
         assert one.rank < three.rank
 
 
+@PROPERTY
+@given(precedences)
+def test_the_best_rank_is_that_under_a_regulation_where_the_legislation_is_not_known(one: RecordPrecedence) -> None:
+    assert one.best_rank == replace(one, legislation_code=one.legislation_code or "mdr").rank
+    assert one.best_rank <= one.rank
+
+
 @pytest.mark.parametrize("legislation", ["mdr", "refdata.applicable-legislation.mdr"])
 def test_a_regulation_is_known_by_its_full_code_and_by_its_last_segment(legislation: str) -> None:
     assert RecordPrecedence("u-9", True, legislation, 1).rank < RecordPrecedence("u-1", True, "mdd", 9).rank

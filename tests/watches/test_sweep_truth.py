@@ -97,11 +97,12 @@ async def swept_twice(harness: ServiceHarness) -> None:
 
 async def two_records_far_apart(harness: ServiceHarness) -> tuple[str, list[str]]:
     """A manufacturer's first device, whose second record came so much later that another page lists it. The first
-    record is on the market, the second is not.
+    record is the latest version and on the market, the second is neither.
     """
     like = a_manufacturer(harness)
     first, *_ = register_more(harness, like, 301, status=ON)
-    last = harness.world.register(replace(first, uuid="00000000-0000-4000-8000-000000009999", status=OFF))
+    uuid = "00000000-0000-4000-8000-000000009999"
+    last = harness.world.register(replace(first, uuid=uuid, status=OFF, latest_version=False))
     return like.manufacturer.srn, [first.uuid, last.uuid]
 
 
@@ -111,11 +112,11 @@ async def test_records_of_a_device_that_change_between_two_pages_are_not_taken_f
     srn, (first, last) = await two_records_far_apart(harness)
     owner = await harness.sign_up()
     await harness.post_watches(owner.api_key, srn)
-    await sweep(harness)
+    await swept_twice(harness)
 
     def change_both() -> None:
-        harness.world.change(last, status=ON)
-        harness.world.change(first, status=OFF)
+        harness.world.change(last, status=ON, latest_version=True)
+        harness.world.change(first, status=OFF, latest_version=False)
 
     harness.faults.before("search", change_both, contains="page=1&")
     await swept_twice(harness)
@@ -137,8 +138,8 @@ async def test_a_first_list_that_shows_records_of_a_device_at_two_moments_is_no_
     harness.clock.move(days_waited * DAY)  # in which the register may have been down
 
     def change_both() -> None:
-        harness.world.change(last, status=ON)
-        harness.world.change(first, status=OFF)
+        harness.world.change(last, status=ON, latest_version=True)
+        harness.world.change(first, latest_version=False)
 
     harness.faults.before("search", change_both, contains="page=1&")
     await sweep(harness)
@@ -154,22 +155,38 @@ async def test_a_device_whose_records_were_seen_at_two_moments_by_a_first_list_t
     harness: ServiceHarness,
 ) -> None:
     srn, (first, _) = await two_records_far_apart(harness)
-    harness.world.change(first, status=OFF)
     owner = await harness.sign_up()
     await harness.post_watches(owner.api_key, srn)
     await harness.service.device_sweep.refresh_queue()
     harness.clock.move(3 * DAY)
 
     baselines = []
-    for status in (OFF, OFF, ON, OFF):
+    for status in (ON, OFF, ON):
         harness.world.change(first, status=status)
-        await sweep(harness)
-        [row] = await harness.rows(device_sweeps)
-        baselines.append(row["complete_at"] is not None)
-    await sweep(harness)
+        for _ in range(2):
+            await sweep(harness)
+            [row] = await harness.rows(device_sweeps)
+            baselines.append(row["complete_at"] is not None)
 
-    assert baselines == [False, True, True, True], "none before what is off the market was found so twice"
-    assert await told(harness, owner.api_key) == [{"devices_on_market": 1}, {"devices_off_market": 1}]
+    assert baselines == [False, *5 * [True]], "none before its records, which differ, were found so twice"
+    assert await told(harness, owner.api_key) == [{"devices_off_market": 1}, {"devices_on_market": 1}]
+
+
+async def test_records_of_a_device_that_agree_keep_no_first_list_from_being_the_baseline(
+    harness: ServiceHarness,
+) -> None:
+    srn, (first, last) = await two_records_far_apart(harness)
+    harness.world.change(last, status=ON)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, srn)
+
+    await sweep(harness)
+    [row] = await harness.rows(device_sweeps)
+    assert row["complete_at"] is not None
+
+    harness.world.change(first, status=OFF)
+    await swept_twice(harness)
+    assert await told(harness, owner.api_key) == [{"devices_off_market": 1}]
 
 
 @pytest.mark.parametrize(("before", "after", "change"), [(ON, OFF, "off_market"), (OFF, ON, "on_market")])
@@ -182,13 +199,15 @@ async def test_what_was_found_of_a_device_outlasts_the_record_of_which_it_was_fo
     await harness.post_watches(owner.api_key, like.manufacturer.srn)
     await sweep(harness)
 
-    uuid = "00000000-0000-4000-8000-000000009999"
-    other = harness.world.register(replace(first, uuid=uuid, latest_version=False))
-    await sweep(harness)
+    others = [
+        harness.world.register(replace(first, uuid=f"00000000-0000-4000-8000-00000000999{place}", status=status))
+        for place, status in enumerate((ON, OFF))
+    ]
     harness.world.remove(first.uuid)
     await sweep(harness)
-    assert await told(harness, owner.api_key) == [], "a record that is not the latest tells nothing"
-    harness.world.change(other.uuid, latest_version=True, status=after)
+    assert await told(harness, owner.api_key) == [], "nobody has read which of the two in its stead answers"
+    for other in others:
+        harness.world.change(other.uuid, status=after)
     await sweep(harness)
 
     assert await told(harness, owner.api_key) == [{f"devices_{change}": 1}]

@@ -396,7 +396,14 @@ class RecordPrecedence(msgspec.Struct, frozen=True, gc=False):
     @property
     def rank(self) -> tuple[bool, bool, int, str]:
         """Sorts the preferred record first: latest version, regulation over directive, higher version, smaller uuid."""
-        in_force = segment(self.legislation_code) in REGULATIONS
+        return self._rank(in_force=segment(self.legislation_code) in REGULATIONS)
+
+    @property
+    def best_rank(self) -> tuple[bool, bool, int, str]:
+        """The rank that it may turn out to have: a legislation that is not known may be a regulation."""
+        return self.rank if self.legislation_code else self._rank(in_force=True)
+
+    def _rank(self, *, in_force: bool) -> tuple[bool, bool, int, str]:
         return not self.latest_version, not in_force, -self.version_number, self.uuid
 
 

@@ -28,10 +28,10 @@ async def changes(database: Database, walk: int, *rows: ListedDevice) -> dict[st
 
 
 async def test_a_record_that_has_another_udi_di_takes_no_standing_along(database: Database) -> None:
-    moving, twin = ListedDevice("u-1", "1", "", ON, True), ListedDevice("u-2", "1", "", OFF, True)
+    moving, twin = ListedDevice("u-1", "1", "", ON, True, 1), ListedDevice("u-2", "1", "", OFF, False, 1)
     assert await changes(database, 1, moving, twin) == {}
 
-    moved = ListedDevice("u-1", "2", "", OFF, True)
+    moved = ListedDevice("u-1", "2", "", OFF, True, 1)
 
     assert await changes(database, 2, moved, twin) == {"1": PortfolioChange.OFF_MARKET}
     assert await changes(database, 3, moved, twin) == {}

@@ -1,9 +1,10 @@
 """What the lists of a manufacturer's devices tell, one compared with those before. Pure.
 
-A UDI-DI may have several records. It is newly registered when no list had it before; it is on the market when one of
-its latest records is. A row that is missing tells nothing: lists shift while they are read, and leave rows out. Pages
-are read one after the other: where several records of a UDI-DI are on several pages, two walks have to find that none
-of them is on the market.
+A UDI-DI may have several records. It is newly registered when no list had it before; it is on the market when the
+record is that answers for it, by the rule that decides so for the device itself (`RecordPrecedence`). Where it is not
+known which record that is, what was found before stays. A row that is missing tells nothing: lists shift while they are
+read, and leave rows out. Pages are read one after the other: what several records of a UDI-DI say counts as a change
+once two walks have found it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -42,8 +43,9 @@ def judged(rows: Sequence[StoredListing], *, is_one_page: bool) -> MarketJudgeme
     on_market: dict[str, bool] = {}
     changes: dict[str, PortfolioChange] = {}
     for udi, of_udi in by_udi.items():
-        found, before = is_on_market(of_udi), _found_before(of_udi)
-        if found is None or not (found or is_one_page or _is_of_one_moment(of_udi)):
+        listed, before = [row for row in of_udi if row.is_listed], _found_before(of_udi)
+        found = is_on_market(listed)
+        if found is None or not (is_one_page or _are_of_one_moment(listed) or (before is None and _agree(listed))):
             continue
         on_market[udi] = found
         if before is not None and before is not found:
@@ -51,20 +53,29 @@ def judged(rows: Sequence[StoredListing], *, is_one_page: bool) -> MarketJudgeme
     return MarketJudgement(on_market, changes)
 
 
-def is_on_market(rows: Iterable[StoredListing]) -> bool | None:
-    """Whether one of the latest records that are listed of a UDI-DI is on the market; None where they do not tell."""
-    codes = {row.status_code for row in rows if row.is_listed and row.is_latest}
-    if StatusFilter.ON.code in codes:
-        return True
-    return None if not codes or "" in codes else False
+def is_on_market(listed: Sequence[StoredListing]) -> bool | None:
+    """Whether the record that answers is on the market, of those that are listed of a UDI-DI; None where nothing tells.
 
-
-def _is_of_one_moment(rows: Iterable[StoredListing]) -> bool:
-    """Whether the records of a UDI-DI were at one moment what a walk found: one record is, several that did not change
-    since the walk before were. Else one may have come on the market after its page, before another one left it.
+    Legislation that is not known may decide which one answers. Then all those that may have to say the same.
     """
-    listed = [row for row in rows if row.is_listed]
+    if len(listed) > 1:
+        first = min(row.precedence.rank for row in listed)
+        listed = [row for row in listed if row.precedence.best_rank <= first]
+    codes = {row.status_code for row in listed}
+    found = {code == StatusFilter.ON.code if code else None for code in codes}
+    return found.pop() if len(found) == 1 else None
+
+
+def _are_of_one_moment(listed: Sequence[StoredListing]) -> bool:
+    """Whether the records of a UDI-DI were at one moment what a walk found: one record is, several that did not change
+    since the walk before were. Else the one that answers may be another one by then.
+    """
     return len(listed) == 1 or all(row.is_settled for row in listed)
+
+
+def _agree(listed: Sequence[StoredListing]) -> bool:
+    """Whether all records say the same: as a first standing that counts, whichever of them answers."""
+    return len({row.status_code for row in listed}) == 1
 
 
 def _found_before(rows: Iterable[StoredListing]) -> bool | None:

@@ -6,7 +6,7 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.ingest.portfolio_changes import judged, newly_registered
-from registerwatch.register.models import DeviceReading
+from registerwatch.register.models import DeviceReading, precedence_of
 from registerwatch.register.store import portfolio
 from registerwatch.register.store.names import stored_names
 from registerwatch.register.store.portfolio import ListedDevice, PortfolioChange, PortfolioNews
@@ -31,10 +31,10 @@ async def store_page(
     """Store a page of a walk. UDI-DIs that were never listed are news once all devices were listed before."""
     rows = list({reading.device.uuid: _listed(reading) for reading in readings}.values())
     again = await portfolio.count_among(connection, sweep.srn, [row.uuid for row in rows], sweep.walk)
-    new: list[ListedDevice] = []
+    udis, new = sorted({row.udi for row in rows}), list[ListedDevice]()
     if sweep.complete_at is not None:
-        known = await portfolio.known_udis(connection, sweep.srn, sorted({row.udi for row in rows}))
-        new = newly_registered(rows, known)
+        new = newly_registered(rows, await portfolio.known_udis(connection, sweep.srn, udis))
+        await portfolio.forget_older_findings(connection, sweep.srn, udis)
     await portfolio.store_rows(connection, sweep.srn, rows, sweep.walk)
     news = [PortfolioNews(row.udi, row.name, PortfolioChange.REGISTERED, asked_at) for row in new]
     await portfolio.add_news(connection, sweep.srn, news, now)
@@ -59,4 +59,12 @@ async def end_complete_walk(
 
 def _listed(reading: DeviceReading) -> ListedDevice:
     device = reading.device
-    return ListedDevice(device.uuid, device.udi, device.trade_name, device.status_code, reading.latest_version)
+    precedence = precedence_of(reading)
+    return ListedDevice(
+        device.uuid,
+        device.udi,
+        device.trade_name,
+        device.status_code,
+        precedence.latest_version,
+        precedence.version_number,
+    )

@@ -12,8 +12,9 @@ from sqlalchemy import and_, case, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.tables import portfolio_devices, portfolio_news
+from registerwatch.db.tables import devices, portfolio_devices, portfolio_news
 from registerwatch.register.codes import StatusFilter
+from registerwatch.register.models import RecordPrecedence
 
 MAX_NAME = 200
 """Characters of a device's name in the log."""
@@ -28,16 +29,19 @@ class ListedDevice(msgspec.Struct, frozen=True):
     name: str
     status_code: str
     is_latest: bool
+    version: int
+    """0 where the row does not tell."""
 
 
 class StoredListing(msgspec.Struct, frozen=True):
     """A stored row. `is_listed` tells that the present walk has listed it, `was_on_market` what was last found of its
-    UDI-DI, None where nothing was; `is_settled` that an earlier walk found it as it is now.
+    UDI-DI, None where nothing was; `is_settled` that an earlier walk found it as it is now. Its legislation, which no
+    row tells, is that of the copy.
     """
 
     udi: str
     status_code: str
-    is_latest: bool
+    precedence: RecordPrecedence
     is_listed: bool
     was_on_market: bool | None
     is_settled: bool
@@ -66,6 +70,17 @@ async def known_udis(connection: AsyncConnection, srn: str, udis: Sequence[str])
     return set((await connection.execute(select(portfolio_devices.c.primary_di).where(*listed).distinct())).scalars())
 
 
+async def forget_older_findings(connection: AsyncConnection, srn: str, udis: Sequence[str]) -> None:
+    """Forget what an earlier release found of some UDI-DIs whose latest records say different things of the market: it
+    went by any of them, so that the first finding by the one that answers is no change.
+    """
+    table, other = portfolio_devices.c, portfolio_devices.alias().c
+    found = table.srn == srn, table.primary_di.in_(udis), table.version_number.is_(None)
+    differs = other.srn == srn, other.primary_di == table.primary_di, other.status_code != table.status_code
+    is_contradicted = select(other.uuid).where(*differs, other.is_latest).exists()
+    await connection.execute(update(portfolio_devices).where(*found, is_contradicted).values(on_market=None))
+
+
 async def store_rows(connection: AsyncConnection, srn: str, rows: Sequence[ListedDevice], walk: int) -> None:
     """Store rows of a page. What was found of a record's UDI-DI is not so of the one that it has now."""
     if not rows:
@@ -77,19 +92,18 @@ async def store_rows(connection: AsyncConnection, srn: str, rows: Sequence[Liste
             "primary_di": row.udi,
             "status_code": row.status_code,
             "is_latest": row.is_latest,
+            "version_number": row.version,
             "walk": walk,
             "changed_walk": walk,
         }
         for row in sorted(rows, key=lambda row: row.uuid)
     ]
     added = (postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert)(portfolio_devices)
-    told = {name: added.excluded[name] for name in ("primary_di", "status_code", "is_latest", "walk")}
+    told = "primary_di", "status_code", "is_latest", "version_number"
     is_same = portfolio_devices.c.primary_di == added.excluded.primary_di
-    is_as_before = and_(
-        *(portfolio_devices.c[name] == added.excluded[name] for name in ("primary_di", "status_code", "is_latest"))
-    )
+    is_as_before = and_(*(portfolio_devices.c[name] == added.excluded[name] for name in told))
     columns = {
-        **told,
+        **{name: added.excluded[name] for name in (*told, "walk")},
         "on_market": case((is_same, portfolio_devices.c.on_market)),
         "changed_walk": case((is_as_before, portfolio_devices.c.changed_walk), else_=added.excluded.changed_walk),
     }
@@ -115,26 +129,52 @@ async def count_among(connection: AsyncConnection, srn: str, uuids: Sequence[str
 
 
 async def listings_to_judge(connection: AsyncConnection, srn: str, walk: int) -> Sequence[StoredListing]:
-    """All rows of the UDI-DIs of which a latest record differs from what was last found of them."""
+    """All rows of the UDI-DIs of which a record differs from what was last found of them."""
     table = portfolio_devices.c
     is_on = case((table.status_code == StatusFilter.ON.code, True), else_=False)
-    differs = table.srn == srn, table.walk == walk, table.is_latest, table.on_market.is_distinct_from(is_on)
+    differs = table.srn == srn, table.walk == walk, table.on_market.is_distinct_from(is_on)
     udis = select(table.primary_di).where(*differs)
-    is_listed, is_settled = table.walk == walk, table.changed_walk < walk
-    rows = select(table.primary_di, table.status_code, table.is_latest, is_listed, table.on_market, is_settled)
-    found = rows.where(table.srn == srn, table.primary_di.in_(udis))
-    return [StoredListing(*row) for row in await connection.execute(found)]
+    found = (
+        select(
+            table.primary_di,
+            table.status_code,
+            table.uuid,
+            table.is_latest,
+            devices.c.legislation_code,
+            table.version_number,
+            table.walk == walk,
+            table.on_market,
+            and_(table.changed_walk < walk, table.version_number.is_not(None)),
+        )
+        .outerjoin_from(
+            portfolio_devices, devices, and_(devices.c.primary_di == table.primary_di, devices.c.uuid == table.uuid)
+        )
+        .where(table.srn == srn, table.primary_di.in_(udis))
+    )
+    return [_listing(*row) for row in await connection.execute(found)]
+
+
+def _listing(
+    udi: str,
+    status_code: str,
+    uuid: str,
+    is_latest: bool,
+    legislation_code: str | None,
+    version: int | None,
+    *rest: Any,
+) -> StoredListing:
+    precedence = RecordPrecedence(uuid, is_latest, legislation_code or "", version or 0)
+    return StoredListing(udi, status_code, precedence, *rest)
 
 
 async def has_unsettled(connection: AsyncConnection, srn: str, walk: int) -> bool:
-    """Whether several records of some UDI-DI, none of them on the market, were not found so by an earlier walk."""
+    """Whether of several records of some UDI-DI not all say the same, or were found so by an earlier walk."""
     table = portfolio_devices.c
-    is_on = case((and_(table.is_latest, table.status_code == StatusFilter.ON.code), 1), else_=0)
     unsettled = (
         select(table.primary_di)
         .where(table.srn == srn, table.walk == walk)
         .group_by(table.primary_di)
-        .having(func.count() > 1, func.max(is_on) == 0, func.max(table.changed_walk) == walk)
+        .having(func.min(table.status_code) != func.max(table.status_code), func.max(table.changed_walk) == walk)
         .limit(1)
     )
     return (await connection.execute(unsettled)).first() is not None
@@ -147,7 +187,8 @@ async def note_markets(connection: AsyncConnection, srn: str, on_market: Mapping
         udis = sorted(udi for udi, found in on_market.items() if found is value)
         for start in range(0, len(udis), _CHUNK):
             of_udis = table.c.srn == srn, table.c.primary_di.in_(udis[start : start + _CHUNK])
-            await connection.execute(update(table).where(*of_udis).values(on_market=value))
+            is_news = table.c.on_market.is_distinct_from(value)
+            await connection.execute(update(table).where(*of_udis, is_news).values(on_market=value))
 
 
 async def forget_replaced(connection: AsyncConnection, srn: str, walk: int) -> None:
