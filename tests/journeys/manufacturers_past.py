@@ -5,21 +5,36 @@ Moments are steps of the year (`RegisterReads.steps`).
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
 from typing import TypeVar
 
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.world import World
+from tests.journeys.register_reads import answering
 
 ON = "on-the-market"
 EVERYTHING = 10_000
 FOR_EVER = 10**12
 
-MarketStates = Mapping[str, bool | None]
-"""Whether a UDI-DI is on the market, None where no latest record tells."""
-Records = Mapping[str, Mapping[str, tuple[str, bool]]]
-"""Status of each record of a UDI-DI, and whether it is the latest version, by uuid."""
+MarketStates = Mapping[str, bool]
+"""Whether a UDI-DI is on the market: whether the record is that answers for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRecord:
+    """What tells whether a device is on the market, of one of its records. No list tells the legislation."""
+
+    uuid: str
+    status: str
+    latest_version: bool
+    legislation: str
+    version_number: int
+
+
+RecordsOfOne = frozenset[ListedRecord]
+"""The records of a UDI-DI; none where it is not listed."""
+Records = Mapping[str, RecordsOfOne]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +68,20 @@ class ManufacturersPast:
         self._past: defaultdict[str, _Past] = defaultdict(_Past)
         self.refused: dict[str, tuple[str, int]] = {}
         """Manufacturer and moment of refused applications, by reference."""
+        self._legislations: dict[str, int] = {}
+        """Since when the legislation of records has been known to the service, by uuid."""
+
+    def note_legislations(self, uuids: Iterable[str], step: int) -> None:
+        """Note the records of which the service knows the legislation."""
+        for uuid in uuids:
+            self._legislations.setdefault(uuid, step)
 
     def note(self, srns: Iterable[str], step: int) -> None:
         """Note what is listed of these manufacturers now."""
         for srn in srns:
             past, records = self._past[srn], _records(self._world, srn)
             _append(past.records, step, records)
-            _append(past.markets, step, {udi: _is_on_market(of_udi) for udi, of_udi in records.items()})
+            _append(past.markets, step, {udi: answering(of_udi).status == ON for udi, of_udi in records.items()})
             _append(past.certificates, step, _certificates(self._world, srn))
         for each in self._world.refusals(0, EVERYTHING)[1]:
             self.refused.setdefault(each.reference, (each.manufacturer.srn, step))
@@ -75,7 +97,7 @@ class ManufacturersPast:
         """When a device was listed first."""
         return next((step for step, states in self._past[srn].markets if udi in states), None)
 
-    def market_states(self, srn: str, udi: str, since: int, until: int = FOR_EVER) -> Iterator[tuple[int, bool | None]]:
+    def market_states(self, srn: str, udi: str, since: int, until: int = FOR_EVER) -> Iterator[tuple[int, bool]]:
         """Each state that a device had between two moments, with the moment at which it began."""
         for step, states in _during(self._past[srn].markets, since, until):
             if udi in states:
@@ -85,31 +107,44 @@ class ManufacturersPast:
         """What complete lists may have found of a device, each read between two moments, oldest first.
 
         A list of several pages shows several records of a device one after the other. So what it shows of them
-        proves nothing where they changed since the list before began, unless they left the device on the market
-        all the while: then what was found before is still what is known. None where that may be nothing.
+        proves nothing where they changed since the list before began; in the first list of all it does where they all
+        say the same. It proves nothing either where nobody knows the legislation that decides which record answers.
+        Then what was found before is still what is known. None where that may be nothing.
         """
         found: set[bool | None] = set()
         for place in range(len(walks) - 1, -1, -1):
             (began, ended), before = walks[place], walks[place - 1] if place else None
-            states = {state for _, state in self.market_states(srn, udi, began, ended)}
-            found |= states
+            found |= {state for _, state in self.market_states(srn, udi, began, ended)}
             shown = self._records(srn, udi, began, ended)
-            if {} in shown:
+            if frozenset() in shown:
                 break
-            is_of_one_moment = len({uuid for each in shown for uuid in each}) == 1 or self._fits(
-                srn, page_size, began, ended
+            statuses = {each.status for records in shown for each in records}
+            is_of_one_moment = (
+                len({each.uuid for records in shown for each in records}) == 1
+                or self._fits(srn, page_size, began, ended)
+                or (before is not None and len(self._records(srn, udi, before[0], ended)) == 1)
+                or (before is None and len(statuses) == 1)
             )
-            if is_of_one_moment or (len(shown) == 1 and states == {True}):
-                return found
-            if before is not None and len(self._records(srn, udi, before[0], ended)) == 1:
+            if is_of_one_moment and all(self._is_decided(records, began) for records in shown):
                 return found
             if before is not None:
                 found |= {state for _, state in self.market_states(srn, udi, before[0], began)}
         return found | {None}
 
-    def _records(self, srn: str, udi: str, since: int, until: int) -> list[Mapping[str, tuple[str, bool]]]:
+    def is_decided(self, srn: str, udi: str) -> bool:
+        """Whether the service can know which record of a listed device answers, or whichever does says the same."""
+        return self._is_decided(self._past[srn].records[-1][1][udi], FOR_EVER)
+
+    def _is_decided(self, records: RecordsOfOne, step: int) -> bool:
+        """The same of some records at a moment: whatever the legislations may be that were not known by then."""
+        known = [each for each in records if self._legislations.get(each.uuid, FOR_EVER + 1) <= step]
+        others = [each for each in records if each not in known]
+        possible = product(*([replace(each, legislation=name) for name in ("mdr", "mdd")] for each in others))
+        return len({answering([*known, *each]).status == ON for each in possible}) == 1
+
+    def _records(self, srn: str, udi: str, since: int, until: int) -> list[RecordsOfOne]:
         """The records that a device had between two moments, each time that they changed."""
-        states = [records.get(udi, {}) for _, records in _during(self._past[srn].records, since, until)]
+        states = [records.get(udi, frozenset()) for _, records in _during(self._past[srn].records, since, until)]
         return [state for place, state in enumerate(states) if not place or state != states[place - 1]]
 
     def _fits(self, srn: str, page_size: int, since: int, until: int) -> bool:
@@ -167,15 +202,11 @@ def _during(past: Sequence[tuple[int, State]], since: int, until: int) -> Iterat
 
 
 def _records(world: World, srn: str) -> Records:
-    found: defaultdict[str, dict[str, tuple[str, bool]]] = defaultdict(dict)
-    for record in world.search(DeviceFilter(srn=srn), 0, EVERYTHING)[1]:
-        found[record.primary_di][record.uuid] = record.status, record.latest_version
-    return dict(found)
-
-
-def _is_on_market(records: Mapping[str, tuple[str, bool]]) -> bool | None:
-    latest = [status for status, is_latest in records.values() if is_latest]
-    return ON in latest if latest else None
+    found: defaultdict[str, set[ListedRecord]] = defaultdict(set)
+    for each in world.search(DeviceFilter(srn=srn), 0, EVERYTHING)[1]:
+        record = ListedRecord(each.uuid, each.status, each.latest_version, each.legislation, each.version_number)
+        found[each.primary_di].add(record)
+    return {udi: frozenset(records) for udi, records in found.items()}
 
 
 def _certificates(world: World, srn: str) -> Mapping[str, ListedCertificate]:

@@ -1,11 +1,12 @@
 """Compares news that watches of manufacturers were told in a simulated year with what the register listed.
 
 The rules are written a second time, without the product's code. A watch is told news from its baseline on: the moment
-at which its cursor first points into the log. What the register had when the list of that baseline began to be read is
-known; what came after the baseline has to be told; what came between, or at that moment, may be either. Of a device
-with several records, which the pages of a list show one after the other, what an earlier list found stays known until a
-list proves something else. Every piece that is told was true at some moment since what was told before, none is told
-twice, and in the calm end nothing is left to be told.
+at which its cursor first points into the log. What the register had when the list of that baseline began to be read
+is known; what came after the baseline has to be told; what came between, or at that moment, may be either. Of a device
+with several records the one that answers for the device itself decides. Where the pages of a list show them one after the other,
+or nobody knows which one that is, what an earlier list found stays known until a list proves something else. Every
+piece that is told was true at some moment since what was told before, none is told twice, and in the calm end nothing
+is left to be told.
 """
 
 from collections import Counter, defaultdict
@@ -16,7 +17,7 @@ from itertools import pairwise
 from sqlalchemy import select
 
 from registerwatch.db.engine import Database
-from registerwatch.db.tables import device_sweeps, walks, watches
+from registerwatch.db.tables import device_sweeps, devices, walks, watches
 from tests.journeys.event_checks import ENDS, EventChecks, Stored, Watcher, WrongYear
 from tests.journeys.expected_events import FieldChange
 from tests.journeys.manufacturers_past import ListedCertificate, ManufacturersPast
@@ -112,10 +113,16 @@ class NewsChecks:
         """Judge what was told in a step, then note who has a baseline."""
         for event in events:
             self._judge(event)
+        await self._note_legislations()
         await self._note_walks()
         await self._note_baselines()
 
-    # Baselines
+    # What the service knows
+
+    async def _note_legislations(self) -> None:
+        async with self._database.reading() as connection:
+            known = select(devices.c.uuid).where(devices.c.legislation_code != "")
+            self._past.note_legislations((await connection.execute(known)).scalars(), self._checks.requests.steps)
 
     async def _note_walks(self) -> None:
         async with self._database.reading() as connection:
@@ -242,7 +249,7 @@ class NewsChecks:
         walks = [walk for walk in self._walks[srn] if walk[0] <= reader.since]
         return known | self._past.standings_found(srn, udi, walks, self._page_size)
 
-    def _found_otherwise(self, reader: Reader, srn: str, udi: str, is_on: bool | None) -> set[bool | None]:
+    def _found_otherwise(self, reader: Reader, srn: str, udi: str, is_on: bool) -> set[bool | None]:
         """What a list after the baseline must have found of a device where that is not what it is now."""
         walks = self._walks[srn]
         for place, (began, _) in enumerate(walks, 1):
@@ -305,7 +312,7 @@ class NewsChecks:
             is_known = listed_since > reader.since or bool(known & {is_on, None}) if told is None else told is is_on
             if told is None and (found := self._found_otherwise(reader, srn, udi, is_on)):
                 known, is_known = found, False
-            if is_on is not None and not is_known:
+            if self._past.is_decided(srn, udi) and not is_known:
                 kind = ON_MARKET if is_on else OFF_MARKET
                 unnamed[kind] -= 1
                 if unnamed[kind] >= 0:

@@ -181,6 +181,7 @@ class RegisterChanges:
         return {
             self._register_device: 5,
             self._change_market: 4,
+            self._change_one_record: 4,
             self._list_certificate: 2,
             self._change_listed: 4,
             self._twin_certificate: 1,
@@ -224,6 +225,18 @@ class RegisterChanges:
             records = self._world.by_primary_di(udi)
             for record in records if self._rng.random() < 0.7 else records[:1]:
                 self._world.change(record.uuid, status=status)
+
+    def _change_one_record(self, devices: Sequence[str]) -> None:
+        """One of several records of a device leaves the market or comes back; else a second one comes."""
+        rows = self._world.search(DeviceFilter(srn=self._rng.choice(self.manufacturers)), 0, 1_000)[1]
+        times = Counter(each.primary_di for each in rows)
+        several = [each for each in rows if times[each.primary_di] > 1]
+        if several:
+            record = self._rng.choice(several)
+            other = "no-longer-on-the-market" if record.status == "on-the-market" else "on-the-market"
+            self._world.change(record.uuid, status=other)
+        elif rows:
+            self._add_record(self._rng.choice(rows))
 
     def _list_certificate(self, devices: Sequence[str]) -> None:
         """A new certificate of a manufacturer, sometimes of a device; sometimes the next revision of another one."""

@@ -7,11 +7,11 @@ but the name of the task that reads: `refresh SUBJECT`. The year runs its sweeps
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, get_args
+from typing import Any, Protocol, TypeVar, get_args
 
 import httpx2
 
@@ -422,7 +422,30 @@ def seen_of(read: Read, memory: Memory) -> Seen | None:
     return _actor_seen(read) if is_srn(read.subject) else _device_seen(read, memory)
 
 
-def answering(records: list[Registration]) -> Registration:
+class Ranked(Protocol):
+    """What decides which of several records of one UDI-DI answers for it."""
+
+    @property
+    def uuid(self) -> str:
+        """The record's own id."""
+
+    @property
+    def latest_version(self) -> bool:
+        """Whether it is no superseded version."""
+
+    @property
+    def legislation(self) -> str:
+        """The regulation or directive."""
+
+    @property
+    def version_number(self) -> int:
+        """Its version."""
+
+
+Record = TypeVar("Record", bound=Ranked)
+
+
+def answering(records: Iterable[Record]) -> Record:
     """Of several records of one UDI-DI the one that answers for it."""
     return min(
         records,
