@@ -3,10 +3,10 @@
 The rules are written a second time, without the product's code. A watch is told news from its baseline on: the moment
 at which its cursor first points into the log. What the register had when the list of that baseline began to be read
 is known; what came after the baseline has to be told; what came between, or at that moment, may be either. Of a device
-with several records the one that answers for the device itself decides. Where the pages of a list show them one after the other,
-or nobody knows which one that is, what an earlier list found stays known until a list proves something else. Every
-piece that is told was true at some moment since what was told before, none is told twice, and in the calm end nothing
-is left to be told.
+with several records the one that answers for the device itself decides. Where the pages of a list show them one after
+the other, or nobody knows which one that is, what an earlier list found stays known until a list proves something else.
+Every piece that is told was true at some moment since what was told before, none is told twice, and in the calm end
+nothing is left to be told.
 """
 
 from collections import Counter, defaultdict

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from sqlalchemy import update
 
-from registerwatch.db.tables import portfolio_devices
 from registerwatch.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import NewAccount, ServiceHarness
@@ -222,22 +220,3 @@ async def test_what_was_so_at_the_baseline_is_no_news_when_it_becomes_known_whic
     harness.world.change(device.regulation.uuid, status=ON)
     await sweep(harness)
     assert await market_told(harness, owner, device.udi) == ["on_market"]
-
-
-async def test_what_a_release_before_found_by_any_record_is_no_change_when_it_is_found_by_the_one_that_answers(
-    harness: ServiceHarness,
-) -> None:
-    device = twins(harness, regulation=OFF)
-    owner = await watching(harness, device.srn, device.udi)
-    of_before = {portfolio_devices.c.version_number: None, portfolio_devices.c.on_market: True}
-    async with harness.database.transaction() as connection:
-        await connection.execute(update(portfolio_devices).values(of_before))
-
-    for _ in range(2):
-        await sweep(harness)
-    assert await market_told(harness, owner, device.udi) == []
-
-    for status, change in ((ON, "on_market"), (OFF, "off_market")):
-        harness.world.change(device.regulation.uuid, status=status)
-        await sweep(harness)
-        assert (await market_told(harness, owner, device.udi))[-1] == change

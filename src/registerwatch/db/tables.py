@@ -300,7 +300,7 @@ portfolio_devices = Table(  # the devices of watched manufacturers as they were 
     Column("primary_di", Text, nullable=False),
     Column("status_code", Text, nullable=False, doc="the register's full code, or empty"),
     Column("is_latest", Boolean, nullable=False),
-    Column("version_number", BigInteger, doc="0 when the row does not tell, null where it was listed before 0043"),
+    Column("version_number", BigInteger, nullable=False, server_default="0", doc="0 when the row does not tell"),
     Column("walk", BigInteger, nullable=False, doc="number of the last walk that listed it"),
     Column(
         "changed_walk", BigInteger, nullable=False, server_default="0", doc="number of the walk that found it as it is"

@@ -34,7 +34,6 @@ async def store_page(
     udis, new = sorted({row.udi for row in rows}), list[ListedDevice]()
     if sweep.complete_at is not None:
         new = newly_registered(rows, await portfolio.known_udis(connection, sweep.srn, udis))
-        await portfolio.forget_older_findings(connection, sweep.srn, udis)
     await portfolio.store_rows(connection, sweep.srn, rows, sweep.walk)
     news = [PortfolioNews(row.udi, row.name, PortfolioChange.REGISTERED, asked_at) for row in new]
     await portfolio.add_news(connection, sweep.srn, news, now)

@@ -70,17 +70,6 @@ async def known_udis(connection: AsyncConnection, srn: str, udis: Sequence[str])
     return set((await connection.execute(select(portfolio_devices.c.primary_di).where(*listed).distinct())).scalars())
 
 
-async def forget_older_findings(connection: AsyncConnection, srn: str, udis: Sequence[str]) -> None:
-    """Forget what an earlier release found of some UDI-DIs whose latest records say different things of the market: it
-    went by any of them, so that the first finding by the one that answers is no change.
-    """
-    table, other = portfolio_devices.c, portfolio_devices.alias().c
-    found = table.srn == srn, table.primary_di.in_(udis), table.version_number.is_(None)
-    differs = other.srn == srn, other.primary_di == table.primary_di, other.status_code != table.status_code
-    is_contradicted = select(other.uuid).where(*differs, other.is_latest).exists()
-    await connection.execute(update(portfolio_devices).where(*found, is_contradicted).values(on_market=None))
-
-
 async def store_rows(connection: AsyncConnection, srn: str, rows: Sequence[ListedDevice], walk: int) -> None:
     """Store rows of a page. What was found of a record's UDI-DI is not so of the one that it has now."""
     if not rows:
@@ -144,7 +133,7 @@ async def listings_to_judge(connection: AsyncConnection, srn: str, walk: int) ->
             table.version_number,
             table.walk == walk,
             table.on_market,
-            and_(table.changed_walk < walk, table.version_number.is_not(None)),
+            table.changed_walk < walk,
         )
         .outerjoin_from(
             portfolio_devices, devices, and_(devices.c.primary_di == table.primary_di, devices.c.uuid == table.uuid)
@@ -160,10 +149,10 @@ def _listing(
     uuid: str,
     is_latest: bool,
     legislation_code: str | None,
-    version: int | None,
+    version: int,
     *rest: Any,
 ) -> StoredListing:
-    precedence = RecordPrecedence(uuid, is_latest, legislation_code or "", version or 0)
+    precedence = RecordPrecedence(uuid, is_latest, legislation_code or "", version)
     return StoredListing(udi, status_code, precedence, *rest)
 
 
