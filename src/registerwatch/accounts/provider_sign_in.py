@@ -157,11 +157,13 @@ class ProviderSignInService:
     async def _sign_in(self, person: ProviderPerson, client: Client) -> NewSession | NewStep:
         mails: Sequence[Mail] = ()
         async with self._database.transaction() as connection:
-            user, is_linked = await self._user(connection, person)
-            account = await repository.lock_account(connection, user.account_id)
-            present = await repository.user(connection, user.account_id, user.id)
-            if account is None or present is None:
-                raise ProviderSignInFailed(NOBODY)  # removed meanwhile
+            account_id = (await self._user(connection, person))[0].account_id
+            account = await repository.lock_account(connection, account_id)
+            user, is_linked = await self._user(
+                connection, person
+            )  # the link or the user may have been removed meanwhile
+            if account is None or user.account_id != account_id:
+                raise ProviderSignInFailed(NOBODY)
             now = self._now()
             factors = await second_factor_repository.factors_of(connection, user.account_id, user.id)
             if factors.is_on and not person.used_second_factor:
@@ -171,10 +173,10 @@ class ProviderSignInService:
                 mails = await self._tell(connection, account.id, user.email, Action.SIGN_IN_LINKED, person.email)
             await provider_repository.note_use(connection, person, now)
             how = f"by {self.name}"
-            told = await new_places.prepare_notice(connection, self._notices, present, client, now, how=how)
+            told = await new_places.prepare_notice(connection, self._notices, user, client, now, how=how)
             mails = (*mails, *told)
             opened = await sign_in(
-                connection, account, present, client, now, how=how, plans=self._plans, is_proof=False
+                connection, account, user, client, now, how=how, plans=self._plans, is_proof=False
             )  # a provider asks nobody who is signed in there: whoever sits at an open browser comes back from it
         self._notices.send(mails)
         return opened

@@ -1,10 +1,14 @@
 """Signing in by an OpenID provider on pages."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import text
 
+from registerwatch.accounts import repository
+from registerwatch.db.engine import Database
 from tests.accounts.openid_provider import CLIENT_ID, CLIENT_SECRET, OpenIdProvider, openid_provider
 from tests.accounts.second_factors import app_of
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
@@ -15,6 +19,7 @@ pytestmark = pytest.mark.anyio
 
 SETTINGS = "/app/settings"
 NAME = "Acme <login>"
+THIEF = "thief@login.example"
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +98,45 @@ async def test_the_providers_password_leads_to_the_second_step_of_who_has_one(
         assert step.headers["location"] == "/login/second-step?next=%2Fapp%2Fevents"
         await browser_client.post("/login/second-step", code=app.recovery_codes[0])
         assert browser_client.session
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"], indirect=True)
+async def test_a_sign_in_that_waits_while_a_mailed_link_ends_everything_leaves_nobody_signed_in(
+    start_service: ServiceStarter, provider: OpenIdProvider
+) -> None:
+    async with start_service(**settings_of(provider)) as harness:
+        set_to_real_time(harness)
+        owner = await harness.sign_up(EMAIL, STRONG_PASSWORD)
+        await harness.prove_address(owner)
+        thief = PagesClient(harness)
+        await thief.sign_in(EMAIL, STRONG_PASSWORD)
+        linking = Markup.of(await thief.post(f"{SETTINGS}/oidc"))
+        linked = await provider.sign_in(linking.one("a", id="go-to-provider")["href"], THIEF)
+        await thief.get("/login/oidc/back", **linked)
+        account_id = (await thief.caller()).account.id
+        await thief.post("/logout")
+        back = await provider.sign_in((await thief.get("/login/oidc")).headers["location"], THIEF)
+        token = (await harness.service.accounts.password_reset.link(EMAIL)).rpartition("=")[2]
+
+        async with harness.database.transaction() as connection:  # so that the two come close behind each other
+            await repository.lock_account(connection, account_id)
+            fields = {"token": token, "password": "the owner's new phrase", "end": "all"}
+            reset = asyncio.create_task(PagesClient(harness).post("/password/reset", **fields))
+            await _so_many_wait(harness.database, 1)
+            sign_in = asyncio.create_task(thief.get("/login/oidc/back", **back))
+            await _so_many_wait(harness.database, 2)
+
+        assert (await reset).status_code == 200
+        await sign_in
+        assert (await thief.get("/app")).headers["location"].startswith("/login")
+
+
+async def _so_many_wait(database: Database, number: int) -> None:
+    """On PostgreSQL until so many requests wait for locks; on SQLite they wait for whoever writes, anyhow."""
+    waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    async with asyncio.timeout(30), database.reading() as connection:
+        while database.kind == "postgresql" and (await connection.execute(waiting)).scalar_one() < number:
+            await asyncio.sleep(0)
 
 
 async def test_what_comes_back_without_a_person_signs_nobody_in(
