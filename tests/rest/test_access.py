@@ -3,8 +3,9 @@
 An operation that is in the description and not in a table here fails a test, and so does one that is only here.
 """
 
+import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import Mock
@@ -445,6 +446,64 @@ def fields_of_an_error(label: str, status: int) -> set[str]:
 def named(statuses: Mapping[Kind, int]) -> dict[str, int]:
     """The same by names, which a failure shows better."""
     return {kind.__name__: status for kind, status in statuses.items()}
+
+
+JSON = {"Content-Type": "application/json"}
+TAKES_A_BODY = [label for label in PROTECTED if label.startswith(("POST", "PATCH"))]
+
+
+@pytest.mark.parametrize("label", TAKES_A_BODY)
+async def test_a_key_or_session_that_ends_while_the_body_comes_does_nothing_more(
+    harness: ServiceHarness, box: Receiver, label: str
+) -> None:
+    company = await a_company(harness)
+    path, method = await address_of(harness, label, company, box), label.partition(" ")[0]
+    session = await harness.sign_in(company.owner.email, company.owner.password)
+    body = json.dumps(PROTECTED[label].body(company, 1)).encode()
+    left: dict[str, object] = {}
+
+    async def slow_body(credential: str) -> AsyncIterator[bytes]:
+        if credential == session:
+            ended = await harness.post("/v1/logout", session)
+        else:
+            key = f"/v1/keys/{company.first_key_id}"
+            ended = await harness.client.delete(key, headers=auth_headers(company.owner.session))
+        assert ended.status_code == 200
+        left.update(rows=harness.all_rows(), sent=len(box.requests), read=harness.register_log.total)
+        yield body
+
+    for credential in (company.owner.api_key, session):
+        headers = {**auth_headers(credential), **JSON, "Content-Length": str(len(body))}
+        response = await harness.client.request(method, path, content=slow_body(credential), headers=headers)
+
+        assert (response.status_code, set(response.json())) == (401, ERROR_FIELDS)
+        assert {
+            **left,
+            "rows": harness.all_rows(),
+            "sent": len(box.requests),
+            "read": harness.register_log.total,
+        } == left
+
+
+async def test_an_answer_that_is_kept_is_not_given_to_a_key_that_ends_while_the_body_comes(
+    harness: ServiceHarness,
+) -> None:
+    company = await a_company(harness)
+    body = json.dumps({"subject": SUBJECT}).encode()
+    headers = {
+        **auth_headers(company.owner.api_key),
+        **JSON,
+        "Content-Length": str(len(body)),
+        "Idempotency-Key": "one",
+    }
+    assert (await harness.client.post("/v1/watches", content=body, headers=headers)).status_code == 200
+
+    async def slow_body() -> AsyncIterator[bytes]:
+        await harness.client.delete(f"/v1/keys/{company.first_key_id}", headers=auth_headers(company.owner.session))
+        yield body
+
+    response = await harness.client.post("/v1/watches", content=slow_body(), headers=headers)
+    assert (response.status_code, set(response.json())) == (401, ERROR_FIELDS)
 
 
 async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.accounts.models import Caller, Role, Scope
 from registerwatch.errors import OwnerOnly
+from registerwatch.web.body_limits import received_body
 from registerwatch.web.injection import sent_credential, service_of
 
 API_KEY = APIKeyHeader(
@@ -45,6 +46,15 @@ async def caller_of(request: Request) -> Caller:
         state[_CALLER] = await service_of(request).accounts.sessions.caller(sent_credential(request))
     caller: Caller = state[_CALLER]
     return caller
+
+
+async def body_of_caller(request: Request) -> bytes:
+    """The whole body of a request whose caller was looked up. The caller is looked up again when it is next needed:
+    a body may come slowly, and a key or session that ended meanwhile is to do nothing. Raises `InvalidInput`.
+    """
+    body = await received_body(request)
+    request.scope.get("state", {}).pop(_CALLER, None)
+    return body
 
 
 def known_caller(request: Request) -> Caller | None:

@@ -1,4 +1,4 @@
-"""Routes that count a request and look at its credential before they read its body.
+"""Routes that count a request and look at its credential before they read its body, and at it again afterwards.
 
 FastAPI reads and parses the body of a request before it resolves the first dependency. So somebody without a credential
 could make the service parse as many bodies as they like.
@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.errors import InvalidInput
-from registerwatch.rest.auth import KeyOrSession
+from registerwatch.rest.auth import KeyOrSession, body_of_caller
 from registerwatch.rest.description import NO_FIELDS
 from registerwatch.rest.direct_route import DirectRoute, Handler
-from registerwatch.web.body_limits import received_body, refuse_declared_excess
+from registerwatch.web.body_limits import refuse_declared_excess
 from registerwatch.web.injection import Counted
 from registerwatch.web.unknown_names import field_names, unknown_message
 
@@ -28,16 +28,16 @@ class CheckedRoute(DirectRoute):
     def get_route_handler(self) -> Handler:
         """The handler of the route, behind the checks."""
         handler = super().get_route_handler()
-        checks, takes_body = tuple(_checks(self.dependant)), self.body_field is not None
+        checks = tuple(_checks(self.dependant))
         takes_no_field = (self.openapi_extra or {}).items() >= NO_FIELDS.items()
+        takes_body = self.body_field is not None or takes_no_field
 
         async def checked(request: Request) -> Response:
             for check in checks:
                 await check(request)
             refuse_declared_excess(request)
-            if takes_body:
-                await received_body(request)
-            if takes_no_field and (unknown := field_names(await received_body(request))):
+            body = await body_of_caller(request) if takes_body else b""
+            if takes_no_field and (unknown := field_names(body)):
                 raise InvalidInput(unknown_message("field", unknown, ()))
             return await handler(request)
 

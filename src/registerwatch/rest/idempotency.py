@@ -8,10 +8,10 @@ from starlette.responses import Response
 from registerwatch.accounts.idempotency import Answered, IdempotentRequest, Places, digest_of_parts, joined
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import InvalidInput, Unauthenticated
-from registerwatch.rest.auth import caller_of
+from registerwatch.rest.auth import body_of_caller, caller_of
 from registerwatch.rest.checked_route import CheckedRoute
 from registerwatch.rest.direct_route import Handler
-from registerwatch.web.body_limits import received_body, refuse_declared_excess
+from registerwatch.web.body_limits import refuse_declared_excess
 from registerwatch.web.injection import counted, sent_credential, service_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import JSON, NOT_CACHED
@@ -49,17 +49,19 @@ async def _asked(request: Request, key: str) -> IdempotentRequest | None:
         raise InvalidInput(BAD_KEY)
     await _count(request)
     try:
+        await caller_of(request)  # nobody else has a body received
+        refuse_declared_excess(request)
+        body = await body_of_caller(request)
         caller = await caller_of(request)
     except Unauthenticated:
         return None
-    refuse_declared_excess(request)
     credential = sent_credential(request)
     assert credential is not None, "else there is no caller"
     address = f"{request.method} {request.url.path}?{request.url.query}"
     return IdempotentRequest(
         caller.account.id,
         digest_of_parts(credential.digest.encode(), key.encode()),
-        credential.mac(joined(address.encode(), await received_body(request))),  # bodies hold passwords
+        credential.mac(joined(address.encode(), body)),  # bodies hold passwords
         Places.of(caller),
     )
 

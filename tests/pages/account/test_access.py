@@ -14,6 +14,8 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
+from registerwatch.accounts.credentials import browser_session_of
+from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
 from tests.billing.plain_provider import SETTINGS
 from tests.mcp.messages import using
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAccount, filled_account
@@ -289,6 +291,29 @@ async def test_without_a_session_in_the_cookie_every_page_asks_to_sign_in_and_ch
                 wrong.append((label, name, response.status_code))
     assert not wrong, listed(wrong)
     assert harness.all_rows() == before
+
+
+async def test_a_form_of_a_session_that_ends_while_the_form_comes_changes_nothing(changed: Site) -> None:
+    harness, owner, wrong = changed.harness, changed.account.owner, []
+    for label in [each for each in protected(changed) if each.startswith("POST")]:
+        session = await harness.browser_session(owner.email, PASSWORD)
+        _, address, fields = changed.requests[label]
+        form = urlencode(fields, doseq=True).encode() or b"any=field"
+        left: dict[str, object] = {}
+
+        async def slow_form(
+            session: str = session, form: bytes = form, left: dict[str, object] = left
+        ) -> AsyncIterator[bytes]:
+            await harness.service.accounts.sessions.logout(browser_session_of(session))
+            left.update(harness.all_rows())
+            yield form
+
+        headers = {**FORM, "Content-Length": str(len(form))}
+        response = await browser_of(harness, session).client.post(address, content=slow_form(), headers=headers)
+        is_large = max_body_bytes(address) > MAX_BODY_BYTES  # which is received when its sender has a place
+        if not (is_asked_to_sign_in("POST", response) or is_large) or harness.all_rows() != left:
+            wrong.append((label, response.status_code))
+    assert not wrong, listed(wrong)
 
 
 def protected(filled: Site, *levels: Level) -> list[str]:

@@ -15,8 +15,10 @@ from registerwatch.errors import OwnerOnly, Unauthenticated
 from registerwatch.pages.account.next_page import sign_in_address
 from registerwatch.pages.account.sign_in_form import kept_form_page
 from registerwatch.pages.cookies import session_of
+from registerwatch.pages.forms import form_of
 from registerwatch.pages.page_instead import PageInstead
 from registerwatch.pages.same_origin import SAFE_METHODS, require_same_origin
+from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length, max_body_bytes
 from registerwatch.web.injection import service_of
 
 OWNERS_ONLY = "Only an owner of the account may do this. The owners are listed on the page “Team”."
@@ -48,12 +50,21 @@ class Visitor(msgspec.Struct, frozen=True):
 async def signed_in(request: Request) -> Visitor:
     """Who is signed in by the browser's cookie.
 
-    Without a session a page leads to the form for signing in and back; a form that was sent is kept meanwhile.
+    Without a session a page leads to the form for signing in and back; a form that was sent is kept meanwhile. It is
+    received first, but for large ones, which wait for a place: it may come slowly, and the session end meanwhile.
     """
+    if _sends_short_form(request):
+        await form_of(request)
     try:
         return Visitor(await service_of(request).accounts.sessions.caller(session_of(request)))
     except Unauthenticated:
         raise PageInstead(await _sign_in_first(request)) from None
+
+
+def _sends_short_form(request: Request) -> bool:
+    if request.method in SAFE_METHODS or max_body_bytes(request.url.path) > MAX_BODY_BYTES:
+        return False
+    return "transfer-encoding" in request.headers or 0 < declared_length(request.scope) <= MAX_BODY_BYTES
 
 
 async def visitor_of(request: Request) -> Visitor | None:
