@@ -72,6 +72,12 @@ class ScopeTooNarrow(RegisterwatchError):
     code = "scope-too-narrow"
 
 
+class KeyHasEnd(RegisterwatchError):
+    """An API key that ends was used for what would let its holder in afterwards."""
+
+    code = "key-has-end"
+
+
 class PasswordTooNew(RegisterwatchError):
     """The password was set without the one before it so lately that it does not yet prove who somebody is."""
 

@@ -294,6 +294,26 @@ async def test_a_key_with_an_end_makes_no_key_that_lasts_longer(harness: Service
     assert (await keys_of(harness, owner))["earlier"]["expires_at"] == in_seconds(harness, 60)
 
 
+async def test_a_key_with_an_end_sets_no_password_and_adds_nobody_who_gets_in_afterwards(
+    harness: ServiceHarness,
+) -> None:
+    owner = await harness.sign_up()
+    key = await a_key(harness, owner.session, expires_at=in_seconds(harness, HOUR))
+    of_key = await a_key(harness, key)
+    before = harness.all_rows()
+
+    for each in (key, of_key):
+        for answer in (
+            await harness.post("/v1/password", each, password=NEW),
+            await harness.post("/v1/users", each, email="thief@evil.example", password=NEW),
+        ):
+            assert "has an end" in refused(answer, 403)
+            assert answer.json()["code"] == "key-has-end"
+    assert harness.all_rows() == before
+    granted(await harness.post("/v1/users", owner.api_key, email="member@acme.example", password=NEW))
+    granted(await harness.post("/v1/password", owner.api_key, password=NEW))
+
+
 async def test_a_key_that_has_been_over_for_90_days_is_no_longer_listed(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     await a_key(harness, owner.session, label="short", expires_at=in_seconds(harness, 60))

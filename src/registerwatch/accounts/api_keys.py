@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import credentials, repository
 from registerwatch.accounts.audit import Action
-from registerwatch.accounts.models import Caller, Key, NewKey, Profile, Scope
+from registerwatch.accounts.models import Caller, NewKey, Profile, Scope
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.queries import locked_account, profile_of
@@ -47,12 +47,12 @@ class ApiKeyService:
             raise InvalidInput(OVER_ALREADY)
         if expires_at is not None and expires_at > LATEST_END:
             raise InvalidInput(TOO_LATE)
+        ends = _end(caller, expires_at)
         kept_label, secret = label(wanted_label), credentials.new_key()
         async with self._database.transaction() as connection:
             account = await locked_account(connection, caller, self._plans)
             keys = await repository.keys_of(connection, account.id)
             keep_cap(sum(key.works(now) for key in keys), account.plan.keys, "API keys that are not revoked")
-            ends = _end(caller, keys, expires_at)
             key_id = await repository.add_key(
                 connection, account.id, kept_label, secret, now, scope=scope, expires_at=ends
             )
@@ -91,9 +91,9 @@ class ApiKeyService:
         await repository.note(connection, caller.account.id, now=now, actor=caller.name, action=action, subject=subject)
 
 
-def _end(caller: Caller, keys: Sequence[Key], wanted: int | None) -> int | None:
+def _end(caller: Caller, wanted: int | None) -> int | None:
     """The end of a key that the caller makes: a key that is found by a stranger is of no use to them after its own."""
-    own = next((key.expires_at for key in keys if key.id == caller.key_id), None)
+    own = caller.key_expires_at
     if own is None or (wanted is not None and wanted <= own):
         return wanted
     if wanted is not None:

@@ -96,9 +96,10 @@ class MemberService:
     async def add_user(self, caller: Caller, email: str, password: str) -> Profile:
         """Add a member, to whom a link is mailed that proves the address or takes it back.
 
-        Raises `InvalidInput` (bad or taken address, short password), `CapReached`, or `SignupClosed` where owners may
-        not add users.
+        Raises `InvalidInput` (bad or taken address, short password), `CapReached`, `KeyHasEnd`, or `SignupClosed` where
+        owners may not add users.
         """
+        caller.require_no_end()
         if not self._owners_may_add_users:
             raise SignupClosed(USERS_CLOSED)
         address = email_address(email)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from registerwatch.accounts.ended_period import EndedPeriod
 from registerwatch.accounts.plans import Plan
-from registerwatch.errors import PeriodEnded, ScopeTooNarrow
+from registerwatch.errors import KeyHasEnd, PeriodEnded, ScopeTooNarrow
 
 PERIOD_ENDED = "The account's period has ended. What is stored can still be read; a subscription starts it again."
 
@@ -111,6 +111,8 @@ class Caller:
     """The API key, None without one."""
     scope: Scope = Scope.MANAGE
     """That of the API key."""
+    key_expires_at: int | None = None
+    """None where there is no key, or one without an end."""
     time_zone: str = "UTC"
     """Of the user, an IANA name."""
     proved_at: int = 0
@@ -121,6 +123,13 @@ class Caller:
         if not self.scope.includes(needed):
             raise ScopeTooNarrow(
                 f"This API key has the scope `{self.scope}`, and this needs `{needed}`. Use another key, or sign in."
+            )
+
+    def require_no_end(self) -> None:
+        """Raise `KeyHasEnd` for an API key with an end: this would let whoever has the key in after it."""
+        if self.key_expires_at is not None:
+            raise KeyHasEnd(
+                "This API key has an end, and sets no password and adds no user. Use another key, or sign in."
             )
 
 

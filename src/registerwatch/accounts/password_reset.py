@@ -95,8 +95,10 @@ class PasswordResetService:
 
         Their other sessions end. Without `is_proved`, that is without the password before it, the new one is no proof
         for a day (`unproven_passwords.py`), and mailed links go on: whoever stole a key or a session can set one, again
-        and again, and must not end the link by which the owner comes back. Raises `InvalidInput` for a short one.
+        and again, and must not end the link by which the owner comes back. Raises `InvalidInput` for a short one, and
+        `KeyHasEnd`.
         """
+        caller.require_no_end()
         chosen = await self._passwords.allowed(
             password, caller.account.email if caller.user_id is None else caller.name
         )

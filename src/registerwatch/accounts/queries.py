@@ -20,7 +20,7 @@ from registerwatch.db.statements import PreparedSelect
 from registerwatch.db.tables import accounts, api_keys, sessions, users
 
 _BY_KEY = PreparedSelect(
-    select(api_keys.c.digest, api_keys.c.prefix, api_keys.c.id, api_keys.c.scope, *accounts.c)
+    select(api_keys.c.digest, api_keys.c.prefix, api_keys.c.id, api_keys.c.scope, api_keys.c.expires_at, *accounts.c)
     .join(accounts, accounts.c.id == api_keys.c.account_id)
     .where(
         api_keys.c.digest == bindparam("digest"),
@@ -52,6 +52,7 @@ class CredentialHolder(Struct, frozen=True):
     user_id: int | None
     key_id: int | None = None
     scope: Scope = Scope.MANAGE
+    key_expires_at: int | None = None
     time_zone: str = "UTC"
     proved_at: int = 0
 
@@ -116,8 +117,8 @@ async def profile_of(connection: AsyncConnection, account: Account, role: Role) 
 
 
 def _program(row: Sequence[Any]) -> CredentialHolder:
-    _digest, prefix, key_id, scope, *account = row
-    return CredentialHolder(StoredAccount(*account), Role.OWNER, prefix, None, key_id, Scope(scope))
+    _digest, prefix, key_id, scope, expires_at, *account = row
+    return CredentialHolder(StoredAccount(*account), Role.OWNER, prefix, None, key_id, Scope(scope), expires_at)
 
 
 def _person(row: Sequence[Any]) -> CredentialHolder:

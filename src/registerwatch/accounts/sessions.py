@@ -204,6 +204,7 @@ class SessionService:
             session,
             key_id=holder.key_id,
             scope=holder.scope,
+            key_expires_at=holder.key_expires_at,
             time_zone=holder.time_zone,
             proved_at=holder.proved_at,
         )

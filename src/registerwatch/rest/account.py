@@ -109,7 +109,8 @@ async def me(service: InjectedService, caller: Reader) -> Response:
 async def set_password(body: PasswordRequest, service: InjectedService, caller: Manager) -> Response:
     """By a session that of its user, by an API key that of the owner. The user's other sessions end. As the password
     before it is not asked for, the new one signs in at once, but for 24 hours it proves nothing where a password is
-    asked for again: it deletes no account, and pages take it for no change of keys, members and second factors.
+    asked for again: it deletes no account, and pages take it for no change of keys, members and second factors. A key
+    with an end sets none: 403 (`key-has-end`).
     Limit: 30 passwords and new users per session and minute, and for all API keys of the account together.
     """
     return await _account(service, await service.accounts.password_reset.change(caller, _secret(body)))
@@ -141,7 +142,7 @@ async def delete_account(body: DeleteRequest, service: InjectedService, caller: 
 )
 async def add_user(body: UserRequest, service: InjectedService, caller: OwnerOrKey) -> Response:
     """The password is not mailed; tell it to them. A link is, by which they join with their own, or leave.
-    For an owner or an API key, unless the operator forbids it.
+    For an owner or an API key, unless the operator forbids it; a key with an end adds nobody: 403 (`key-has-end`).
     Limit: 30 passwords and new users per session and minute, and for all API keys of the account together.
     """
     profile = await service.accounts.members.add_user(caller, body.email, _secret(body))

@@ -30,6 +30,7 @@ STATUS_BY_CODE = {
     "period-ended": 402,
     "owner-only": 403,
     "scope-too-narrow": 403,
+    "key-has-end": 403,
     "password-too-new": 403,
     "signup-closed": 403,
     "cross-site": 403,
