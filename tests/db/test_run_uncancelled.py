@@ -1,7 +1,10 @@
 """Whoever is cancelled in the middle of a transaction leaves no lock behind."""
 
 import asyncio
+import gc
 import random
+import weakref
+from contextlib import suppress
 
 import pytest
 from sqlalchemy import text
@@ -61,3 +64,36 @@ async def test_what_the_work_gives_or_raises_is_given_on() -> None:
     assert await run_uncancelled(answer()) == 42
     with pytest.raises(ValueError, match="no"):
         await run_uncancelled(fail())
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_a_failure_is_gone_once_it_is_handled_with_all_that_its_frames_have_in_hand(is_cancelled: bool) -> None:
+    class File:
+        """What was sent."""
+
+    held: list[weakref.ref[File]] = []
+
+    async def refuse() -> None:
+        file = File()
+        held.append(weakref.ref(file))
+        await asyncio.sleep(0)
+        raise ValueError("refused")
+
+    async def asked() -> None:
+        file = File()
+        held.append(weakref.ref(file))
+        await run_uncancelled(refuse())
+
+    gc.disable()  # what it finds was kept for too long
+    try:
+        task = asyncio.create_task(asked())
+        await asyncio.sleep(0)
+        if is_cancelled:
+            task.cancel()
+        await asyncio.wait([task])
+        with suppress(ValueError, asyncio.CancelledError):
+            task.result()
+        del task
+        assert [each() for each in held] == [None, None]
+    finally:
+        gc.enable()

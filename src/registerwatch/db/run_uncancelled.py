@@ -8,16 +8,23 @@ T = TypeVar("T")
 
 
 async def run_uncancelled(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` gives. A cancellation is kept until it has ended, however it ends, and raised then."""
+    """What `work` gives. A cancellation is kept until it has ended, however it ends, and raised then.
+
+    What it raises is forgotten here: an error of a frame that holds the error, or its task, lives until the collector
+    comes, and all that the frames below have in hand lives with it, such as a file of 10 MiB that was refused.
+    """
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        if not task.cancelled():
-            task.exception()  # looked at, so that nobody complains
-        raise cancelled
-    return task.result()
+    try:
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            if not task.cancelled():
+                task.exception()  # looked at, so that nobody complains
+            raise cancelled
+        return task.result()
+    finally:
+        del task, cancelled
