@@ -217,6 +217,7 @@ def _postgresql_engine(url: URL, **options: Any) -> AsyncEngine:
         url.set(drivername="postgresql+psycopg"),
         hide_parameters=True,  # errors are logged, and parameters hold what nobody should read there
         pool_pre_ping=True,
+        pool_use_lifo=True,  # libpq keeps a buffer as long as its longest row: few connections are to have one
         connect_args={
             "connect_timeout": 10,
             "application_name": "registerwatch",
