@@ -52,8 +52,10 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
 TOGETHER = (
     "attacks/test_bodies.py",
     "attacks/test_exposure.py",
+    "attacks/test_photos.py",
     "attacks/test_queue.py",
     "attacks/test_receivers.py",
+    "attacks/test_uploads.py",
     "attacks/test_watchers.py",
     "attacks/test_accounts.py",
     "bench",

@@ -11,6 +11,12 @@ from tests.support import postgresql
 
 effects = pytest.StashKey[list[str]]()
 
+WITHOUT_REQUESTS = {
+    "test_nobody_else_on_the_machine_may_read_the_data",
+    "test_the_database_holds_no_secret_of_a_webhook_in_clear",
+}
+"""Attacks on what lies on the disk."""
+
 
 @pytest.fixture(scope="session")
 def length(request: pytest.FixtureRequest) -> Length:
@@ -52,6 +58,19 @@ def service(
         told = request.config.stash.setdefault(effects, [])
         kind = any_database_url.partition(":")[0]
         told.extend(f"{kind}: {each}" for each in made.effects)
+
+
+@pytest.fixture(autouse=True)
+def others_were_asked_for(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every attack on a service tells how others fared."""
+    if "service" not in request.fixturenames:
+        yield
+        return
+    service: AttackedService = request.getfixturevalue("service")
+    before = service.attacks
+    yield
+    assert isinstance(request.node, pytest.Function)
+    assert (service.attacks > before) != (request.node.originalname in WITHOUT_REQUESTS)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

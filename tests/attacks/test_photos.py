@@ -1,6 +1,5 @@
 """Photos to scan: many at once, made to take long, and processes that are killed while they read them."""
 
-import shutil
 import socket
 import threading
 import time
@@ -28,14 +27,6 @@ OTHERS_WAIT_SECONDS = 5.0
 ANSWERS = {200, 400, 429, 503}
 
 
-@pytest.fixture(scope="module")
-def any_database_url(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> str:
-    """Photos meet no database, so one kind is enough."""
-    path = tmp_path_factory.mktemp("attacked") / "registerwatch.db"
-    shutil.copyfile(sqlite_template, path)
-    return f"sqlite:///{path}"
-
-
 @pytest.mark.parametrize("kills", [False, True], ids=["read", "killed"])
 def test_fifty_photos_at_once_are_read_few_at_a_time_and_the_service_still_answers(
     service: AttackedService, kills: bool
@@ -46,7 +37,12 @@ def test_fifty_photos_at_once_are_read_few_at_a_time_and_the_service_still_answe
 
     before = psutil.Process(service.node.pid).memory_info().rss
 
-    with _watched(service, kills=kills) as seen, ThreadPoolExecutor(uploads) as pool:
+    name = f"fifty photos at once, whose processes are {'killed' if kills else 'not killed'}"
+    with (
+        service.attacked(name, max_growth=MAX_GROWTH),
+        _watched(service, kills=kills) as seen,
+        ThreadPoolExecutor(uploads) as pool,
+    ):
         answers = list(pool.map(lambda _: _sent(service, session, photo), range(uploads)))
 
     assert {each.status_code for each in answers} <= ANSWERS
@@ -62,17 +58,17 @@ def test_fifty_photos_at_once_are_read_few_at_a_time_and_the_service_still_answe
 def test_photos_that_come_slowly_keep_no_other_network_from_sending_one(service: AttackedService) -> None:
     photo = saved(Image.effect_noise((800, 800), 60))
     assert len(photo) > MAX_BODY_BYTES, "it needs a place"
-    with ExitStack() as opened:
-        for _ in range(6):
-            session = _session(service)
-            for _ in range(2):
-                _drip(opened.enter_context(service.connect()), session)
-        began = time.monotonic()
-        answer = _sent(service, _session(service), photo, address="203.0.113.9")
-        waited = time.monotonic() - began
-
-    assert answer.status_code == 200, answer.text
-    assert waited < OTHERS_WAIT_SECONDS
+    sessions, other = [_session(service) for _ in range(6)], _session(service)
+    with service.attacked("photos that come slowly"):
+        for _ in service.rounds():
+            with ExitStack() as opened:
+                for session in sessions * 2:
+                    _drip(opened.enter_context(service.connect()), session)
+                began = time.monotonic()
+                answer = _sent(service, other, photo, address="203.0.113.9")
+                waited = time.monotonic() - began
+            assert answer.status_code == 200, answer.text
+            assert waited < OTHERS_WAIT_SECONDS
 
 
 def _drip(connection: socket.socket, session: str) -> None:

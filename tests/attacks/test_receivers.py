@@ -11,6 +11,8 @@ import pytest
 from tests.attacks.service import AttackedService
 
 SIDE_BY_SIDE = 8
+WATCHED = 50
+"""Another device than the one that somebody else watches."""
 ANSWERS = {
     "interim answers": (b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 500),
     "interim answers with headers": (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n" * 300),
@@ -24,14 +26,19 @@ ANSWERS = {
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_a_receiver_that_never_ends_its_answer_costs_little(service: AttackedService, answer: str) -> None:
+    """Answers to tests, and to deliveries."""
     key = service.sign_up()
+    watched = service.register.choose(WATCHED)[-1]
+    assert service.request("POST", "/v1/watches", key=key, fields={"subject": watched}).status_code == 200
     with _endless(*ANSWERS[answer]) as url, service.attacked(f"eight receivers that send {answer} without an end"):
         made = [
             service.request("POST", "/v1/webhooks", key=key, fields={"url": f"{url}/{number}"}).json()["webhook"]["id"]
             for number in range(SIDE_BY_SIDE)
         ]
         paths = [f"/v1/webhooks/{each}/test" for each in made]
-        for _ in service.rounds():
+        for number in service.rounds():
+            service.register.change(watched, f"R{number}-{answer}")
+            assert service.request("POST", "/v1/sync", key=key, fields={}).status_code == 200
             with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
                 answers = list(threads.map(lambda path: service.request("POST", path, key=key, fields={}), paths))
             assert {each.status_code for each in answers} <= {200, 429}, [each.text for each in answers]
