@@ -17,6 +17,7 @@ from registerwatch.pages import routes
 from registerwatch.pages.page_instead import PageInstead, answer_page_instead
 from registerwatch.pages.rendering import compile_templates
 from registerwatch.pages.sitemap import Sitemap
+from registerwatch.register.identifiers.gs1_fields import load_fields
 from registerwatch.rest import (
     account,
     billing,
@@ -105,15 +106,21 @@ def work_app(service: Service) -> FastAPI:
     return app
 
 
+def prepare_first_requests() -> None:
+    """Do what the first request of its kind would do while others wait: half a second of the processor in a thread."""
+    compile_templates()
+    load_fields()
+
+
 def app_over(service: Service, *, background: bool = True) -> FastAPI:
     """The application over a service that is already built; tests bring their own."""
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with aclosing(limits), running(service, background=background):
-            compiling = asyncio.create_task(asyncio.to_thread(compile_templates), name="templates")
+            preparing = asyncio.create_task(asyncio.to_thread(prepare_first_requests), name="prepare first requests")
             yield
-            await compiling
+            await preparing
 
     settings = service.settings
     limits = build_limits(settings, service.clock)

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from registerwatch.accounts.audit import Action
 from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller, NewSession
 from registerwatch.accounts.passwords import Passwords
-from registerwatch.app import app_over
+from registerwatch.app import app_over, prepare_first_requests
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.db.engine import Database
@@ -30,7 +29,6 @@ from registerwatch.net.resolver import DnsResolver
 from registerwatch.notifications.delivery import DeliveryService
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.targets import TargetService
-from registerwatch.pages.rendering import compile_templates
 from registerwatch.register.models import Actor, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.sources.budget_parts import RequestPriority
@@ -124,7 +122,7 @@ class ServiceHarness:
         """The application, built when a test first asks for it: that takes far longer than the service. A request that
         holds the event loop fails its test.
         """
-        _load_late_modules()
+        _prepare_once()
         app = app_over(self.service)
         assert app.middleware_stack is not None
         app.middleware_stack = loop_watch.over(app.middleware_stack)
@@ -421,13 +419,9 @@ def harness_settings(database_url: str, data_dir: Path, **overrides: object) -> 
 
 
 @cache
-def _load_late_modules() -> None:
-    """Load what a process loads with the first request that needs it, and compile the templates, as it does when it
-    starts: no test is to fail for being the first.
-    """
-    compile_templates()
-    for name in ("biip.gs1_application_identifiers", "stripe", "webauthn"):
-        import_module(name)
+def _prepare_once() -> None:
+    """What a service does when it starts, beside its first requests: no test is to fail for being the first."""
+    prepare_first_requests()
 
 
 def auth_headers(credential: str) -> dict[str, str]:

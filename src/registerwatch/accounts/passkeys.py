@@ -1,8 +1,9 @@
 """Passkeys: adding, naming and removing them, and signing in by one alone."""
 
+import asyncio
 import ipaddress
 from collections.abc import Sequence
-from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 MAX_PASSKEYS = 20
 """Of one user."""
 DEFAULT_LABEL = "Passkey"
+_CEREMONY = "registerwatch.accounts.passkey_ceremony"
+"""Its library takes a tenth of a second to load, which few need: in a thread, so that others are answered meanwhile."""
 
 IMPOSSIBLE = "Browsers have no passkeys for this address: they need https and a name."
 TOO_MANY = f"You have {MAX_PASSKEYS} passkeys. Remove one that you do not use."
@@ -83,13 +86,13 @@ class PasskeyService:
         """What the browser needs to make a passkey, in JSON, for five minutes. Raises `InvalidInput`."""
         if not self.is_possible:
             raise InvalidInput(IMPOSSIBLE)
-        user_id = user_of(caller)
+        user_id, ceremony = user_of(caller), await self._ceremony()
         async with self._database.transaction() as connection:
             await repository.locked(connection, caller)
             known = await passkey_repository.credential_ids_of(connection, user_id)
             if len(known) >= MAX_PASSKEYS:
                 raise InvalidInput(TOO_MANY)
-            options, challenge = self._ceremony.registration_options(user_id, caller.name, known)
+            options, challenge = ceremony.registration_options(user_id, caller.name, known)
             await passkey_repository.add_challenge(connection, challenge, user_id, self._now())
         return options
 
@@ -99,7 +102,7 @@ class PasskeyService:
 
         Raises `WrongCode` for an answer that is not right, `InvalidInput` for one that is late or known.
         """
-        new, challenge = self._ceremony.registered(answer)
+        new, challenge = (await self._ceremony()).registered(answer)
         user_id, now, name = user_of(caller), self._now(), validation.label(label) or DEFAULT_LABEL
         try:
             async with self._database.transaction() as connection:
@@ -140,11 +143,12 @@ class PasskeyService:
         """
         if not self.is_possible:
             raise InvalidInput(IMPOSSIBLE)
+        ceremony = await self._ceremony()
         async with self._database.transaction() as connection:
             now = self._now()
             step = await sign_in_steps.find(connection, step_token, now) if step_token else None
             known = await passkey_repository.credential_ids_of(connection, step.user_id) if step is not None else ()
-            options, challenge = self._ceremony.sign_in_options(known)
+            options, challenge = ceremony.sign_in_options(known)
             await passkey_repository.add_challenge(connection, challenge, None, now)
         return options
 
@@ -153,15 +157,16 @@ class PasskeyService:
 
         Raises `WrongCode`. One whose count of signatures went back may have been copied: it is refused, and told.
         """
+        ceremony = await self._ceremony()
         try:
-            return await self._sign_in(self._ceremony.assertion(answer), client)
+            return await self._sign_in(ceremony, ceremony.assertion(answer), client)
         except PasskeyCopied:
             raise  # it is noted with its user
         except WrongCode:
             self._failures.note(None, client)  # whose it is has not been shown
             raise
 
-    async def _sign_in(self, assertion: "Assertion", client: Client) -> NewSession:
+    async def _sign_in(self, ceremony: "PasskeyCeremony", assertion: "Assertion", client: Client) -> NewSession:
         opened: NewSession | None = None
         mails: Sequence[Mail] = ()
         user: StoredUser | None = None
@@ -174,7 +179,7 @@ class PasskeyService:
                 user = await repository.user(connection, passkey.account_id, passkey.user_id)
             if passkey is None or account is None or user is None:
                 raise WrongCode(UNKNOWN)
-            count = self._ceremony.new_sign_count(assertion, passkey.public_key, user.id)
+            count = ceremony.new_sign_count(assertion, passkey.public_key, user.id)
             if not await passkey_repository.take_challenge(connection, assertion.challenge, None, now):
                 raise WrongCode(TOO_LATE)
             if _went_back(passkey, count):
@@ -189,9 +194,9 @@ class PasskeyService:
             raise PasskeyCopied(COPIED)
         return opened
 
-    @cached_property
-    def _ceremony(self) -> "PasskeyCeremony":
-        from registerwatch.accounts.passkey_ceremony import PasskeyCeremony  # takes half a second to load
+    async def _ceremony(self) -> "PasskeyCeremony":
+        await asyncio.to_thread(import_module, _CEREMONY)
+        from registerwatch.accounts.passkey_ceremony import PasskeyCeremony
 
         return PasskeyCeremony(self._public_url)
 

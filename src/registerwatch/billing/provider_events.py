@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from stripe import SignatureVerificationError, WebhookSignature
+
 from registerwatch.billing import repository
 from registerwatch.billing.models import EventSubject, ProviderEvent
 from registerwatch.billing.subscription_sync import SubscriptionSync
@@ -65,8 +67,6 @@ def verified_event(body: bytes, header: str | None, secret: str, now: float) -> 
 
 
 def _verify_signature(body: bytes, header: str, secret: str) -> None:
-    from stripe import SignatureVerificationError, WebhookSignature  # takes half a second to load, and most run without
-
     try:
         WebhookSignature.verify_header(body, header, secret)
     except SignatureVerificationError:

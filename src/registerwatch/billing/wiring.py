@@ -1,8 +1,10 @@
 """The use cases of billing, built together."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
+from pydantic import SecretStr
 
 from registerwatch.accounts.models import Account
 from registerwatch.accounts.plans import PlanName
@@ -12,7 +14,6 @@ from registerwatch.billing.checkout import CheckoutService
 from registerwatch.billing.models import PaidSubscription, PlanEnd, shown
 from registerwatch.billing.period_notices import PeriodNotices
 from registerwatch.billing.provider import PaymentProvider
-from registerwatch.billing.provider_events import ProviderEventReceiver
 from registerwatch.billing.subscription_sync import SubscriptionSync
 from registerwatch.clock import Clock
 from registerwatch.db.engine import Database
@@ -20,6 +21,9 @@ from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import PaymentsUnavailable
 from registerwatch.mail.mailer import Mailer
 from registerwatch.settings import Settings, variable_name
+
+if TYPE_CHECKING:
+    from registerwatch.billing.provider_events import ProviderEventReceiver
 
 NOT_SET_UP = (
     f"This service takes no payments: {variable_name('payment_api_key')} and {variable_name('payment_prices')}"
@@ -36,7 +40,7 @@ class Payments(msgspec.Struct, frozen=True):
     provider: PaymentProvider
     checkouts: CheckoutService
     upkeep: SubscriptionUpkeep
-    event_receiver: ProviderEventReceiver | None
+    event_receiver: "ProviderEventReceiver | None"
     """None where no secret was given to tell genuine events by."""
 
 
@@ -65,7 +69,7 @@ class Billing:
         return self.payments.checkouts
 
     @property
-    def event_receiver(self) -> ProviderEventReceiver:
+    def event_receiver(self) -> "ProviderEventReceiver":
         """Raises `PaymentsUnavailable` where payments or their events are not set up."""
         if self.payments is None:
             raise PaymentsUnavailable(NOT_SET_UP)
@@ -101,16 +105,23 @@ def build_billing(
     prices: Mapping[PlanName, str] = {PlanName(name): price for name, price in settings.payment_prices.items()}
     subscription_sync = SubscriptionSync(database, clock, provider, prices)
     cancellations = CancellationQueue(database, clock, provider)
-    secret = settings.payment_webhook_secret
     payments = Payments(
         provider=provider,
         checkouts=CheckoutService(database, clock, provider, subscription_sync, prices, public_url=settings.public_url),
         upkeep=SubscriptionUpkeep(database, clock, cancellations, subscription_sync),
-        event_receiver=None
-        if secret is None
-        else ProviderEventReceiver(database, clock, subscription_sync, secret.get_secret_value()),
+        event_receiver=_event_receiver(settings.payment_webhook_secret, database, clock, subscription_sync),
     )
     return Billing(database, clock, cancellations, notices, payments)
+
+
+def _event_receiver(
+    secret: SecretStr | None, database: Database, clock: Clock, subscription_sync: SubscriptionSync
+) -> "ProviderEventReceiver | None":
+    if secret is None:
+        return None
+    from registerwatch.billing.provider_events import ProviderEventReceiver  # takes time to load, as below
+
+    return ProviderEventReceiver(database, clock, subscription_sync, secret.get_secret_value())
 
 
 def _stripe(api_key: str, api_url: str, clock: Clock) -> PaymentProvider:

@@ -1,6 +1,7 @@
 """Feeds over REST: making and ending them, and what readers and calendars fetch."""
 
 import asyncio
+from importlib import import_module
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -33,6 +34,8 @@ from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import matches, private_response, weak_tag
 
 router = account_router("feeds")
+_CALENDAR = "registerwatch.notifications.feeds.calendar"
+"""Its library takes a moment to load, which few need: in a thread, so that others are answered meanwhile."""
 FEED_HEADERS = {"Cache-Control": "private, no-cache", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
 
 
@@ -169,7 +172,8 @@ async def expiring_calendar(
     read at the last try, the calendar's description names it. After the account's period has ended, the descriptions
     and an event say so. Limit: 10 requests per account and minute.
     """
-    from registerwatch.notifications.feeds import calendar  # its library takes a moment to load, which few need
+    await asyncio.to_thread(import_module, _CALENDAR)
+    from registerwatch.notifications.feeds import calendar
 
     days = calendar.alarm_days(parameters.alarms)
     account_id = await service.feeds.account_of(parameters.token)

@@ -1,7 +1,7 @@
 """The fields of GS1 element strings, by their application identifiers, as the library biip lists them.
 
-biip is imported with the first element string that is read, else by `load_fields`: it takes 18 MB and a tenth of a
-second.
+biip is imported with the first element string that is read, else by `load_fields`: it takes 16 MB and a tenth of a
+second. A process that serves loads it once it has started, in a thread.
 """
 
 import re
@@ -46,7 +46,9 @@ class FieldRule(msgspec.Struct, frozen=True):
 
 
 def load_fields() -> None:
-    """Load the library now: a process that can open no file cannot do so when it meets an element string."""
+    """Load the library now: a process that can open no file cannot do so when it meets an element string, and one that
+    serves would keep others waiting.
+    """
     import biip.gs1_application_identifiers  # noqa: F401  # what it needs is in memory then
 
 
