@@ -1,6 +1,9 @@
-"""Where logs go."""
+"""Where logs go, and what a line has."""
 
 import io
+import json
+import logging
+import re
 import sys
 from collections.abc import Iterator
 
@@ -28,3 +31,20 @@ def test_a_log_goes_to_what_standard_error_is_by_then(monkeypatch: pytest.Monkey
 
     assert before.getvalue() == ""
     assert '"event": "something happened"' in during.getvalue()
+
+
+@pytest.mark.parametrize("library", [False, True], ids=["ours", "of a library"])
+def test_a_line_is_json_with_its_time_in_utc_its_level_and_what_happened(
+    monkeypatch: pytest.MonkeyPatch, library: bool
+) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
+    logs.set_up("json")
+
+    log = logging.getLogger("a library") if library else structlog.get_logger("registerwatch.tests")
+    log.warning("first line\nsecond line")
+
+    [line] = written.getvalue().splitlines()
+    told = json.loads(line)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", told["timestamp"])
+    assert (told["level"], told["event"]) == ("warning", "first line\nsecond line")

@@ -15,10 +15,25 @@ from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, signed_up
 from tests.support.fakes import SteppedClock
+from tests.support.harness import ServiceStarter
 
 pytestmark = pytest.mark.anyio
 
 DAY = 24 * 3600
+
+
+async def test_a_new_service_has_no_account_and_nobody_gets_in(start_service: ServiceStarter) -> None:
+    async with start_service() as harness:
+        rows = harness.all_rows()
+        assert {name: rows[name] for name in ("accounts", "users", "api_keys", "sessions")} == {
+            "accounts": [],
+            "users": [],
+            "api_keys": [],
+            "sessions": [],
+        }
+        for name in ("admin", "root", "demo"):
+            fields = {"email": f"{name}@example.org", "password": name * 2}
+            assert (await harness.client.post("/v1/login", json=fields)).status_code == 401
 
 
 async def test_a_trial_opens_an_account_with_an_owner_a_first_key_and_a_session(

@@ -233,12 +233,13 @@ async def test_a_post_without_a_body_is_refused_everywhere_under_v1(harness: Ser
         assert "{}" in response.json()["error"]
 
 
-async def test_a_method_that_an_address_does_not_take_is_a_405_in_json(harness: ServiceHarness) -> None:
-    response = await harness.client.post("/v1/search", json={})
+@pytest.mark.parametrize("method", ["POST", "TRACE", "TRACK", "PROPFIND"])
+async def test_a_method_that_an_address_does_not_take_is_a_405_in_json(harness: ServiceHarness, method: str) -> None:
+    response = await harness.client.request(method, "/v1/search", json={})
 
     assert response.status_code == 405
     body = response.json()
-    assert (body["error"], body["code"]) == ("This address does not take POST.", "method-not-allowed")
+    assert (body["error"], body["code"]) == (f"This address does not take {method}.", "method-not-allowed")
 
 
 # Accounts

@@ -23,6 +23,7 @@ from tests.pages.account.page_walk import PageRoute, PageWalk, page_routes
 from tests.pages.account.pages_client import FROM_HERE, PagesClient
 from tests.pages.account.visited_account import STARTS, plain_addresses, takes_away
 from tests.pages.conftest import SiteMaker, running_site
+from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
@@ -414,6 +415,14 @@ async def test_every_page_of_the_account_forbids_frames_scripts_of_others_and_be
         if "'unsafe" in policy or headers.get("access-control-allow-origin") is not None:
             wrong.append((state.name, policy))
     assert not wrong, listed(wrong)
+
+
+async def test_every_page_of_the_account_has_a_way_to_sign_out(filled: Site) -> None:
+    walk = PageWalk(browser_of(filled.harness, filled.account.owner_cookie))
+    await walk.follow_links(*plain_addresses(filled.harness), *STARTS)
+    pages = [each for each in walk.states.values() if each.is_html and each.response.status_code == 200]
+    assert len(pages) > 20
+    assert [each.name for each in pages if not Markup.of(each.response).all("form", action="/logout")] == []
 
 
 async def test_a_browsers_session_opens_nothing_of_the_interfaces_for_programs(filled: Site) -> None:

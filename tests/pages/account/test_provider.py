@@ -161,6 +161,20 @@ async def test_what_comes_back_without_a_person_signs_nobody_in(
             assert (answer.status_code, browser_client.session) == (400, ""), back
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_who_is_sent_by_another_site_is_asked_before_the_provider_signs_them_in(
+    start_service: ServiceStarter, provider: OpenIdProvider, site: str
+) -> None:
+    async with start_service(**settings_of(provider)) as harness:
+        browser_client = PagesClient(harness)
+        sent = await browser_client.client.get("/login/oidc?next=/app/events", headers={"Sec-Fetch-Site": site})
+        assert "location" not in sent.headers
+        assert Markup.of(sent).one("a", id="use-provider")["href"] == "/login/oidc?next=%2Fapp%2Fevents"
+        for own in ("same-origin", "none"):
+            begun = await browser_client.client.get("/login/oidc", headers={"Sec-Fetch-Site": own})
+            assert begun.headers["location"].startswith(provider.issuer)
+
+
 async def test_without_a_provider_none_is_offered(browser_client: PagesClient) -> None:
     assert not (await browser_client.page("/login")).all("a", id="use-provider")
     answer = await browser_client.get("/login/oidc")

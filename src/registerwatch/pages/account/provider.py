@@ -25,6 +25,7 @@ from registerwatch.web.rate_limits import Limit
 COOKIE = "provider"
 """Holds the state: who comes back must have been sent from this browser."""
 COOKIE_SECONDS = 600
+ELSEWHERE = {"cross-site", "same-site"}
 BROKEN_OFF = "You were not signed in there. Try again, or sign in with your password."
 
 router = account_pages()
@@ -32,11 +33,15 @@ router = account_pages()
 
 @router.get("/login/oidc")
 async def begin(request: Request, service: InjectedService) -> Response:
-    """Send the browser to the provider."""
+    """Send the browser to the provider. Who was sent here by another site is asked first: a session begins by what its
+    user does.
+    """
     await limits_of(request).check(request, Limit.SECOND_STEP)
     destination = Destination.of_query(request)
     if not can_sign_in(service.settings):
         return sign_in_page(request, destination, 400)
+    if request.headers.get("Sec-Fetch-Site") in ELSEWHERE:
+        return sign_in_page(request, destination)
     try:
         begun = await service.accounts.provider.begin(destination.next)
     except ProviderSignInFailed as error:
