@@ -1,4 +1,6 @@
-"""The security page: it has every requirement once, and names only files, tests, routes and settings that there are."""
+"""The security page: it has every requirement once, names only files, tests, routes and settings that there are, and
+says beside each claim which test holds it, or that none does.
+"""
 
 import re
 from collections import Counter
@@ -24,6 +26,9 @@ SECTIONS = """
 """How many requirements of levels 1 and 2 each section of OWASP ASVS 5.0.0 has; in each they are the first ones."""
 
 STATUSES = ("met", "deployment", "not met")
+HELD_TABLES = ("What it is exposed to", "Who may do what", "Inventories")
+"""Sections with tables of which every row names a test, or says that it is a claim."""
+IS_HELD = re.compile(r"`(?:tests/[\w./]+|test_\w+)`|\*claim\*")
 ROWS = re.findall(r"^\| (\d+\.\d+\.\d+) \|[^|]*\| ([^|]*) \|", PAGE.partition("## The standard")[2], flags=re.MULTILINE)
 SPANS = re.findall(r"`([^`\n]+)`", PAGE)
 FILES = sorted({span for span in SPANS if re.fullmatch(r"[\w./-]+/|[\w./-]+\.(?:py|md|js|html|yml|conf|lock)", span)})
@@ -51,6 +56,21 @@ def test_every_requirement_is_on_the_page_once() -> None:
 
 def test_every_row_has_one_of_three_statuses() -> None:
     assert [row for row in ROWS if row[1] not in STATUSES] == []
+
+
+def test_every_row_that_is_met_names_a_test_or_says_that_it_is_a_claim() -> None:
+    rows = re.findall(r"^\| (\d+\.\d+\.\d+) \|[^|]*\| met \|(.*)\|$", PAGE, flags=re.MULTILINE)
+    assert len(rows) == Counter(status for _, status in ROWS)["met"]
+    assert [number for number, text in rows if not IS_HELD.search(text)] == []
+
+
+@pytest.mark.parametrize("section", HELD_TABLES)
+def test_every_row_of_the_tables_before_names_a_test_or_says_that_it_is_a_claim(section: str) -> None:
+    text = PAGE.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    tables = re.findall(r"^\|.*\|\n\|[-|]+\|\n((?:\|.*\|\n)+)", text, flags=re.MULTILINE)
+    rows = [row for table in tables for row in table.splitlines()]
+    assert rows
+    assert [row.split("|")[1:3] for row in rows if not IS_HELD.search(row)] == []
 
 
 def test_the_numbers_on_the_front_are_those_of_the_rows() -> None:
