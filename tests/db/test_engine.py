@@ -16,7 +16,7 @@ from registerwatch.db import engine
 from registerwatch.db.engine import Database
 from registerwatch.db.statements import PreparedSelect
 from registerwatch.db.tables import copy_state
-from registerwatch.errors import DatabaseUnavailable
+from registerwatch.errors import DatabaseUnavailable, Overloaded
 
 pytestmark = pytest.mark.anyio
 
@@ -82,6 +82,36 @@ async def test_who_waits_in_vain_for_a_connection_that_is_free_is_told_so(
             while True:
                 await in_use.enter_async_context(database.reading())
     assert await _read_revision(database) == 0
+    await database.close()
+
+
+ENDLESS = text(
+    "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers) SELECT count(*) FROM numbers"
+)
+
+
+async def test_a_reader_that_takes_too_long_is_ended_and_told_so_and_its_connection_goes_on(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "READ_SECONDS", 1)
+    database = Database(database_url)
+    async with database.reading() as connection:
+        with pytest.raises(Overloaded, match="took too long"):
+            async with database.reading() as other:
+                await asyncio.wait_for(other.execute(ENDLESS), WAIT_SECONDS)
+        assert (await connection.execute(select(copy_state.c.revision))).scalar_one() == 0
+    assert [await _read_revision(database) for _ in range(6)] == [0] * 6
+    assert await database.problem() is None
+    await database.close()
+
+
+async def test_only_readers_have_a_time_limit(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "READ_SECONDS", 0.001)
+    database = Database(database_url)
+    async with database.transaction() as connection:
+        numbers = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 300000)"
+        found = await connection.execute(text(f"{numbers} SELECT count(*) FROM numbers"))
+        assert found.scalar_one() == 300_000
     await database.close()
 
 

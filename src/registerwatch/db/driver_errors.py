@@ -25,7 +25,7 @@ _POSTGRESQL_FAULTS = {
     "25006": (READ_ONLY, "Name a server of PostgreSQL that takes writes."),
 }
 """By SQLSTATE."""
-_DEADLOCK = "40P01"
+_DEADLOCK, _CANCELED = "40P01", "57014"
 _PRIMARY_CODE = 0xFF
 """An extended code of SQLite has its primary code in the lowest byte."""
 
@@ -46,6 +46,13 @@ def is_fault(error: BaseException | None) -> bool:
 def is_deadlock(error: BaseException | None) -> bool:
     """Whether PostgreSQL ended a transaction because it and another one waited for each other."""
     return getattr(getattr(error, "orig", error), "sqlstate", None) == _DEADLOCK
+
+
+def took_too_long(error: BaseException | None) -> bool:
+    """Whether a statement was ended because it took longer than it may."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT
+    return getattr(error, "sqlstate", None) == _CANCELED
 
 
 def _fault(error: BaseException | None) -> tuple[str, str] | None:

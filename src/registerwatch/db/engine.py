@@ -6,25 +6,27 @@ failing half-way.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import math
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, event, make_url, text
+from sqlalchemy import URL, AdaptedConnection, Connection, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from registerwatch.db.driver_errors import is_fault, unavailable
+from registerwatch.db.driver_errors import is_fault, took_too_long, unavailable
 from registerwatch.db.quick_reads import quick_reads
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.db.sqlite import sqlite_path
 from registerwatch.db.statements import DatabaseKind, PreparedSelect
 from registerwatch.db.tcp_keepalive import SERVER_SETTINGS, silence_options
-from registerwatch.errors import DatabaseUnavailable
+from registerwatch.errors import DatabaseUnavailable, Overloaded
 
 SQLITE_BUSY_SECONDS = 30
 SQLITE_PRAGMAS = (
@@ -45,8 +47,16 @@ connection let nobody wait longer than 28.
 """
 FREE_SECONDS = 30
 """How long somebody waits for a connection while all are in use."""
+READ_SECONDS = 20
+"""How long a statement of a reader may take: less than others wait for its connection."""
+READ_STEPS = 100_000
+"""Of SQLite's machine, after which it looks whether a statement takes too long: some milliseconds of most."""
 CLOSE_SECONDS = 5
 """How long closing waits for connections in use."""
+TOO_LONG = "The database took too long for this. Ask for less, or try again in a few seconds."
+SLOW = "The database answers too slowly."
+_LIMIT = "time limit"
+"""The key of the time limit of a connection in its `info`."""
 _ANSWER = text("SELECT 1 FROM copy_state")
 _ROOM = "room" * 16_384
 """64 kB: a small row would find room in a page that the database has already."""
@@ -115,11 +125,16 @@ class Database:
                     await connection.execute(_GIVE_BACK, {"name": _ROOM})
         except DatabaseUnavailable as failure:
             return failure.summary
+        except Overloaded:
+            return SLOW
         return None
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """A connection for statements that each stand alone; it never takes the write lock."""
+        """A connection for statements that each stand alone; it never takes the write lock.
+
+        Raises `Overloaded` where one takes longer than `READ_SECONDS`.
+        """
         with _unavailable(self.sqlite_path):
             async with self._reader.connect() as connection:
                 yield connection
@@ -157,7 +172,7 @@ async def _begin(connection: AsyncConnection) -> None:
 
 class _unavailable:  # noqa: N801  # a context manager that reads as a word
     """Turns a driver's error about the database itself, and waiting for a connection in vain, into
-    `DatabaseUnavailable`.
+    `DatabaseUnavailable`; that a statement took too long into `Overloaded`.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -168,6 +183,8 @@ class _unavailable:  # noqa: N801  # a context manager that reads as a word
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, DBAPIError):
+            if took_too_long(error.orig):
+                raise Overloaded(TOO_LONG) from error
             if isinstance(error, OperationalError) or error.connection_invalidated or is_fault(error.orig):
                 raise unavailable(error.orig or error, self._path) from error
         elif is_fault(error):
@@ -185,15 +202,19 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
         **options,
     )
 
-    writes = "isolation_level" not in options
+    writes = _writes(options)
     megabytes = WRITING_CACHE_MEGABYTES if writes else READING_CACHE_MEGABYTES
 
     @event.listens_for(engine.sync_engine, "connect")
-    def _prepare(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    def _prepare(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
         cursor = connection.cursor()
         for pragma in (*SQLITE_PRAGMAS, f"PRAGMA cache_size = -{megabytes * 1024}"):
             cursor.execute(pragma)
         cursor.close()
+        if not writes:
+            limit = entry.info[_LIMIT] = _TimeLimit()
+            adapted: AdaptedConnection = connection  # type: ignore[assignment]  # it is both
+            adapted.run_async(lambda driver: driver.set_progress_handler(limit.is_over, READ_STEPS))
 
     @event.listens_for(engine.sync_engine, "handle_error")
     def _keep_cancelled(context: ExceptionContext) -> None:
@@ -209,7 +230,34 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
         def _begin(connection: object) -> None:
             connection.exec_driver_sql("BEGIN IMMEDIATE")  # type: ignore[attr-defined]
 
+    else:
+
+        @event.listens_for(engine.sync_engine, "before_cursor_execute")
+        def _start(connection: Connection, *_statement: object) -> None:
+            limit: _TimeLimit = connection.info[_LIMIT]
+            limit.start()
+
     return engine
+
+
+class _TimeLimit:
+    """Tells SQLite to end a statement that takes too long."""
+
+    def __init__(self) -> None:
+        self._ends = math.inf
+
+    def start(self) -> None:
+        """A statement begins."""
+        self._ends = time.monotonic() + READ_SECONDS
+
+    def is_over(self) -> bool:
+        """Whether it is to end, asked by SQLite in the thread of the connection."""
+        return time.monotonic() > self._ends
+
+
+def _writes(options: Mapping[str, Any]) -> bool:
+    """Whether an engine with these options is that of the transactions."""
+    return "isolation_level" not in options
 
 
 def _postgresql_engine(url: URL, **options: Any) -> AsyncEngine:
@@ -226,11 +274,12 @@ def _postgresql_engine(url: URL, **options: Any) -> AsyncEngine:
         },
         **options,
     )
+    settings = SERVER_SETTINGS if _writes(options) else {**SERVER_SETTINGS, "statement_timeout": f"{READ_SECONDS}s"}
 
     @event.listens_for(engine.sync_engine, "connect")
     def _prepare(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
         cursor = connection.cursor()
-        cursor.execute("; ".join(f"SET {name} = '{value}'" for name, value in SERVER_SETTINGS.items()))
+        cursor.execute("; ".join(f"SET {name} = '{value}'" for name, value in settings.items()))
         cursor.close()
         connection.commit()
 

@@ -7,7 +7,8 @@ from starlette.responses import Response
 
 from registerwatch import __version__
 from registerwatch.bootstrap import Service
-from registerwatch.errors import DatabaseUnavailable
+from registerwatch.db.engine import SLOW
+from registerwatch.errors import DatabaseUnavailable, Overloaded
 from registerwatch.health import all_of
 from registerwatch.register.ingest.register_status import RegisterStatus
 from registerwatch.register.sources.source import CertificateSearch
@@ -167,6 +168,9 @@ class HealthReport:
         except DatabaseUnavailable as failure:
             stored = None
             problems["database"] = problems.get("database") or failure.summary
+        except Overloaded:
+            stored = None
+            problems["database"] = problems.get("database") or SLOW
         return _Facts(
             at=int(service.clock.now()),
             problems=problems,
