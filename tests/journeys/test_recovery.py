@@ -6,6 +6,7 @@ The table in docs/accounts.md is what this brings about over the public surfaces
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from itertools import combinations, count, dropwhile, islice, takewhile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import httpx2
 import pyotp
 import pytest
 
+from tests.accounts.authenticator import Authenticator
 from tests.accounts.second_factors import RECOVERY_CODE, App
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
@@ -25,6 +27,7 @@ HOME, ELSEWHERE = "192.0.2.7", "203.0.113.9"
 NEW, THEIRS = "the owner's new phrase", "the thief's own phrase"
 LINK = re.compile(r"(?:/account/confirm|/password/reset)\?token=([\w.-]{43,})")
 SECRET = re.compile(r'id="totp-secret">([A-Z2-7 ]+)<')
+PASSKEY_OPTIONS = re.compile(r'id="add-passkey"[^>]* data-options="([^"]+)"')
 KEY = re.compile(r"\brw_[\w-]{43}\b")
 THINGS = ("password", "program's session", "browser's session", "key", "mailbox", "second factor")
 WITHOUT = " (no second factor)"
@@ -52,6 +55,7 @@ class Person:
     pages: PagesClient | None = None
     apps: list[App] = field(default_factory=list)
     recovery_codes: list[str] = field(default_factory=list)
+    passkeys: list[Authenticator] = field(default_factory=list)
 
     def browser(self) -> PagesClient:
         """A browser of theirs, nobody signed in."""
@@ -69,6 +73,12 @@ class Person:
 
     async def signed_in(self) -> PagesClient | None:
         """A browser that is signed in with what they have, if that is enough."""
+        for passkey in self.passkeys:
+            pages = self.browser()
+            options = await pages.post("/login/passkey/options")
+            await pages.post("/login/passkey", credential=passkey.get(options.text))
+            if pages.session:
+                return pages
         for password in reversed(self.passwords):
             codes: list[Callable[[], str]] = [app.next_code for app in reversed(self.apps)]
             for code in [*codes, *([self.recovery_codes.pop] if self.recovery_codes else [])] or [lambda: "000000"]:
@@ -97,6 +107,15 @@ class Person:
             code = pyotp.TOTP(app.secret).at(self.harness.now)
             answer = await pages.post("/app/settings/authenticator/confirm", code=code)
             self.apps.append(app)
+            self.recovery_codes += sorted(set(RECOVERY_CODE.findall(answer.text)))
+
+    async def adds_a_passkey(self, pages: PagesClient, **proof: str) -> None:
+        """A passkey of their own, which signs in without a password."""
+        options = PASSKEY_OPTIONS.findall((await pages.post("/app/settings/passkeys/new", label="x", **proof)).text)
+        if options and not self.passkeys:
+            passkey = Authenticator()
+            answer = await pages.post("/app/settings/passkeys", credential=passkey.create(unescape(options[0])))
+            self.passkeys += [passkey] * (answer.status_code in (200, 303))
             self.recovery_codes += sorted(set(RECOVERY_CODE.findall(answer.text)))
 
 
@@ -218,6 +237,7 @@ class Theft:
                 await pages.post(f"/app/team/{found}/role", role="owner", **proof)
         await pages.post("/app/settings/authenticator/remove", sure="yes", **proof)
         await thief.sets_up_an_app(pages)
+        await thief.adds_a_passkey(pages, **proof)
 
     async def _joins(self) -> None:
         """The thief's user proves the address of their own."""

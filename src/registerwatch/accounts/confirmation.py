@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import (
     confirmation_repository,
     known_clients,
+    passkey_repository,
     provider_repository,
     repository,
     second_factor_repository,
@@ -131,10 +132,7 @@ class ConfirmationService:
         """Whom a link was mailed to, and what was made in their account so far. Raises `LinkNotValid`."""
         async with self._database.reading() as connection:
             holder = await self._holder(connection, token)
-            access = await confirmation_repository.earlier_access(
-                connection, holder.account_id, holder.user_id, self._now()
-            )
-        return holder, access
+            return holder, await confirmation_repository.earlier_access(connection, holder, self._now())
 
     async def keep(self, token: str, password: str) -> None:
         """Prove an owner's address, and let what was made go on: whoever has the password made it.
@@ -271,7 +269,7 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
     """End every way into an account that the caller has locked, set its owner's password, note that it is proven."""
     account_id, user_id = holder.account_id, holder.user_id
     has_ended = await confirmation_repository.end_earlier_access(connection, account_id, user_id, now)
-    has_ended |= await provider_repository.forget(connection, user_id) > 0
+    has_ended |= await end_own_ways_in(connection, holder, now)
     await forget_factors_of_others(connection, holder)
     await confirmation_repository.confirm(connection, account_id, user_id, now)
     await repository.set_password(connection, account_id, user_id, password_hash)
@@ -281,14 +279,29 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
 
 
 async def end_keys_and_sessions(connection: AsyncConnection, holder: LinkHolder, now: int) -> None:
-    """End the keys and sessions of an account that the caller has locked, and the links to its owner at a provider."""
+    """End the keys and sessions of an account that the caller has locked, and its owner's own ways in."""
     account_id, user_id = holder.account_id, holder.user_id
     ended = await confirmation_repository.end_keys_and_sessions(connection, account_id, user_id, now)
-    ended += await provider_repository.forget(connection, user_id)
-    if ended:
+    if await end_own_ways_in(connection, holder, now) or ended:
         action = Action.EARLIER_ACCESS_ENDED
         subject = "API keys and sessions"
         await repository.note(connection, account_id, now=now, actor=holder.email, action=action, subject=subject)
+
+
+async def end_own_ways_in(connection: AsyncConnection, holder: LinkHolder, now: int) -> bool:
+    """End the links to a link's holder at a provider, and their passkeys; whether there were any.
+
+    Passkeys are a second factor too, and whoever reads the mailbox must not be the one who takes it away. So they end
+    where an authenticator app or recovery codes are left to be asked for, and stay where neither is.
+    """
+    links = await provider_repository.forget(connection, holder.user_id)
+    factors = await second_factor_repository.factors_of(connection, holder.account_id, holder.user_id)
+    if not (factors.passkeys and factors.can_lose_passkeys):
+        return links > 0
+    await passkey_repository.remove_all(connection, holder.user_id)
+    action, subject = Action.SECOND_FACTOR_REMOVED, f"passkeys of {holder.email}"
+    await repository.note(connection, holder.account_id, now=now, actor=holder.email, action=action, subject=subject)
+    return True
 
 
 async def forget_factors_of_others(connection: AsyncConnection, holder: LinkHolder) -> None:

@@ -12,9 +12,19 @@ import msgspec
 from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import credentials, known_clients, repository
+from registerwatch.accounts import (
+    credentials,
+    known_clients,
+    passkey_repository,
+    provider_repository,
+    repository,
+    second_factor_repository,
+)
 from registerwatch.accounts.credentials import digest_of
 from registerwatch.accounts.models import Key, Role
+from registerwatch.accounts.passkey_repository import Passkey
+from registerwatch.accounts.provider_repository import ProviderLink
+from registerwatch.accounts.second_factor_repository import SecondFactors
 from registerwatch.db.tables import (
     accounts,
     api_keys,
@@ -26,6 +36,7 @@ from registerwatch.db.tables import (
     users,
     webhooks,
 )
+from registerwatch.structs import replace
 
 UNDELIVERABLE = "Mails to this address came back as undeliverable"
 """How the reason begins for which mails to a user were turned off until they reach the address again."""
@@ -44,14 +55,23 @@ class LinkHolder(msgspec.Struct, frozen=True):
 
 
 class EarlierAccess(msgspec.Struct, frozen=True):
-    """Ways into an account that were made so far, as its owner is shown them."""
+    """Ways in that were made so far, as the holder of a link is shown them: a user's own, and an owner's account's."""
 
-    keys: Sequence[Key]
-    sessions: int
-    webhook_hosts: Sequence[str]
-    feeds: Sequence[str]
-    other_users: Sequence[str]
-    invitations: Sequence[str]
+    passkeys: Sequence[Passkey]
+    provider_links: Sequence[ProviderLink]
+    factors: SecondFactors
+    sessions: int = 0
+    keys: Sequence[Key] = ()
+    webhook_hosts: Sequence[str] = ()
+    feeds: Sequence[str] = ()
+    other_users: Sequence[str] = ()
+    invitations: Sequence[str] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the password alone is left."""
+        ways = self.passkeys, self.provider_links, self.keys, self.webhook_hosts, self.feeds
+        return not (self.sessions or any(ways) or self.other_users or self.invitations)
 
 
 class Invitation(msgspec.Struct, frozen=True):
@@ -155,15 +175,24 @@ async def resume_mails(connection: AsyncConnection, account_id: int, user_id: in
     return changed.rowcount > 0
 
 
-async def earlier_access(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> EarlierAccess:
-    """The ways into an account but for this user's password."""
+async def earlier_access(connection: AsyncConnection, holder: LinkHolder, now: int) -> EarlierAccess:
+    """The ways in but for the holder's password."""
+    account_id, user_id = holder.account_id, holder.user_id
+    own = EarlierAccess(
+        await passkey_repository.of_user(connection, user_id),
+        await provider_repository.links_of(connection, user_id),
+        await second_factor_repository.factors_of(connection, account_id, user_id),
+    )
+    if holder.role is Role.MEMBER:
+        return own
     keys = [key for key in await repository.keys_of(connection, account_id) if key.works(now)]
     counted = select(func.count()).where(sessions.c.user_id.in_(_users(account_id)), sessions.c.expires_at > now)
     urls = select(webhooks.c.url).where(webhooks.c.account_id == account_id).order_by(webhooks.c.id)
     prefixes = select(feeds.c.prefix).where(feeds.c.account_id == account_id).order_by(feeds.c.id)
     invited = select(invitations.c.email).where(invitations.c.account_id == account_id, invitations.c.expires_at > now)
     people = await repository.users_of(connection, account_id)
-    return EarlierAccess(
+    return replace(
+        own,
         keys=keys,
         sessions=(await connection.execute(counted)).scalar_one(),
         webhook_hosts=[urlsplit(url).hostname or url for url in (await connection.execute(urls)).scalars()],

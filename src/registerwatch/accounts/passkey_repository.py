@@ -107,6 +107,11 @@ async def remove(connection: AsyncConnection, user_id: int, passkey_id: int) -> 
     return label
 
 
+async def remove_all(connection: AsyncConnection, user_id: int) -> int:
+    """Remove the passkeys of a user; how many there were."""
+    return (await connection.execute(delete(passkeys).where(passkeys.c.user_id == user_id))).rowcount
+
+
 async def add_challenge(connection: AsyncConnection, challenge: str, user_id: int | None, now: int) -> None:
     """Store a challenge: for a user who adds a passkey, None for somebody who signs in."""
     values = {"digest": digest_of(challenge), "user_id": user_id, "expires_at": now + CHALLENGE_SECONDS}

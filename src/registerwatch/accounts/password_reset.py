@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+import msgspec
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,10 +18,12 @@ from registerwatch.accounts.audit import Action
 from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.confirmation import (
     end_keys_and_sessions,
+    end_own_ways_in,
     forget_factors_of_others,
     take_account_over,
 )
-from registerwatch.accounts.confirmation_repository import LinkHolder
+from registerwatch.accounts.confirmation_repository import EarlierAccess, LinkHolder
+from registerwatch.accounts.earlier_access import ways_in_words
 from registerwatch.accounts.mail_limits import MailLimit, take_place
 from registerwatch.accounts.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller, Profile, Role
@@ -50,16 +53,23 @@ log = structlog.get_logger(__name__)
 
 
 class EndedAccess(StrEnum):
-    """What of the earlier access to an owner's account ends when they set a password by a mailed link."""
+    """What of the earlier access ends when somebody sets a password by a mailed link."""
 
     OWN_SESSIONS = "own sessions"
-    """Those of the user alone, which end with every new password."""
+    """Those of the user, which end with every new password."""
     KEYS_AND_SESSIONS = "keys and sessions"
-    """All keys and sessions of the account, and the links to the user at a provider."""
+    """All keys and sessions of an owner's account, the user's passkeys, and the links to them at a provider."""
     ALL = "all"
-    """Webhooks, feeds, invitations and other users too; and, where the link is used from where the user signed in
-    before, their second factors of the last 24 hours: whoever stole the password may have set them up.
+    """Webhooks, feeds, invitations and other users of an owner's account too; and, where the link is used from where
+    the user signed in before, their second factors of the last 24 hours: whoever stole the password may have made them.
     """
+
+
+class ResetReport(msgspec.Struct, frozen=True):
+    """What a new password by a mailed link ended beside the user's sessions, in words, and what it left."""
+
+    ended: str
+    left: EarlierAccess
 
 
 class PasswordResetService:
@@ -161,13 +171,13 @@ class PasswordResetService:
 
     async def reset(
         self, token: str, password: str, client: Client = UNKNOWN_CLIENT, *, ends: EndedAccess | None = None
-    ) -> None:
+    ) -> ResetReport:
         """Set a password by a link's token, which proves the address. The user's sessions and links end, and they may
         sign in from this client however many others guess their password.
 
-        All other access to an owner's account ends too where nobody had proven the address: a stranger may have opened
-        it. `ends` says otherwise. Other second factors of a proven address stay than those that `EndedAccess.ALL`
-        names, and wrong codes of them count anew. Raises `InvalidInput`.
+        All other access ends too where nobody had proven the address: a stranger may have opened the account. `ends`
+        says otherwise. A second factor of a proven address goes on being asked for, but for those that
+        `EndedAccess.ALL` names, and wrong codes count anew. Raises `InvalidInput`.
         """
         digest = credentials.digest_of(token[:MAX_TOKEN_LENGTH])
         async with self._database.reading() as connection:
@@ -180,17 +190,8 @@ class PasswordResetService:
             now, account_id = self._now(), holder.account_id
             if ends is None:
                 ends = EndedAccess.OWN_SESSIONS if holder.is_confirmed else EndedAccess.ALL
-            ended = ""
-            if holder.role is Role.MEMBER:
-                await forget_factors_of_others(connection, holder)
-            elif ends is EndedAccess.ALL:
-                ended = ", and ended all other access to the account"
-                if await _remove_new_factors(connection, holder, client, now):
-                    ended += " and the second factors of the last 24 hours"
-                await take_account_over(connection, holder, password_hash, now)
-            elif ends is EndedAccess.KEYS_AND_SESSIONS:
-                ended = ", and ended all API keys and sessions of the account"
-                await end_keys_and_sessions(connection, holder, now)
+            is_new_gone = ends is EndedAccess.ALL and await _remove_new_factors(connection, holder, client, now)
+            await _end_access(connection, holder, ends, password_hash, now)
             await repository.set_password(connection, account_id, holder.user_id, password_hash)
             await repository.note_password_setter(connection, account_id, holder.user_id, unproven_at=None)
             await repository.end_other_sessions(connection, holder.user_id, None)
@@ -198,11 +199,15 @@ class PasswordResetService:
             await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.PASSWORD_RESET)
             await known_clients.remember(connection, holder.user_id, client, now, has_signed_in=False)
             await guessed_codes.clear(connection, holder.user_id, now)
-            sentence = f"{holder.email} set a new password by a mailed link{ended}"
+            left = await confirmation_repository.earlier_access(connection, holder, now)
+            report = ResetReport(_in_words(ends, holder, left, is_new_gone=is_new_gone), left)
+            ended = f", and ended {report.ended}" if report.ended else ""
+            sentence = f"{holder.email} set a new password by a mailed link{ended}{ways_in_words(left)}"
             notices = await self._notices.prepare_for(
                 connection, account_id, NoticeKind.PASSWORD, sentence, about=holder.email
             )
         self._notices.send(notices)
+        return report
 
     async def settled(self) -> None:
         """Wait until every mail that was asked for has gone out or failed."""
@@ -238,6 +243,31 @@ async def new_link(connection: AsyncConnection, user_id: int, public_url: str, n
     digest = credentials.digest_of(token)
     await repository.add_token(connection, user_id, digest, now=now, expires_at=now + TOKEN_SECONDS)
     return f"{public_url}/password/reset?token={token}"
+
+
+async def _end_access(
+    connection: AsyncConnection, holder: LinkHolder, ends: EndedAccess, password_hash: str, now: int
+) -> None:
+    if holder.role is Role.MEMBER:
+        await forget_factors_of_others(connection, holder)
+        if ends is not EndedAccess.OWN_SESSIONS:
+            await end_own_ways_in(connection, holder, now)
+    elif ends is EndedAccess.ALL:
+        await take_account_over(connection, holder, password_hash, now)
+    elif ends is EndedAccess.KEYS_AND_SESSIONS:
+        await end_keys_and_sessions(connection, holder, now)
+
+
+def _in_words(ends: EndedAccess, holder: LinkHolder, left: EarlierAccess, *, is_new_gone: bool) -> str:
+    """What ended beside the user's sessions; empty where nothing did."""
+    if ends is EndedAccess.OWN_SESSIONS:
+        return ""
+    words = "links to a provider" if left.passkeys else "passkeys and links to a provider"
+    if holder.role is Role.OWNER and ends is EndedAccess.ALL:
+        words = f"all other access to the account{' but passkeys' if left.passkeys else ''}"
+    elif holder.role is Role.OWNER:
+        words = f"all API keys and sessions of the account, {words}"
+    return f"{words}, and the second factors of the last 24 hours" if is_new_gone else words
 
 
 async def _remove_new_factors(connection: AsyncConnection, holder: LinkHolder, client: Client, now: int) -> bool:

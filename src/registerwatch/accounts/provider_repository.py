@@ -96,10 +96,12 @@ async def note_use(connection: AsyncConnection, person: ProviderPerson, now: int
     await connection.execute(update(provider_links).where(*same).values(last_used_at=now))
 
 
-async def links_of(connection: AsyncConnection, user_id: int, issuer: str) -> Sequence[ProviderLink]:
-    """Who signs in as a user, the first one first."""
+async def links_of(connection: AsyncConnection, user_id: int, issuer: str | None = None) -> Sequence[ProviderLink]:
+    """Who signs in as a user, at one provider or at any, the first one first."""
     columns = (provider_links.c.email, provider_links.c.created_at, provider_links.c.last_used_at)
-    found = select(*columns).where(provider_links.c.user_id == user_id, provider_links.c.issuer == issuer)
+    found = select(*columns).where(provider_links.c.user_id == user_id)
+    if issuer is not None:
+        found = found.where(provider_links.c.issuer == issuer)
     return [ProviderLink(*row) for row in await connection.execute(found.order_by(provider_links.c.id))]
 
 

@@ -36,16 +36,21 @@ class SecondFactors(msgspec.Struct, frozen=True):
 
     @property
     def is_on(self) -> bool:
-        """Whether a sign-in by password asks for more."""
-        return self.totp_since is not None or self.passkeys > 0
+        """Whether a sign-in by password asks for more. For recovery codes alone where a mailed link ended passkeys."""
+        return bool(self.names)
 
     @property
     def names(self) -> Sequence[str]:
-        """What is set up, in words for people; empty where nothing is."""
+        """What is asked for, in words for people; empty where nothing is."""
         names = ["authenticator app"] if self.totp_since is not None else []
         if self.passkeys:
             names.append("passkey" if self.passkeys == 1 else f"{self.passkeys} passkeys")
-        return names
+        return names or (["recovery codes"] if self.recovery_codes else [])
+
+    @property
+    def can_lose_passkeys(self) -> bool:
+        """Whether a sign-in by password would go on asking for more without them."""
+        return self.totp_since is not None or self.recovery_codes > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +131,9 @@ async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: s
 async def remove_all(connection: AsyncConnection, user_id: int) -> bool:
     """Remove a user's second factors with what belongs to them; whether there were any."""
     removed = await remove_totp(connection, user_id)
-    removed |= (await connection.execute(delete(passkeys).where(passkeys.c.user_id == user_id))).rowcount > 0
-    for table in (recovery_codes, passkey_challenges, sign_in_steps):
+    for table in (passkeys, recovery_codes):
+        removed |= (await connection.execute(delete(table).where(table.c.user_id == user_id))).rowcount > 0
+    for table in (passkey_challenges, sign_in_steps):
         await connection.execute(delete(table).where(table.c.user_id == user_id))
     await guessed_codes.forget_all_of(connection, user_id)
     return removed

@@ -163,7 +163,7 @@ async def first_recovery_codes(connection: AsyncConnection, caller: Caller, now:
 async def forget_codes_without_factor(connection: AsyncConnection, caller: Caller, now: int) -> None:
     """Delete the recovery codes of a user who has just turned off their last factor."""
     factors = await second_factor_repository.factors_of(connection, caller.account.id, user_of(caller))
-    if not factors.is_on:
+    if factors.totp_since is None and not factors.passkeys:
         await second_factor_repository.replace_recovery_codes(connection, user_of(caller), [], now)
 
 

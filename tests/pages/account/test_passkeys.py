@@ -1,10 +1,13 @@
 """Passkeys on pages; in the place of the browser's script, which other tests drive, stands a software authenticator."""
 
+import re
+
 import pytest
 
 from registerwatch.accounts.proof import PROOF_SECONDS
+from registerwatch.clock import day_in_words, day_of
 from tests.accounts.authenticator import Authenticator
-from tests.accounts.second_factors import RECOVERY_CODE
+from tests.accounts.second_factors import RECOVERY_CODE, app_of
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
@@ -117,3 +120,110 @@ async def test_where_browsers_have_no_passkeys_none_is_offered(start_service: Se
         await browser_client.sign_up()
         assert "no passkeys for this address" in (await browser_client.page(PASSKEYS)).main
         assert (await browser_client.post(f"{PASSKEYS}/new", label="x")).status_code == 400
+
+
+LINK = re.compile(r"/(?:account/confirm|password/reset)\?token=([\w.-]{43,})")
+GUEST = "member@acme.example"
+NEW = "words of the mailbox's reader"
+
+
+async def mailed_token(harness: ServiceHarness, email: str) -> str:
+    """The token of the newest link that went to somebody."""
+    await harness.finish_background_work()
+    texts = [mail.text for mail in harness.mail.mails if mail.to == email and LINK.search(mail.text)]
+    found = LINK.search(texts[-1])
+    assert found
+    return found[1]
+
+
+async def reset(harness: ServiceHarness, email: str, end: str) -> tuple[Markup, Markup, str]:
+    """Set a password by a mailed link: its page, the page that follows, and the mail that tells of it."""
+    await harness.post("/v1/password/forgot", email=email)
+    token = await mailed_token(harness, email)
+    form = await PagesClient(harness).page("/password/reset", token=token)
+    done = await PagesClient(harness).post("/password/reset", token=token, password=NEW, end=end)
+    assert done.status_code == 200, done.text
+    await harness.finish_background_work()
+    return form, Markup.of(done), next(mail.text for mail in reversed(harness.mail.mails) if mail.to == email)
+
+
+async def with_proven_address(harness: ServiceHarness, role: str) -> str:
+    """The address of an owner or of a member, who has joined, of a new account."""
+    owner = await harness.sign_up(EMAIL, STRONG_PASSWORD)
+    await harness.prove_address(owner)
+    if role == "owner":
+        return EMAIL
+    await harness.post("/v1/users", owner.session, email=GUEST, password="a first one of the owner's")
+    token = await mailed_token(harness, GUEST)
+    await PagesClient(harness).post("/account/confirm", token=token, choice="join", password=STRONG_PASSWORD)
+    return GUEST
+
+
+@pytest.mark.parametrize("role", ["owner", "member"])
+@pytest.mark.parametrize("factor", ["an app", "recovery codes"])
+async def test_who_reads_the_mailbox_is_told_of_passkeys_and_ends_them_and_a_second_factor_stays_asked_for(
+    harness: ServiceHarness, browser_client: PagesClient, role: str, factor: str
+) -> None:
+    email = await with_proven_address(harness, role)
+    await browser_client.sign_in(email, STRONG_PASSWORD)
+    if factor == "an app":
+        await app_of(harness.service.accounts, await browser_client.caller(), harness.clock)
+    thiefs, first = await passkey_added(browser_client, "Thief’s")
+    codes = RECOVERY_CODE.findall(first.main)
+    added_on = day_in_words(day_of(harness.now))
+    harness.clock.move(2 * 24 * 3600)
+
+    form, done, mail = await reset(harness, email, "own sessions")
+    assert f"Passkey Thief’s, added {added_on}" in form.main
+    assert f"Passkey Thief’s, added {added_on}" in done.main
+    assert f"passkey “Thief’s” of {added_on}" in mail
+    assert await signed_in_by(thiefs, PagesClient(harness)) == "/app", "which is what it means to be left"
+
+    harness.clock.move(3600)
+    end = "keys and sessions" if role == "owner" else "all"
+    form, done, mail = await reset(harness, email, end)
+    assert "a recovery code after the password" in form.main
+    assert "Thief’s" not in done.main + mail.partition("what is left")[2]
+    assert "passkeys and links to a provider" in done.main
+    assert "passkeys and links to a provider" in mail
+    for page in (form, done):
+        assert accessibility_problems(page) == []
+    options = await PagesClient(harness).post("/login/passkey/options")
+    refused = await PagesClient(harness).post("/login/passkey", credential=thiefs.get(options.text))
+    assert refused.status_code == 400
+    answer = await harness.post("/v1/login", email=email, password=NEW)
+    assert (answer.status_code, answer.json()["code"]) == (401, "second-factor-needed"), (
+        "the mailbox alone is not enough"
+    )
+    if codes:
+        assert (await harness.post("/v1/login", email=email, password=NEW, code=codes[0])).status_code == 200
+        await browser_client.sign_in(email, NEW)
+        await browser_client.post("/login/second-step", code=codes[1])
+        assert "8 left" in (await browser_client.page("/app/settings")).main
+        await harness.service.accounts.second_factors.reset(email)
+        assert (await harness.post("/v1/login", email=email, password=NEW)).status_code == 200, "the operator's way out"
+
+
+@pytest.mark.parametrize("end", ["keys and sessions", "all"])
+async def test_passkeys_stay_where_nothing_else_would_be_asked_for_and_the_mail_says_so(
+    harness: ServiceHarness, browser_client: PagesClient, end: str
+) -> None:
+    email = await with_proven_address(harness, "owner")
+    await browser_client.sign_in(email, STRONG_PASSWORD)
+    passkey, first = await passkey_added(browser_client, "Laptop")
+    for code in RECOVERY_CODE.findall(first.main):
+        await harness.post("/v1/login", email=email, password=STRONG_PASSWORD, code=code)
+    harness.clock.move(2 * 24 * 3600)
+
+    form, done, mail = await reset(harness, email, end)
+    assert "Passkeys stay, whatever you choose" in form.main
+    assert "Passkey Laptop, added" in done.main
+    assert "what is left: passkey “Laptop”" in mail.partition("mailed link")[2].replace("1 API key, ", "")
+    assert (
+        "access to the account but passkeys" in mail
+        if end == "all"
+        else "ended all API keys and sessions of the account, links" in mail
+    )
+    answer = await harness.post("/v1/login", email=email, password=NEW)
+    assert answer.json()["code"] == "second-factor-needed"
+    assert await signed_in_by(passkey, PagesClient(harness)) == "/app"

@@ -8,10 +8,12 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts import repository
+from registerwatch.clock import day_in_words, day_of
 from registerwatch.db.engine import Database
 from tests.accounts.openid_provider import CLIENT_ID, CLIENT_SECRET, OpenIdProvider, openid_provider
 from tests.accounts.second_factors import app_of
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
+from tests.pages.account.test_passkeys import reset, with_proven_address
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
 
@@ -100,6 +102,53 @@ async def test_the_providers_password_leads_to_the_second_step_of_who_has_one(
         assert browser_client.session
 
 
+async def linked_thief(harness: ServiceHarness, provider: OpenIdProvider, email: str) -> PagesClient:
+    """A browser of somebody who had the password of a user, and linked themselves."""
+    thief = PagesClient(harness)
+    await thief.sign_in(email, STRONG_PASSWORD)
+    linking = Markup.of(await thief.post(f"{SETTINGS}/oidc"))
+    linked = await provider.sign_in(linking.one("a", id="go-to-provider")["href"], THIEF)
+    assert (await thief.get("/login/oidc/back", **linked)).status_code == 303
+    await thief.post("/logout")
+    return thief
+
+
+async def signs_in(thief: PagesClient, provider: OpenIdProvider) -> bool:
+    """Whether the provider's person gets in."""
+    back = await provider.sign_in((await thief.get("/login/oidc")).headers["location"], THIEF)
+    await thief.get("/login/oidc/back", **back)
+    return bool(thief.session)
+
+
+@pytest.mark.parametrize(
+    ("role", "end"), [("owner", "keys and sessions"), ("member", "keys and sessions"), ("member", "all")]
+)
+async def test_who_sets_a_password_by_a_mailed_link_is_told_who_signs_in_by_the_provider_and_ends_that(
+    start_service: ServiceStarter, provider: OpenIdProvider, role: str, end: str
+) -> None:
+    async with start_service(**settings_of(provider)) as harness:
+        set_to_real_time(harness)
+        email = await with_proven_address(harness, role)
+        thief = await linked_thief(harness, provider, email)
+        linked_on = day_in_words(day_of(harness.now))
+        harness.clock.move(60)
+
+        form, done, mail = await reset(harness, email, "own sessions")
+        told = f"Sign-in by a provider as {THIEF}, added {linked_on}"
+        assert (told in form.main, told in done.main) == (True, True)
+        assert (
+            f"what is left: {'1 API key, ' if role == 'owner' else ''}sign-in by a provider as {THIEF} of {linked_on}"
+            in mail
+        )
+        assert await signs_in(thief, provider), "which is what it means to be left"
+        await thief.post("/logout")
+
+        form, done, mail = await reset(harness, email, end)
+        assert (told in form.main, THIEF in done.main, THIEF in mail) == (True, False, False)
+        assert "links to a provider" in mail
+        assert not await signs_in(thief, provider)
+
+
 @pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"], indirect=True)
 async def test_a_sign_in_that_waits_while_a_mailed_link_ends_everything_leaves_nobody_signed_in(
     start_service: ServiceStarter, provider: OpenIdProvider
@@ -108,13 +157,8 @@ async def test_a_sign_in_that_waits_while_a_mailed_link_ends_everything_leaves_n
         set_to_real_time(harness)
         owner = await harness.sign_up(EMAIL, STRONG_PASSWORD)
         await harness.prove_address(owner)
-        thief = PagesClient(harness)
-        await thief.sign_in(EMAIL, STRONG_PASSWORD)
-        linking = Markup.of(await thief.post(f"{SETTINGS}/oidc"))
-        linked = await provider.sign_in(linking.one("a", id="go-to-provider")["href"], THIEF)
-        await thief.get("/login/oidc/back", **linked)
-        account_id = (await thief.caller()).account.id
-        await thief.post("/logout")
+        account_id = (await harness.service.accounts.admin.profile(EMAIL)).account.id
+        thief = await linked_thief(harness, provider, EMAIL)
         back = await provider.sign_in((await thief.get("/login/oidc")).headers["location"], THIEF)
         token = (await harness.service.accounts.password_reset.link(EMAIL)).rpartition("=")[2]
 

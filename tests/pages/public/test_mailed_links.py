@@ -244,7 +244,7 @@ async def test_the_reset_page_shows_what_ends_and_keeps_it_where_the_reader_says
 
     done = await harness.client.post(RESET, data={"token": reset, "password": NEW, "keep": "yes"})
 
-    assert "work as before" in shown(done, 200, "Your new password is set").main
+    assert owner.answer["keys"][0]["prefix"] in shown(done, 200, "Your new password is set").main
     assert (await harness.client.get("/v1/me", headers=auth_headers(owner.api_key))).status_code == 200
     assert (await harness.client.get("/v1/me", headers=auth_headers(owner.session))).status_code == 401
     users = (await harness.client.get("/v1/me", headers=auth_headers(owner.api_key))).json()["users"]
@@ -265,15 +265,19 @@ async def test_a_reset_of_a_proven_address_ends_what_the_reader_says(
 
     done = await harness.client.post(RESET, data={"token": reset, "password": NEW, "end": end})
 
-    shown(done, 200, "Your new password is set")
-    assert ("have ended too" in done.text) == (left < 2)
+    main = shown(done, 200, "Your new password is set").main
+    assert ("Ended, too:" in main) == (left < 2)
+    assert (owner.answer["keys"][0]["prefix"] in main, GUEST in main) == (left == 2, left > 0), "what is left is listed"
     for credential in (owner.api_key, member):
         works = (await harness.client.get("/v1/me", headers=auth_headers(credential))).status_code == 200
         assert works == (left == 2), credential[:3]
     assert await login(harness, GUEST, PASSWORD) == (200 if left else 401), "other users stay, unless all ends"
     await harness.finish_background_work()
-    told = {"own sessions": "by a mailed link.", "keys and sessions": "all API keys and sessions", "all": "all other"}
-    assert told.get(end, "all other") in harness.mail.mails[-1].text
+    told = {
+        "own sessions": "by a mailed link; what is left: 1 API key, 1 other user.",
+        "keys and sessions": "all API keys and sessions of the account, passkeys and links to a provider; what is left",
+    }
+    assert told.get(end, "all other access to the account.") in harness.mail.mails[-1].text
 
 
 # Invitations

@@ -70,12 +70,12 @@ async def set_password(request: Request, service: InjectedService) -> Response:
         holder, _ = await service.accounts.confirmations.look(token)
         await service.accounts.passwords.refuse_common(password, holder.email)
         ends = _ended_access(fields, holder)
-        await service.accounts.password_reset.reset(token, password, client_of(request), ends=ends)
+        report = await service.accounts.password_reset.reset(token, password, client_of(request), ends=ends)
     except LinkNotValid:
         return _bad_link(request)
     except InvalidInput as error:
         return await _reset_form(request, service, token, problem=str(error))
-    return _page(request, "password_set.html", ended=ends if holder.role is Role.OWNER else "")
+    return _page(request, "password_set.html", ended=report.ended, left=report.left)
 
 
 def _forgot_form(request: Request, service: Service, email: str = "", problem: str = "") -> Response:
