@@ -167,7 +167,7 @@ class ProviderSignInService:
             now = self._now()
             factors = await second_factor_repository.factors_of(connection, user.account_id, user.id)
             if factors.is_on and not person.used_second_factor:
-                return await sign_in_steps.begin(connection, user.id, now)
+                return await sign_in_steps.begin(connection, user.id, now, is_by_password=False)
             if not is_linked:
                 await provider_repository.add_link(connection, user.id, person, now)
                 mails = await self._tell(connection, account.id, user.email, Action.SIGN_IN_LINKED, person.email)

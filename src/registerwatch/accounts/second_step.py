@@ -1,4 +1,4 @@
-"""Finishing a sign-in whose password was right, by a code."""
+"""Finishing a sign-in that a password or a provider began, by a code."""
 
 from collections.abc import Sequence
 
@@ -90,7 +90,7 @@ class SecondStepService:
                     now,
                     how=how,
                     plans=self._plans,
-                    is_proof=unproven_passwords.proves(user, now),
+                    is_proof=step.is_by_password and unproven_passwords.proves(user, now),
                 )
             else:
                 await sign_in_steps.count_try(connection, step)

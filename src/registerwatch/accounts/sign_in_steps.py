@@ -1,4 +1,5 @@
-"""Steps between a right password and a session: who has a second factor gets one, and finishes it within ten minutes.
+"""Steps between a password or a provider's word and a session: who has a second factor gets one, and finishes it within
+ten minutes.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -16,6 +17,8 @@ from registerwatch.db.tables import sign_in_steps, users
 STEP_SECONDS = 600
 MAX_TRIES = 5
 MAX_TOKEN_LENGTH = 200
+PROVIDER_PREFIX = "pv_"
+"""Of the token of a step that a provider's word began. The stored digest is of the prefix too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +37,12 @@ class StoredStep(msgspec.Struct, frozen=True):
     user_id: int
     email: str
     tries: int
+    is_by_password: bool
 
 
-async def begin(connection: AsyncConnection, user_id: int, now: int) -> NewStep:
-    """Begin a step for a user whose account is locked and whose password was right."""
-    token = credentials.new_token()
+async def begin(connection: AsyncConnection, user_id: int, now: int, *, is_by_password: bool = True) -> NewStep:
+    """Begin a step for a user whose account is locked, and whose password was right, or whom a provider signs in."""
+    token = ("" if is_by_password else PROVIDER_PREFIX) + credentials.new_token()
     values = {"digest": digest_of(token), "user_id": user_id, "expires_at": now + STEP_SECONDS, "tries": 0}
     await connection.execute(insert(sign_in_steps).values(values))
     return NewStep(token)
@@ -54,7 +58,7 @@ async def find(connection: AsyncConnection, token: str, now: int) -> StoredStep 
         .where(steps.c.tries < MAX_TRIES)
     )
     row = (await connection.execute(found)).one_or_none()
-    return StoredStep(*row) if row is not None else None
+    return StoredStep(*row, not token.startswith(PROVIDER_PREFIX)) if row is not None else None
 
 
 async def count_try(connection: AsyncConnection, step: StoredStep) -> None:

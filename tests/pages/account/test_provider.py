@@ -100,6 +100,8 @@ async def test_the_providers_password_leads_to_the_second_step_of_who_has_one(
         assert step.headers["location"] == "/login/second-step?next=%2Fapp%2Fevents"
         await browser_client.post("/login/second-step", code=app.recovery_codes[0])
         assert browser_client.session
+        asked = Markup.of(await browser_client.post("/app/keys", form="x", label="ERP", scope="read"))
+        assert asked.one("input", id="proof-password"), "a provider and a code are no proof of the password"
 
 
 async def linked_thief(harness: ServiceHarness, provider: OpenIdProvider, email: str) -> PagesClient:
