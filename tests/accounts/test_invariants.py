@@ -22,6 +22,7 @@ from registerwatch.accounts.admin import AccountAdmin
 from registerwatch.accounts.api_keys import ApiKeyService
 from registerwatch.accounts.audit import OPERATOR, UNKNOWN_PERSON, Action
 from registerwatch.accounts.audit_pages import AuditTrailReader
+from registerwatch.accounts.code_check import CodeCheck
 from registerwatch.accounts.confirmation import ConfirmationService
 from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.credentials import credential_of, masked
@@ -45,6 +46,7 @@ from registerwatch.accounts.team import TeamReader
 from registerwatch.accounts.unproven_passwords import UNPROVEN_SECONDS
 from registerwatch.accounts.wiring import Accounts, build_accounts
 from registerwatch.db.engine import Database
+from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.errors import (
     CapReached,
     InvalidInput,
@@ -470,7 +472,9 @@ def _accounts(database: Database, clock: SteppedClock, mail: MemoryMailer) -> Ac
         trail=AuditTrailReader(database),
         team=TeamReader(database, clock),
         old_trials=OldTrialService(database, clock, NoMailer(), deletion, public_url=public_url),
-        proofs=ProofService(database, quick, clock, FailedSignIns(database, clock)),
+        proofs=ProofService(
+            database, quick, CodeCheck(SecretCipher(), notices), clock, FailedSignIns(database, clock), notices
+        ),
     )
 
 

@@ -100,7 +100,7 @@ class Person:
 
     async def sets_up_an_app(self, pages: PagesClient) -> None:
         """An authenticator app of their own, where the account has none."""
-        await pages.post("/app/settings/authenticator", **{"proof-password": self.passwords[-1]})
+        await pages.post("/app/settings/authenticator", **self.proof())
         secrets = SECRET.findall((await pages.get("/app/settings/authenticator")).text)
         if secrets:
             app = App(secrets[0].replace(" ", ""), self.harness.clock, ())
@@ -109,9 +109,18 @@ class Person:
             self.apps.append(app)
             self.recovery_codes += sorted(set(RECOVERY_CODE.findall(answer.text)))
 
-    async def adds_a_passkey(self, pages: PagesClient, **proof: str) -> None:
+    def code(self) -> str:
+        """A code of the second factor, if they have any."""
+        return self.apps[-1].next_code() if self.apps else self.recovery_codes.pop() if self.recovery_codes else ""
+
+    def proof(self) -> dict[str, str]:
+        """What a page is told that asks again who somebody is."""
+        return {"proof-password": self.passwords[-1], "proof-code": self.code()}
+
+    async def adds_a_passkey(self, pages: PagesClient) -> None:
         """A passkey of their own, which signs in without a password."""
-        options = PASSKEY_OPTIONS.findall((await pages.post("/app/settings/passkeys/new", label="x", **proof)).text)
+        asked = await pages.post("/app/settings/passkeys/new", label="x", **self.proof())
+        options = PASSKEY_OPTIONS.findall(asked.text)
         if options and not self.passkeys:
             passkey = Authenticator()
             answer = await pages.post("/app/settings/passkeys", credential=passkey.create(unescape(options[0])))
@@ -195,6 +204,11 @@ class Theft:
                 answer = await self.thief.posted("/v1/account/delete", bearer, password=password)
                 if answer.status_code == 200:
                     return True
+        for pages in filter(None, (self.thief.pages, await self.thief.signed_in())):
+            for password in dict.fromkeys(self.thief.passwords):
+                fields = {"password": password, "proof-code": self.thief.code()}
+                if (await pages.post("/app/settings/delete", **fields)).status_code == 200:
+                    return True
         return False
 
     async def is_in(self) -> str:
@@ -224,20 +238,19 @@ class Theft:
 
     async def _manages_on(self, pages: PagesClient) -> None:
         thief = self.thief
-        fields = {"old-password": thief.passwords[-1], "password": THEIRS}
+        fields = {"old-password": thief.passwords[-1], "password": THEIRS, "proof-code": thief.code()}
         if (await pages.post("/app/settings/password", **fields)).status_code == 303:
             thief.passwords.append(THEIRS)
-        proof = {"proof-password": thief.passwords[-1]}
-        answer = await pages.post("/app/keys", form="x", label="of the thief", scope="manage", **proof)
+        answer = await pages.post("/app/keys", form="x", label="of the thief", scope="manage", **thief.proof())
         thief.bearers += KEY.findall(answer.text)[:1]
-        await pages.post("/app/team/users", email=self.user.email, password=THEIRS, **proof)
+        await pages.post("/app/team/users", email=self.user.email, password=THEIRS, **thief.proof())
         await self._joins()
         for found in set(re.findall(r'/app/team/(\d+)"', (await pages.get("/app/team")).text)):
             if self.user.email in (await pages.get(f"/app/team/{found}")).text:
-                await pages.post(f"/app/team/{found}/role", role="owner", **proof)
-        await pages.post("/app/settings/authenticator/remove", sure="yes", **proof)
+                await pages.post(f"/app/team/{found}/role", role="owner", **thief.proof())
+        await pages.post("/app/settings/authenticator/remove", sure="yes", **thief.proof())
         await thief.sets_up_an_app(pages)
-        await thief.adds_a_passkey(pages, **proof)
+        await thief.adds_a_passkey(pages)
 
     async def _joins(self) -> None:
         """The thief's user proves the address of their own."""

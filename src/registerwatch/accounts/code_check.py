@@ -44,7 +44,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 class CodeCheck:
-    """Compares codes within the transaction of a sign-in, which has locked the account. So no code is used twice."""
+    """Compares codes within a transaction that has locked the account. So no code is used twice."""
 
     def __init__(self, cipher: SecretCipher, notices: AccountNotices) -> None:
         self._cipher = cipher
@@ -93,7 +93,7 @@ class CodeCheck:
             action=Action.RECOVERY_CODE_USED,
             subject=f"{left} left",
         )
-        sentence = f"{user.email} signed in with a recovery code; {left} are left"
+        sentence = f"{user.email} used a recovery code; {left} are left"
         return await self._notify(connection, user, sentence)
 
     async def _tell_of_guesses(

@@ -46,7 +46,7 @@ class DeletionService:
         await self.delete_without_password(caller.account.id)
 
     async def delete_without_password(self, account_id: int) -> None:
-        """Delete an account as `delete` does; for the operator of the service, who knows nobody's password."""
+        """Delete an account as `delete` does, where it was proved otherwise who asks: on a page, or by the operator."""
         await self.delete_where(account_id, _always)
 
     async def delete_where(self, account_id: int, is_due: Callable[[AsyncConnection], Awaitable[bool]]) -> bool:

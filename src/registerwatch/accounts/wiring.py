@@ -163,7 +163,7 @@ def build_accounts(
         uses=uses,
         open_sessions=OpenSessionService(database, clock),
         old_trials=OldTrialService(database, clock, mailer, deletion, public_url=public_url),
-        proofs=ProofService(database, passwords, clock, sessions.failures),
+        proofs=ProofService(database, passwords, codes, clock, sessions.failures, notices),
         trail=AuditTrailReader(database),
         team=TeamReader(database, clock),
         second_step=SecondStepService(database, table, clock, codes, sessions.failures, notices),

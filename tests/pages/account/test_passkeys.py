@@ -122,6 +122,33 @@ async def test_where_browsers_have_no_passkeys_none_is_offered(start_service: Se
         assert (await browser_client.post(f"{PASSKEYS}/new", label="x")).status_code == 400
 
 
+async def test_a_passkey_proves_again_who_sits_there_and_the_form_goes_on(
+    harness: ServiceHarness, browser_client: PagesClient
+) -> None:
+    await browser_client.sign_up()
+    authenticator, _ = await passkey_added(browser_client)
+    harness.clock.move(PROOF_SECONDS)
+    before = browser_client.session
+
+    asked = Markup.of(await browser_client.post("/app/keys", form="x", label="ERP", scope="read"))
+    assert accessibility_problems(asked) == []
+    button = asked.one("button", id="use-passkey")
+    kept = {
+        each["name"]: each["value"] for each in asked.all("input", type="hidden") if each["name"].startswith("kept")
+    }
+    options = await browser_client.post(button["data-options-address"])
+    answer = await browser_client.post(button["data-address"], credential=authenticator.get(options.text), **kept)
+    going_on = Markup.of(answer)
+    assert going_on.one("form", action="/app/keys")
+    fields = {each["name"]: each["value"] for each in going_on.all("input", type="hidden")}
+    made = await browser_client.post("/app/keys", **fields)
+
+    assert (fields["label"], bool(re.search(r"\brw_[\w-]{43}\b", made.text))) == ("ERP", True)
+    harness_client = PagesClient(harness)
+    harness_client.client.cookies.set("session", before)
+    assert (await harness_client.get("/app")).status_code == 303, "the session before ended"
+
+
 LINK = re.compile(r"/(?:account/confirm|password/reset)\?token=([\w.-]{43,})")
 GUEST = "member@acme.example"
 NEW = "words of the mailbox's reader"

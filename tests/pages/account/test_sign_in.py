@@ -121,7 +121,7 @@ async def test_a_form_that_was_sent_after_the_session_ended_is_kept(
 
 async def test_no_page_shows_a_password_that_was_sent_after_the_session_ended(browser_client: PagesClient) -> None:
     typed = {"password": "secret one", "old-password": "secret two", "proof-password": "secret three", "email": EMAIL}
-    asked = await browser_client.post("/app/team/users", **typed)
+    asked = await browser_client.post("/app/team/users", **typed, **{"proof-code": "secret code"})
     hidden = {each["name"]: each["value"] for each in Markup.of(asked).all("input", type="hidden")}
     assert hidden == {"kept-for": "/app/team/users", "kept:email": EMAIL}
     assert "but for passwords" in Markup.of(asked).main

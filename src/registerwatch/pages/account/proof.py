@@ -1,42 +1,51 @@
-"""Asking for the password again before what an open session alone should not be enough for."""
+"""Asking for the password again, and for the second factor that is on, before what an open session alone should not be
+enough for.
+"""
 
 from starlette.requests import Request
 
-from registerwatch.errors import PasswordTooNew, WrongPassword
+from registerwatch.errors import PasswordTooNew, RateLimited, SecondFactorNeeded, WrongCode, WrongPassword
 from registerwatch.pages.account.rendering import app_page
+from registerwatch.pages.account.sign_in_form import KeptForm
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.forms import Form
 from registerwatch.pages.page_instead import PageInstead
 from registerwatch.web.injection import client_of, limits_of, service_of
 from registerwatch.web.rate_limits import Limit
 
-PROOF_FIELD = "proof-password"
+PROOF_FIELD, CODE_FIELD = "proof-password", "proof-code"
+NOT_PROVED = (WrongPassword, PasswordTooNew, SecondFactorNeeded, WrongCode, RateLimited)
+"""What `ProofService.prove` says of what was typed."""
 
 
 async def require_proof(request: Request, visitor: Visitor, form: Form, purpose: str) -> None:
-    """Go on where the password was given within ten minutes. Else a page asks for it, and sends the same form again.
+    """Go on where a proof was given within ten minutes. Else a page asks for it, and sends the same form again; by a
+    passkey its user signs in once more, and the form goes on from there.
 
     `purpose` is what is about to be done, for the page's heading: `Make an API key`. Raises `PageInstead`.
     """
-    proofs, problem = service_of(request).accounts.proofs, ""
+    proofs, problem, status = service_of(request).accounts.proofs, "", 200
     if proofs.is_proved(visitor.caller):
         return
     if form[PROOF_FIELD]:
         await limits_of(request).check_party(request, Limit.PROOF, visitor.caller.session or "")
         try:
-            await proofs.prove(visitor.caller, form[PROOF_FIELD], client_of(request))
-        except (WrongPassword, PasswordTooNew) as error:
-            problem = str(error)
+            await proofs.prove(visitor.caller, form[PROOF_FIELD], form[CODE_FIELD], client_of(request))
+        except NOT_PROVED as error:
+            problem, status = str(error), 429 if isinstance(error, RateLimited) else 400
         else:
             return
+    fields = [(name, value) for name, value in form.fields if name not in (PROOF_FIELD, CODE_FIELD)]
     raise PageInstead(
         app_page(
             request,
             visitor,
             "account/proof.html",
-            status=400 if problem else 200,
+            status=status,
             address=request.url.path,
-            fields=[(name, value) for name, value in form.fields if name != PROOF_FIELD],
+            fields=fields,
+            kept=KeptForm(request.url.path, fields),
+            factors=await proofs.asks_for(visitor.caller),
             purpose=purpose,
             problem=problem,
         )

@@ -5,9 +5,11 @@ from starlette.responses import Response
 
 from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.accounts.profile import time_zones
+from registerwatch.accounts.second_factor_repository import SecondFactors
 from registerwatch.bootstrap import Service
-from registerwatch.errors import InvalidInput, PasswordTooNew, RateLimited, WrongPassword
+from registerwatch.errors import InvalidInput, RateLimited
 from registerwatch.pages.account.confirm_address import MAILED
+from registerwatch.pages.account.proof import CODE_FIELD, NOT_PROVED
 from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import OwnerSignedIn, SignedIn, Visitor
@@ -105,26 +107,27 @@ async def set_time_zone(request: Request, service: InjectedService, visitor: Sig
 
 
 @router.get("/app/settings/password")
-async def password_form(request: Request, visitor: SignedIn) -> Response:
+async def password_form(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The form for a new password."""
-    return _password_page(request, visitor)
+    return _password_page(request, visitor, await service.accounts.proofs.asks_for(visitor.caller))
 
 
 @router.post("/app/settings/password")
 async def set_password(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Set a new password, by the present one. The other sessions end."""
+    """Set a new password, by the present one and a second factor that is on. The other sessions end."""
     form, caller = await form_of(request), visitor.caller
     await limits_of(request).check_party(request, Limit.PROOF, caller.session or "")
     await limits_of(request).check_party(request, Limit.ACCOUNT_CHANGES, f"settings {caller.session}")
     try:
-        await service.accounts.proofs.prove(caller, form["old-password"], client_of(request))
-    except (WrongPassword, PasswordTooNew) as error:
-        return _password_page(request, visitor, 400, old_problem=str(error))
+        await service.accounts.proofs.prove(caller, form["old-password"], form[CODE_FIELD], client_of(request))
+    except NOT_PROVED as error:
+        factors = await service.accounts.proofs.asks_for(caller)
+        return _password_page(request, visitor, factors, 400, old_problem=str(error))
     try:
         await service.accounts.passwords.refuse_common(form["password"], caller.name)
         await service.accounts.password_reset.change(caller, form["password"], is_proved=True)
     except (InvalidInput, RateLimited) as error:
-        return _password_page(request, visitor, 400, problem=str(error))
+        return _password_page(request, visitor, SecondFactors(), 400, problem=str(error))  # the code was right
     return redirect_to(ADDRESS, done="password")
 
 
@@ -150,11 +153,12 @@ async def delete_account(request: Request, service: InjectedService, visitor: Ow
     """Delete the account with everything in it."""
     await limits_of(request).check(request, Limit.ACCOUNT_DELETE)
     await limits_of(request).check_party(request, Limit.ACCOUNT_DELETE, party_of(visitor.caller))
-    password = (await form_of(request))["password"]
+    form, caller = await form_of(request), visitor.caller
     try:
-        await service.accounts.deletion.delete(visitor.caller, password)
-    except (WrongPassword, PasswordTooNew) as error:
+        await service.accounts.proofs.prove(caller, form["password"], form[CODE_FIELD], client_of(request))
+    except NOT_PROVED as error:
         return await _delete_page(request, service, visitor, 400, problem=str(error))
+    await service.accounts.deletion.delete_without_password(caller.account.id)
     response = unindexed_page(request, "account/deleted.html", 200)
     drop_cookie(response, service.settings)
     return response
@@ -174,7 +178,13 @@ def _time_zone_page(request: Request, visitor: Visitor, zone: str, status: int =
 
 
 def _password_page(
-    request: Request, visitor: Visitor, status: int = 200, *, old_problem: str = "", problem: str = ""
+    request: Request,
+    visitor: Visitor,
+    factors: SecondFactors,
+    status: int = 200,
+    *,
+    old_problem: str = "",
+    problem: str = "",
 ) -> Response:
     return app_page(
         request,
@@ -183,6 +193,7 @@ def _password_page(
         section="settings",
         status=status,
         shortest=MIN_PASSWORD_LENGTH,
+        factors=factors,
         old_problem=old_problem,
         problem=problem,
     )
@@ -201,5 +212,6 @@ async def _delete_page(
         others=[user.email for user in profile.users if user.id != visitor.caller.user_id],
         keys=sum(key.works(service.clock.now()) for key in profile.keys),
         watches=await service.watches.service.count(visitor.caller.account.id),
+        factors=await service.accounts.proofs.asks_for(visitor.caller),
         problem=problem,
     )

@@ -19,7 +19,7 @@ KEPT_PREFIX = "kept:"
 """Of the names of hidden fields that hold a form that was sent before."""
 KEPT_FOR = "kept-for"
 """The field that names the address that the form was sent to."""
-NEVER_KEPT = frozenset({"password", "old-password", "proof-password"})
+NEVER_KEPT = frozenset({"password", "old-password", "proof-password", "proof-code"})
 """Fields whose values no page may show: hidden ones can be read by whoever sits at the browser next."""
 SESSION_ENDED = "Your session has ended. Sign in again; nothing that you typed is lost."
 PASSWORDS_LOST = "Your session has ended. Sign in again; what you typed is kept, but for passwords."
