@@ -117,6 +117,8 @@ class Caller:
     """Of the user, an IANA name."""
     proved_at: int = 0
     """When the session's user last proved by a password that it is them; 0 where that is not known."""
+    network: str | None = None
+    """Where the request comes from (`clients.Client`), None where that is not known."""
 
     def require_scope(self, needed: Scope) -> None:
         """Raise `ScopeTooNarrow` where the API key may not do this."""

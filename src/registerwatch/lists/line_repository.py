@@ -1,4 +1,7 @@
-"""The SQL of the lines of lists. Functions run in the transaction of the connection that they are given."""
+"""The SQL of the lines of lists. Functions run in the transaction of the connection that they are given.
+
+A statement that looks for words, or compares uploads, reads the cells of every line: up to 24 MiB of an upload.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -7,24 +10,28 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     Row,
     Select,
+    String,
     and_,
     bindparam,
     case,
+    cast,
     exists,
     func,
     insert,
     literal,
     or_,
     select,
+    true,
     update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import list_lines, watches
-from registerwatch.db.text_search import holds_text
+from registerwatch.db.text_search import holds_word
 from registerwatch.lists.matching import Match
 from registerwatch.lists.models import Coverage, CoverageCounts, Differences, LineFilter, ListLine, SubjectCounts
 from registerwatch.tables.cells import one_line
@@ -133,44 +140,55 @@ async def page(
     after: int = 0,
     limit: int,
     offset: int = 0,
-) -> list[ListLine]:
-    """Lines of an upload that match a filter, in the order of the file, after a number. `beside` is the upload that a
-    filter by change compares with.
+) -> tuple[list[ListLine], int]:
+    """Lines of an upload that match a filter, in the order of the file, after a number; and how many match, before it
+    too. `beside` is the upload that a filter by change compares with. What matches is looked for once.
     """
-    found = _chosen(_lines(account_id, today), account_id, upload_id, chosen, today, beside).where(_row.number > after)
-    rows = await connection.execute(found.order_by(_row.number).limit(limit).offset(offset))
-    return [_line(row) for row in rows]
+    matching = _matching(account_id, upload_id, chosen, today, beside)
+    counted = select(func.count().label("total")).select_from(matching).subquery("counted")
+    after_it = select(matching.c.number).where(matching.c.number > after).order_by(matching.c.number)
+    shown = after_it.limit(limit).offset(offset).subquery("shown")
+    found = select(counted.c.total, shown.c.number).select_from(counted.outerjoin(shown, true()))
+    rows = (await connection.execute(found)).all()
+    shown_numbers = [row.number for row in rows if row.number is not None]
+    return await numbered(connection, account_id, upload_id, shown_numbers, today), rows[0].total
 
 
-async def count(
-    connection: AsyncConnection,
-    account_id: int,
-    upload_id: int,
-    chosen: LineFilter,
-    today: date,
-    beside: int | None = None,
-) -> int:
-    """How many lines match a filter."""
-    counted = _chosen(select(func.count()), account_id, upload_id, chosen, today, beside)
-    return int((await connection.execute(counted)).scalar_one())
+async def numbers(
+    connection: AsyncConnection, account_id: int, upload_id: int, chosen: LineFilter, today: date
+) -> Sequence[int]:
+    """The numbers of all lines that match a filter, in the order of the file."""
+    matching = _matching(account_id, upload_id, chosen, today, None)
+    joined = select(func.aggregate_strings(cast(matching.c.number, String), ","))  # 50,000 rows would take longer
+    found: str | None = (await connection.execute(joined)).scalar_one()
+    return sorted(map(int, found.split(","))) if found else []
+
+
+async def numbered(
+    connection: AsyncConnection, account_id: int, upload_id: int, numbers: Sequence[int], today: date
+) -> list[ListLine]:
+    """The lines of an upload with these numbers, in the order of the file."""
+    found = _lines(account_id, today).where(_row.upload_id == upload_id, _row.number.in_(numbers))
+    return [_line(row) for row in await connection.execute(found.order_by(_row.number))]
 
 
 async def subjects(
     connection: AsyncConnection, account_id: int, upload_id: int, chosen: LineFilter, today: date
 ) -> Sequence[str]:
     """The subjects of lines that match a filter, each once, in the order of the file."""
-    found = _chosen(select(_row.subject), account_id, upload_id, chosen, today, None)
-    found = found.where(_row.subject.is_not(None)).group_by(_row.subject).order_by(func.min(_row.number))
-    return list((await connection.execute(found)).scalars())
+    matching = _matching(account_id, upload_id, chosen, today, None)
+    found = select(matching.c.subject).where(matching.c.subject.is_not(None)).group_by(matching.c.subject)
+    return list((await connection.execute(found.order_by(func.min(matching.c.number)))).scalars())
 
 
 async def count_subjects(
     connection: AsyncConnection, account_id: int, upload_id: int, chosen: LineFilter, today: date
 ) -> SubjectCounts:
     """How many subjects lines that match a filter have, and how many of them are watched."""
-    watched = case((_watched(account_id), _row.subject))
-    counted = _chosen(select(func.count(_row.subject.distinct())), account_id, upload_id, chosen, today, None)
-    found = (await connection.execute(counted.add_columns(func.count(watched.distinct())))).one()
+    subject = _matching(account_id, upload_id, chosen, today, None).c.subject
+    is_watched = exists().where(watches.c.account_id == account_id, watches.c.subject == subject)
+    counted = select(func.count(subject.distinct()), func.count(case((is_watched, subject)).distinct()))
+    found = (await connection.execute(counted)).one()
     return SubjectCounts(found[0], found[1])
 
 
@@ -253,26 +271,32 @@ def _lines(account_id: int, today: date) -> Select[Any]:
     return select(*(_row[name] for name in names), coverage, watched)
 
 
-def _chosen(
-    selected: Select[Any], account_id: int, upload_id: int, chosen: LineFilter, today: date, beside: int | None
-) -> Select[Any]:
-    found = selected.where(_row.upload_id == upload_id)
+def _matching(account_id: int, upload_id: int, chosen: LineFilter, today: date, beside: int | None) -> CTE:
+    """The numbers and subjects of the lines that match, which a statement finds once however often it names them.
+
+    Texts are put into lower case once, not for each word: `OFFSET 0` keeps both databases from putting the conditions
+    into the inner statement. `MATERIALIZED` there would write all texts into a temporary file, and a join of what has
+    the words would compare each line with each while PostgreSQL has no statistics of a new upload.
+    """
+    found = select(_row.number, _row.subject).where(_row.upload_id == upload_id)
     if chosen.coverage is not None:
         found = found.where(coverage_on(today) == chosen.coverage)
     if chosen.is_watched is not None:
         found = found.where(_watched(account_id) if chosen.is_watched else ~_watched(account_id))
     if chosen.change is not None:
         found = found.where(_change(upload_id, beside or 0) == chosen.change)
-    words = one_line(chosen.text).split()  # as cells are stored
-    for word in list(dict.fromkeys(words))[:MAX_WORDS]:
-        in_json = msgspec.json.encode(word).decode()[1:-1]
-        found = found.where(or_(_holds(_row.code, word), _holds(_row.cells, in_json)))
-    return found
+    words = list(dict.fromkeys(one_line(chosen.text).split()))[:MAX_WORDS]  # as cells are stored
+    if words:
+        text = func.lower(_row.code + " " + _row.cells).label("text")
+        read = found.add_columns(_row.code, text).offset(0).subquery("read")
+        found = select(read.c.number, read.c.subject).where(*(_has(read.c.code, read.c.text, word) for word in words))
+    return found.cte("matching").prefix_with("MATERIALIZED")
 
 
-def _holds(column: ColumnElement[str], word: str) -> ColumnElement[bool]:
-    """Whatever the case of letters of English; of others SQLite knows no case."""
-    return or_(holds_text(column, word), holds_text(func.lower(column), word.lower()))
+def _has(code: ColumnElement[str], text: ColumnElement[str], word: str) -> ColumnElement[bool]:
+    in_json = msgspec.json.encode(word).decode()[1:-1]
+    found = holds_word(text, in_json)
+    return found if in_json == word else or_(found, holds_word(func.lower(code), word))  # a code is no JSON
 
 
 def _watched(account_id: int) -> ColumnElement[bool]:

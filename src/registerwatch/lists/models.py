@@ -164,6 +164,16 @@ class LineFilter(msgspec.Struct, frozen=True):
     is_watched: bool | None = None
     change: LineChange | None = None
 
+    @property
+    def has_words(self) -> bool:
+        """Whether words are looked for."""
+        return bool(self.text.strip())
+
+    @property
+    def reads_cells(self) -> bool:
+        """Whether the cells of every line have to be read for it."""
+        return self.has_words or self.change is not None
+
 
 class SubjectCounts(msgspec.Struct, frozen=True):
     """How many devices and actors some lines mean, each counted once, and how many of these are watched."""

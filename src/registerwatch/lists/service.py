@@ -1,23 +1,27 @@
 """What an account does with its saved lists."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, date, tzinfo
 from functools import cached_property
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.account_places import AccountPlaces, enter_within
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import MIB
 from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import one_line
+from registerwatch.accounts.work_budget import WorkBudget
 from registerwatch.clock import Clock, day_of
 from registerwatch.db.disk import DiskCheck
 from registerwatch.db.engine import Database
-from registerwatch.errors import CapReached, InvalidInput, Overloaded
+from registerwatch.db.run_uncancelled import run_uncancelled
+from registerwatch.errors import CapReached, DatabaseUnavailable, InvalidInput, Overloaded
 from registerwatch.lists import line_repository, repository
 from registerwatch.lists.lines import known_of, row_of
 from registerwatch.lists.matching import ReadLine, match
@@ -48,6 +52,14 @@ AT_ONCE = 500
 """Lines in memory together while all are listed."""
 LOOKED_AT_BESIDE = 1_000
 """Subjects that are given to the import beyond those that the plan has room for: some may be no identifiers."""
+MAX_CELL_READS, MAX_CELL_READS_OF_ACCOUNT, MAX_CELL_READS_OF_NETWORK = 2, 1, 1
+"""Statements that read the cells of all lines of a list, at a time in one process: each has a connection of five, and
+keeps a core of the database busy for up to two seconds.
+"""
+WAIT_SECONDS = 5.0
+"""So long one waits for those before it; then the client is to come again."""
+COUNTED_SECONDS = 0.05
+"""What takes less is not counted as work of the account: it costs no more than other requests."""
 
 NO_LIST = "There is no such list."
 NO_UPLOAD = "There is no such upload: it was discarded, or another file was sent since."
@@ -57,6 +69,7 @@ NO_FILE = "A file that cannot be read is not stored. Send it again."
 NO_ROOM = "The disk of this service is nearly full, so it takes no files now. Try again later."
 SAME_NAME = "There is a list with this name already."
 NOTHING_KEPT = "This list has no lines yet."
+BUSY = "Other lists are being searched at the moment. Try again in a few seconds."
 
 
 class NoSuchList(InvalidInput):
@@ -138,6 +151,7 @@ class ListService:
         copy: RecordStore,
         imports: ImportService,
         shares: PlanShares,
+        work: WorkBudget,
         disk: DiskCheck,
         wake: Callable[[], None],
         *,
@@ -148,9 +162,15 @@ class ListService:
         self._copy = copy
         self._imports = imports
         self._shares = shares
+        self._work = work
         self._disk = disk
         self._wake = wake
         self._fresh_for = fresh_for
+        self._cell_reads = AccountPlaces(
+            most=MAX_CELL_READS,
+            most_per_account=MAX_CELL_READS_OF_ACCOUNT,
+            most_per_network=MAX_CELL_READS_OF_NETWORK,
+        )
 
     async def all(self, caller: Caller, *, zone: tzinfo = UTC) -> Sequence[ListState]:
         """The account's lists by name, each with its coverage."""
@@ -260,9 +280,11 @@ class ListService:
         return len(read)
 
     async def upload(self, caller: Caller, list_id: int, upload_id: int, *, zone: tzinfo = UTC) -> UploadDetails:
-        """How far an upload is. Raises `InvalidInput` for none."""
+        """How far an upload is. Raises `InvalidInput` for none, `Overloaded`."""
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
+        is_compared = _upload_of(own, upload_id).state == "ready" and own.kept is not None
+        async with self._reading(caller, reads_cells=is_compared) as connection:
             return await self._details(connection, caller, own, upload_id, self.today(zone))
 
     async def read_anew(self, caller: Caller, list_id: int, upload_id: int, choices: ReadChoices) -> None:
@@ -311,15 +333,13 @@ class ListService:
         offset: int = 0,
         zone: tzinfo = UTC,
     ) -> LinePage:
-        """Lines of a list, or of an upload of it, that match a filter. Raises `InvalidInput`."""
+        """Lines of a list, or of an upload of it, that match a filter. Raises `InvalidInput`, and as `_chosen`."""
         today = self.today(zone)
-        async with self._database.reading() as connection:
-            own = await _own(connection, caller, list_id)
-            upload, beside = _lines_of(own, upload_id)
-            account_id = caller.account.id
-            found = await line_repository.page(
+        async with self._chosen(caller, chosen) as connection:
+            upload, beside = _lines_of(await _own(connection, caller, list_id), upload_id)
+            found, total = await line_repository.page(
                 connection,
-                account_id,
+                caller.account.id,
                 upload.id,
                 chosen,
                 today,
@@ -328,7 +348,6 @@ class ListService:
                 limit=limit,
                 offset=offset,
             )
-            total = await line_repository.count(connection, account_id, upload.id, chosen, today, beside)
             return LinePage(await self._with_stored(connection, found, today), total, upload)
 
     async def preview(
@@ -342,18 +361,19 @@ class ListService:
         offset: int,
         zone: tzinfo = UTC,
     ) -> UploadPreview:
-        """How far an upload is; once it is ready, some of its lines and of those that it lacks. Raises `NoSuchList`."""
+        """How far an upload is; once it is ready, some of its lines and of those that it lacks. Raises `NoSuchList`,
+        and as `_chosen`.
+        """
         today, account_id = self.today(zone), caller.account.id
-        async with self._database.reading() as connection:
-            own = await _own(connection, caller, list_id)
-            details = await self._details(connection, caller, own, upload_id, today)
-            if details.upload.state != "ready":
-                return UploadPreview(details)
-            beside = None if own.kept is None else own.kept.id
-            found = await line_repository.page(
+        details = await self.upload(caller, list_id, upload_id, zone=zone)
+        if details.upload.state != "ready":
+            return UploadPreview(details)
+        kept = details.item_list.kept
+        beside = None if kept is None else kept.id
+        async with self._chosen(caller, chosen) as connection:
+            found, total = await line_repository.page(
                 connection, account_id, upload_id, chosen, today, beside=beside, limit=limit, offset=offset
             )
-            total = await line_repository.count(connection, account_id, upload_id, chosen, today, beside)
             gone: Sequence[ListLine] = ()
             if beside is not None and details.differences is not None and details.differences.gone:
                 gone = await line_repository.gone(connection, account_id, upload_id, beside, today, SHOWN_GONE)
@@ -365,29 +385,28 @@ class ListService:
         self, caller: Caller, upload: Upload, chosen: LineFilter, *, zone: tzinfo = UTC
     ) -> AsyncIterator[ShownLine]:
         """All lines of an upload that match, a bounded number of them in memory. Raises `NoSuchList`, also where
-        another upload is kept meanwhile: its columns are others.
+        another upload is kept meanwhile: its columns are others; and before the first line as `_chosen`.
         """
-        after, today = 0, self.today(zone)
-        while True:
+        account_id, today = caller.account.id, self.today(zone)
+        async with self._chosen(caller, chosen) as connection:
+            numbers = await line_repository.numbers(connection, account_id, upload.id, chosen, today)
+        for start in range(0, len(numbers), AT_ONCE):
+            some = numbers[start : start + AT_ONCE]
             async with self._database.reading() as connection:
                 _upload_of(await _own(connection, caller, upload.list_id), upload.id)
-                found = await line_repository.page(
-                    connection, caller.account.id, upload.id, chosen, today, after=after, limit=AT_ONCE
-                )
+                found = await line_repository.numbered(connection, account_id, upload.id, some, today)
                 lines = await self._with_stored(connection, found, today)
             for each in lines:
                 yield each
-            if len(lines) < AT_ONCE:
-                return
-            after = lines[-1].line.number
 
     async def count_subjects(
         self, caller: Caller, list_id: int, chosen: LineFilter, *, zone: tzinfo = UTC
     ) -> SubjectCounts:
-        """How many devices and actors lines that match mean, and how many are watched. Raises `InvalidInput`."""
-        async with self._database.reading() as connection:
-            own = await _own(connection, caller, list_id)
-            upload, _ = _lines_of(own, None)
+        """How many devices and actors lines that match mean, and how many are watched. Raises `InvalidInput`, and as
+        `_chosen`.
+        """
+        async with self._chosen(caller, chosen) as connection:
+            upload, _ = _lines_of(await _own(connection, caller, list_id), None)
             account_id, today = caller.account.id, self.today(zone)
             return await line_repository.count_subjects(connection, account_id, upload.id, chosen, today)
 
@@ -395,12 +414,12 @@ class ListService:
         self, caller: Caller, list_id: int, chosen: LineFilter, tags: Collection[str] = (), *, zone: tzinfo = UTC
     ) -> WatchedLines:
         """Watch the subjects of lines that match, in the order of the list, until the plan is full; those that are
-        watched get the tags too. Raises `InvalidInput`, `PeriodEnded`, and `CapReached` for too many tags.
+        watched get the tags too. Raises `InvalidInput`, `PeriodEnded`, `CapReached` for too many tags, and as
+        `_chosen`.
         """
         caller.account.require_active(self._clock.now())
-        async with self._database.reading() as connection:
-            own = await _own(connection, caller, list_id)
-            upload, _ = _lines_of(own, None)
+        async with self._chosen(caller, chosen) as connection:
+            upload, _ = _lines_of(await _own(connection, caller, list_id), None)
             account_id, today = caller.account.id, self.today(zone)
             subjects = await line_repository.subjects(connection, account_id, upload.id, chosen, today)
         most = caller.account.plan.watches + LOOKED_AT_BESIDE
@@ -413,6 +432,41 @@ class ListService:
     def today(self, zone: tzinfo = UTC) -> date:
         """The day now, in a time zone."""
         return day_of(self._clock.now(), zone)
+
+    @asynccontextmanager
+    async def _chosen(self, caller: Caller, chosen: LineFilter) -> AsyncIterator[AsyncConnection]:
+        """A connection for reading the lines of a filter. Raises `Overloaded`, and `RateLimited` for words where the
+        account has used its share of the processor.
+        """
+        async with self._reading(caller, reads_cells=chosen.reads_cells, has_words=chosen.has_words) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _reading(
+        self, caller: Caller, *, reads_cells: bool, has_words: bool = False
+    ) -> AsyncIterator[AsyncConnection]:
+        """A connection for reading lines. What reads the cells of all of them waits for a place, which raises
+        `Overloaded` where none is free in time, and counts as work of the account.
+        """
+        account_id = caller.account.id
+        async with AsyncExitStack() as held:
+            if reads_cells:
+                place = self._cell_reads.place(account_id, caller.network)
+                await enter_within(WAIT_SECONDS, held, place, otherwise=BUSY)
+            if has_words:
+                await self._work.require(account_id)
+            seconds = 0.0
+            try:
+                async with self._database.reading() as connection:
+                    began = time.monotonic()
+                    try:
+                        yield connection
+                    finally:
+                        seconds = time.monotonic() - began
+            finally:
+                if reads_cells and seconds >= COUNTED_SECONDS:
+                    with suppress(DatabaseUnavailable):  # what is stored can be read with a full disk too
+                        await run_uncancelled(self._work.spend(account_id, seconds))
 
     async def _with_stored(
         self, connection: AsyncConnection, lines: Sequence[ListLine], today: date

@@ -35,5 +35,7 @@ def build_lists(
     """The use cases over one database. No files are taken while `disk` has little room."""
     reader = TableReader(table_processes(budget=work))
     worker = ListWorker(database, clock, copy, reader, shares, work)
-    service = ListService(database, clock, copy, imports, shares, disk, worker.wake, fresh_for=settings.fresh_seconds)
+    service = ListService(
+        database, clock, copy, imports, shares, work, disk, worker.wake, fresh_for=settings.fresh_seconds
+    )
     return Lists(service, worker)

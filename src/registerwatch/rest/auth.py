@@ -1,5 +1,6 @@
 """Who asks, by the contract's auth levels and the scopes of keys: dependencies, which `/openapi.json` shows."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Depends, Security
@@ -10,7 +11,7 @@ from registerwatch.accounts.credentials import Credential, credential_of
 from registerwatch.accounts.models import Caller, Role, Scope
 from registerwatch.errors import OwnerOnly
 from registerwatch.web.body_limits import received_body
-from registerwatch.web.injection import sent_credential, service_of
+from registerwatch.web.injection import client_of, sent_credential, service_of
 
 API_KEY = APIKeyHeader(
     name="X-API-Key",
@@ -43,9 +44,10 @@ async def caller_of(request: Request) -> Caller:
     """Who asks, looked up once a request. Raises `Unauthenticated`."""
     state = request.scope.setdefault("state", {})
     if _CALLER not in state:
-        state[_CALLER] = await service_of(request).accounts.sessions.caller(sent_credential(request))
-    caller: Caller = state[_CALLER]
-    return caller
+        caller = await service_of(request).accounts.sessions.caller(sent_credential(request))
+        state[_CALLER] = replace(caller, network=client_of(request).network)
+    found: Caller = state[_CALLER]
+    return found
 
 
 async def body_of_caller(request: Request) -> bytes:

@@ -5,12 +5,12 @@ those watches alone that are shown.
 """
 
 from collections.abc import Mapping, Sequence
-from string import ascii_uppercase
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.db.tables import events, watch_tags, watches
+from registerwatch.db.text_search import holds_word
 from registerwatch.watches.listing import ListedWatch, WatchFilter, WatchOrder
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.repository import WATCH, chunks, health_state, watch_of
@@ -25,7 +25,6 @@ _LAST_EVENT = (
 _CHANGED_AT = select(events.c.created_at).where(events.c.id == _LAST_EVENT).correlate(watches).scalar_subquery()
 _MAKER = ("manufacturer_name", "manufacturer_srn")
 """Fields of a snapshot."""
-_ASCII_LOWER = {ord(letter): letter.lower() for letter in ascii_uppercase}
 _KEYS: Mapping[WatchOrder, ColumnElement[object]] = {
     WatchOrder.NAME: func.lower(watches.c.label),
     WatchOrder.SUBJECT: watches.c.subject,
@@ -108,18 +107,8 @@ def _found_by_words(connection: AsyncConnection, account_id: int, words: Sequenc
     text = func.lower(watches.c.label + " " + watches.c.subject + " " + func.coalesce(maker, ""))
     texts = select(watches.c.id, text.label("text")).where(watches.c.account_id == account_id)
     searched = texts.cte("searched").prefix_with("MATERIALIZED")
-    each_word = and_(*(_has(searched.c.text, word) for word in words))
-    return select(searched.c.id).where(or_(each_word, _has(searched.c.text, "".join(words))))
-
-
-def _has(text: ColumnElement[str], word: str) -> ColumnElement[bool]:
-    """Whether a text in lower case holds a word, whatever its case.
-
-    SQLite, and PostgreSQL in the locale C, have put ASCII letters alone into lower case, so others are looked for in
-    both cases.
-    """
-    forms = {form.translate(_ASCII_LOWER) for form in (word, word.lower(), word.upper())}
-    return or_(*(text.contains(form, autoescape=True) for form in sorted(forms)))
+    each_word = and_(*(holds_word(searched.c.text, word) for word in words))
+    return select(searched.c.id).where(or_(each_word, holds_word(searched.c.text, "".join(words))))
 
 
 def _maker_of_sqlite() -> ColumnElement[str]:

@@ -1,5 +1,6 @@
 """Who looks at a page of an account: dependencies that ask people to sign in where they have not."""
 
+from dataclasses import replace
 from datetime import date
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -19,7 +20,7 @@ from registerwatch.pages.forms import form_of
 from registerwatch.pages.page_instead import PageInstead
 from registerwatch.pages.same_origin import SAFE_METHODS, require_same_origin
 from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length, max_body_bytes
-from registerwatch.web.injection import service_of
+from registerwatch.web.injection import client_of, service_of
 
 OWNERS_ONLY = "Only an owner of the account may do this. The owners are listed on the page “Team”."
 
@@ -56,7 +57,7 @@ async def signed_in(request: Request) -> Visitor:
     if _sends_short_form(request):
         await form_of(request)
     try:
-        return Visitor(await service_of(request).accounts.sessions.caller(session_of(request)))
+        return await _visitor(request)
     except Unauthenticated:
         raise PageInstead(await _sign_in_first(request)) from None
 
@@ -70,9 +71,14 @@ def _sends_short_form(request: Request) -> bool:
 async def visitor_of(request: Request) -> Visitor | None:
     """Who is signed in, if anybody is."""
     try:
-        return Visitor(await service_of(request).accounts.sessions.caller(session_of(request)))
+        return await _visitor(request)
     except Unauthenticated:
         return None
+
+
+async def _visitor(request: Request) -> Visitor:
+    caller = await service_of(request).accounts.sessions.caller(session_of(request))
+    return Visitor(replace(caller, network=client_of(request).network))
 
 
 async def _owner_signed_in(visitor: "SignedIn") -> Visitor:

@@ -1,0 +1,34 @@
+"""Reads that take long: searches of long lists."""
+
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
+
+from tests.attacks.service import AttackedService
+from tests.support.processes import until
+
+AT_ONCE = 40
+WORDS = " ".join(f"QWERT{letter}" for letter in "ABCDEFGH")
+BUSY = {429, 503}
+
+
+def test_searches_of_a_long_list_keep_nobody_waiting(service: AttackedService) -> None:
+    key = service.sign_up()
+    path = _kept_list(service, key, service.length.times(50, 1_000))
+    search = f"{path}/lines?limit=1&text={quote(WORDS.lower())}"
+    with service.attacked("40 searches of 9 MiB at once"), ThreadPoolExecutor(AT_ONCE) as threads:
+        for _ in service.rounds():
+            answers = list(threads.map(lambda _: service.request("GET", search, key=key), range(AT_ONCE)))
+            assert {each.status_code for each in answers} <= {200, *BUSY}
+            assert all("retry-after" in each.headers for each in answers if each.status_code in BUSY)
+
+
+def _kept_list(service: AttackedService, key: str, lines: int) -> str:
+    """The path of a list, every line of which has 48 long cells and the words in the last of them."""
+    cells = ";".join(["X" * 199] * 47 + [WORDS])
+    rows = [f"code;{';'.join(f'c{number}' for number in range(48))}"]
+    rows += [f"0401{number:010};{cells}" for number in range(lines)]
+    sent = service.request("POST", "/v1/lists?name=Stock&keep=true", key=key, content="\n".join(rows).encode())
+    assert sent.status_code == 202, sent.text
+    path = f"/v1/lists/{sent.json()['list_id']}"
+    until(lambda: service.request("GET", path, key=key).json()["list"]["coverage"] is not None, "the list")
+    return path
