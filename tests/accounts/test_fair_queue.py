@@ -134,3 +134,17 @@ async def test_whoever_gives_up_in_the_moment_in_which_they_get_a_place_hands_it
 
     await asyncio.wait_for(asyncio.gather(first, third), WAIT_SECONDS)
     assert visitors.served == ["a", "c"]
+
+
+async def test_where_all_give_up_at_once_every_place_is_free_again() -> None:
+    visitors = Visitors(places=2)
+    tasks = await visitors.arrive("a", "a", "a", "b", "b")
+    for each in tasks:
+        each.cancel()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [type(each) for each in ended] == [asyncio.CancelledError] * 5
+    visitors.inside.clear()
+    await visitors.arrive("c", "d", "e")
+    assert visitors.inside == ["c", "d"]
+    await visitors.let_go(3)

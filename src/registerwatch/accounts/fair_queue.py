@@ -62,7 +62,8 @@ class FairQueue:
             raise Overloaded(self._refusal)
         newest = self._waiting[most][-1]
         self._forget(most, newest)
-        newest.set_exception(Overloaded(self._refusal))
+        if not newest.cancelled():
+            newest.set_exception(Overloaded(self._refusal))
 
     def _leave(self, party: Hashable) -> None:
         self._free += 1
@@ -79,6 +80,8 @@ class FairQueue:
             party = min(may_enter, key=self._served.__getitem__)
             turn = self._waiting[party][0]
             self._forget(party, turn)
+            if turn.cancelled():  # whoever waited with it has not run since
+                continue
             if party in self._waiting:
                 self._waiting.move_to_end(party)
             self._free -= 1
