@@ -46,6 +46,7 @@ from registerwatch.rest.webhook_description import describe_webhooks
 from registerwatch.settings import Settings
 from registerwatch.web.body_limits import BodyLimits
 from registerwatch.web.compression import Compression
+from registerwatch.web.document_response import places_of_documents
 from registerwatch.web.forwarded_headers import ForwardedHeaders, NoticeForwardedHeaders
 from registerwatch.web.large_bodies import places_of_files, places_of_large_bodies, places_of_photos
 from registerwatch.web.query_limit import QueryLimit
@@ -149,7 +150,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.request_counts, app.state.has_index = counts, True
     app.state.health = HealthReport(service, forwarded)
     app.state.large_bodies, app.state.large_files = places_of_large_bodies(), places_of_files()
-    app.state.photos = places_of_photos()
+    app.state.photos, app.state.documents = places_of_photos(), places_of_documents()
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms

@@ -1,6 +1,9 @@
-"""Reads that take long: searches of long lists."""
+"""Reads that take long: searches of long lists, and answers that are taken slowly."""
 
+import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from urllib.parse import quote
 
 from tests.attacks.service import AttackedService
@@ -20,6 +23,39 @@ def test_searches_of_a_long_list_keep_nobody_waiting(service: AttackedService) -
             answers = list(threads.map(lambda _: service.request("GET", search, key=key), range(AT_ONCE)))
             assert {each.status_code for each in answers} <= {200, *BUSY}
             assert all("retry-after" in each.headers for each in answers if each.status_code in BUSY)
+
+
+def test_answers_that_are_taken_slowly_are_ended_and_give_their_memory_back(service: AttackedService) -> None:
+    key = service.sign_up()
+    path = _kept_list(service, key, 100)
+    request = f"GET {path}/lines?limit=100 HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\n\r\n".encode()
+    with ExitStack() as opened, service.attacked("answers of 1 MB that are taken 4 KiB at a time"):
+        left = [opened.enter_context(_unread(service, request)) for _ in range(service.length.times(3, 100))]
+        until(lambda: not _taken_from(left), "the end of the connections")
+
+
+def _unread(service: AttackedService, request: bytes) -> socket.socket:
+    """A connection over which something was asked, which takes the beginning of the answer."""
+    connection = socket.socket()
+    connection.settimeout(30)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    connection.connect(("127.0.0.1", service.port))
+    connection.sendall(request)
+    assert connection.recv(16) == b"HTTP/1.1 200 OK\r"
+    return connection
+
+
+def _taken_from(left: list[socket.socket]) -> list[socket.socket]:
+    """Take a little over each connection; those that the service has not ended stay."""
+    time.sleep(0.1)
+    for each in list(left):
+        try:
+            ended = not each.recv(4_096)
+        except ConnectionError:
+            ended = True
+        if ended:
+            left.remove(each)
+    return left
 
 
 def _kept_list(service: AttackedService, key: str, lines: int) -> str:

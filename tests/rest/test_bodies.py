@@ -14,7 +14,7 @@ from starlette.types import Message
 from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.rest.checked_route import CheckedRoute
 from registerwatch.tables.table import MAX_FILE_BYTES
-from registerwatch.web import large_bodies
+from registerwatch.web import large_bodies, least_rate
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
 from registerwatch.web.large_bodies import BUSY, MAX_RECEIVED_OF_ACCOUNT
 from tests.pages.account.pages_client import PagesClient
@@ -292,7 +292,7 @@ async def test_of_an_account_few_lists_are_received_at_a_time(harness: ServiceHa
 async def test_imports_that_do_not_come_keep_nobody_from_importing(
     harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch, pieces: int, grace: float, status: int
 ) -> None:
-    monkeypatch.setattr(large_bodies, "GRACE_SECONDS", grace)
+    monkeypatch.setattr(least_rate, "GRACE_SECONDS", grace)
     harness.app.state.large_bodies = AccountPlaces(most=1, most_per_account=1)
     other = await harness.sign_up("someone@other.example")
     is_silent, never = asyncio.Event(), asyncio.Event()
@@ -358,7 +358,7 @@ async def test_a_list_is_not_received_for_who_may_not_send_one_or_names_none(
 async def test_files_that_do_not_come_keep_nobody_from_sending_one(
     harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch, pieces: int, grace: float, status: int
 ) -> None:
-    monkeypatch.setattr(large_bodies, "GRACE_SECONDS", grace)
+    monkeypatch.setattr(least_rate, "GRACE_SECONDS", grace)
     harness.app.state.large_files = AccountPlaces(most=1, most_per_account=1)
     other = await harness.sign_up("someone@other.example")
     is_silent, never = asyncio.Event(), asyncio.Event()

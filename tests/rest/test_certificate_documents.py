@@ -1,5 +1,6 @@
 """Documents of certificates: named with the certificate, fetched from the register when asked for, passed through."""
 
+import asyncio
 import hashlib
 from base64 import b64encode
 from typing import Any
@@ -7,7 +8,12 @@ from typing import Any
 import httpx2
 import pytest
 from sqlalchemy import text
+from starlette.types import Message
 
+from registerwatch.accounts.fair_queue import FairQueue
+from registerwatch.bootstrap import CERTIFICATE_SWEEP_SECONDS
+from registerwatch.web import document_response
+from registerwatch.web.document_response import MAX_DOCUMENTS, MAX_DOCUMENTS_OF_NETWORK
 from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.records import CertificateListing
 from tests.pages.markup import Markup
@@ -138,6 +144,116 @@ async def test_only_documents_that_the_record_names_are_asked_for(harness: Servi
     assert other.json()["found"] is False
     assert hostile.status_code in (400, 404)
     assert not harness.register_log.total
+
+
+class Reader:
+    """A client that reads the head of an answer, and no more until it is let."""
+
+    def __init__(self, harness: ServiceHarness, address: str, path: str) -> None:
+        self._harness, self._address, self._path = harness, address, path
+        self.has_head, self.let = asyncio.Event(), asyncio.Event()
+        self.body = b""
+
+    async def read(self) -> bytes:
+        """The whole answer, once it is let."""
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": self._path,
+            "raw_path": self._path.encode(),
+            "query_string": b"",
+            "root_path": "",
+            "headers": [(b"host", b"test")],
+            "server": ("test", 80),
+            "client": (self._address, 1),
+        }
+        await self._harness.app(scope, self._receive, self._send)
+        return self.body
+
+    async def _receive(self) -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def _send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            assert message["status"] == 200
+        self.has_head.set()
+        await self.let.wait()
+        self.body += message.get("body", b"")
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_documents_that_are_not_read_keep_their_places_and_leave_those_of_other_networks(
+    harness: ServiceHarness,
+) -> None:
+    _, document = await a_read_certificate(harness)
+    path = document["address"].removeprefix("http://localhost:8000")
+    harness.register_log.clear()
+    strangers = [Reader(harness, "192.0.2.7", path) for _ in range(12)]
+    reading = [asyncio.create_task(each.read()) for each in strangers]
+    for each in strangers[:MAX_DOCUMENTS_OF_NETWORK]:
+        await asyncio.wait_for(each.has_head.wait(), 5)
+
+    other = await asyncio.wait_for(fetched(harness, document), 5)
+    held = harness.register_log.kinds["document"] - 1
+    for each in strangers:
+        each.let.set()
+    bodies = await asyncio.wait_for(asyncio.gather(*reading), 5)
+
+    assert other.status_code == 200
+    assert held == MAX_DOCUMENTS_OF_NETWORK, "no more than that are in memory for one network"
+    assert set(bodies) == {other.content}
+    assert int(other.headers["content-length"]) == len(other.content)
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_client_that_leaves_gives_its_place_back(harness: ServiceHarness) -> None:
+    _, document = await a_read_certificate(harness)
+    path = document["address"].removeprefix("http://localhost:8000")
+    for _ in range(2 * MAX_DOCUMENTS):
+        gone = Reader(harness, "192.0.2.7", path)
+        reading = asyncio.create_task(gone.read())
+        await asyncio.wait_for(gone.has_head.wait(), 5)
+        reading.cancel()
+        await asyncio.wait([reading])
+    harness.faults.fail("document", "http-500")
+    for _ in range(2 * MAX_DOCUMENTS):
+        assert (await fetched(harness, document)).status_code == 503
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_who_asks_for_many_documents_goes_before_nobody_of_another_network(harness: ServiceHarness) -> None:
+    _, slow = await a_read_certificate(harness)
+    harness.clock.move(CERTIFICATE_SWEEP_SECONDS)
+    _, quick = await a_read_certificate(harness)
+    path = slow["address"].removeprefix("http://localhost:8000")
+    harness.to_register.held.add(slow["uuid"])
+    strangers = [asyncio.create_task(Reader(harness, "192.0.2.7", path).read()) for _ in range(20)]
+    await asyncio.wait_for(harness.to_register.reached.wait(), 5)
+
+    answer = await asyncio.wait_for(fetched(harness, quick), 5)
+    for each in strangers:
+        each.cancel()
+    await asyncio.wait(strangers)
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_document_that_finds_no_place_in_time_is_told_when_to_come_again(
+    harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_response, "WAIT_SECONDS", 0.05)
+    _, document = await a_read_certificate(harness)
+    harness.app.state.documents = FairQueue(0, 1, document_response.BUSY)
+
+    refused = await fetched(harness, document)
+
+    assert (refused.status_code, refused.json()["error"]) == (503, document_response.BUSY)
+    assert refused.headers["retry-after"] == "10"
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])

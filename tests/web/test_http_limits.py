@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from registerwatch.web import http_limits, refusal_log
+from registerwatch.web import http_limits, least_rate, refusal_log
 from registerwatch.web.connections import ConnectionTable
 from registerwatch.web.http_limits import MAX_HEAD_BYTES, BoundedHttpProtocol
 from registerwatch.web.http_server import server_config
@@ -483,7 +483,7 @@ async def test_the_next_request_waits_until_the_answer_before_it_was_taken() -> 
 
 
 async def test_who_takes_nothing_of_an_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_limits, "STALLED_SECONDS", 0.1)
+    monkeypatch.setattr(least_rate, "GRACE_SECONDS", 0.1)
     table = ConnectionTable(3)
     async with unread(1, table) as (_, reader, _), asyncio.timeout(3):
         while len(table):
@@ -493,12 +493,36 @@ async def test_who_takes_nothing_of_an_answer_is_cut_off(monkeypatch: pytest.Mon
 
 
 async def test_who_takes_an_answer_slowly_gets_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_limits, "STALLED_SECONDS", 0.3)
+    monkeypatch.setattr(least_rate, "GRACE_SECONDS", 0.3)
     async with unread(1, ConnectionTable(3)) as (_, reader, _):
         await reader.readuntil(b"\r\n\r\n")
         for _ in range(10):
             await asyncio.wait_for(reader.readexactly(Long.SIZE // 10), 5)
             await asyncio.sleep(0.05)
+
+
+async def test_who_takes_too_little_of_an_answer_is_cut_off_however_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(least_rate, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(least_rate, "MIN_BYTES_A_SECOND", 100 * Long.SIZE)
+    table = ConnectionTable(3)
+    async with unread(1, table) as (_, reader, _):
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            for _ in range(10):
+                await asyncio.wait_for(reader.readexactly(Long.SIZE // 10), 5)
+                await asyncio.sleep(0.2)
+        assert not len(table)
+
+
+async def test_each_answer_may_be_taken_slowly_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(least_rate, "GRACE_SECONDS", 1.0)
+    monkeypatch.setattr(least_rate, "MIN_BYTES_A_SECOND", 1_000 * Long.SIZE)
+    async with unread(3, ConnectionTable(3)) as (app, reader, _):
+        for number in range(1, 4):
+            while app.requests < number:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.5)
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+            await asyncio.wait_for(reader.readexactly(Long.SIZE), 5)
 
 
 async def test_the_system_holds_little_of_an_answer() -> None:

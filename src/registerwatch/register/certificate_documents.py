@@ -21,8 +21,6 @@ from registerwatch.register.store.certificate_documents import SeenDocument, See
 
 log = structlog.get_logger(__name__)
 
-MAX_AT_ONCE = 3
-"""Documents that are fetched at the same time: each may have 20 MB, and is in memory until it is sent."""
 NOT_OF_CERTIFICATE = "The record of this certificate, as it was last read, names no document with this id."
 NOT_READ_YET = "The record of this certificate has not been read yet, so its documents are not known."
 
@@ -53,7 +51,6 @@ class CertificateDocuments:
         self._source = source
         self._seen = seen
         self._clock = clock
-        self._slots = asyncio.Semaphore(MAX_AT_ONCE)
 
     async def seen(self, details: CertificateDetails) -> Mapping[str, SeenDocument]:
         """Those of a certificate's documents that were fetched before, by uuid."""
@@ -62,7 +59,7 @@ class CertificateDocuments:
     async def fetch(
         self, certificate_id: str, uuid: str, requester: Requester | None = None
     ) -> FetchedDocument | NoDocument:
-        """A document of a certificate, as the register has it now.
+        """A document of a certificate, as the register has it now: up to 20 MB in memory.
 
         Raises `InvalidInput` for what is no id of a certificate, `RegisterUnavailable` where the document could not be
         read.
@@ -81,8 +78,7 @@ class CertificateDocuments:
         return FetchedDocument(document, content, digest, first_seen)
 
     async def _content(self, uuid: str, requester: Requester | None) -> bytes:
-        async with self._slots:
-            try:
-                return await self._source.document(uuid, requester=requester)
-            except RegisterFailure as failure:
-                raise RegisterUnavailable(f"The document could not be read. {failure.reason}") from failure
+        try:
+            return await self._source.document(uuid, requester=requester)
+        except RegisterFailure as failure:
+            raise RegisterUnavailable(f"The document could not be read. {failure.reason}") from failure

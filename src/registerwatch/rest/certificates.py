@@ -1,5 +1,6 @@
 """Public reads of certificates and refused applications."""
 
+from contextlib import AsyncExitStack
 from datetime import date
 from typing import Annotated, Any
 
@@ -43,7 +44,7 @@ from registerwatch.web.certificate_filters import (
     selection_of,
     srn_of,
 )
-from registerwatch.web.document_response import PDF, document_response
+from registerwatch.web.document_response import PDF, document_response, hold_place_of_document
 from registerwatch.web.injection import InjectedService, address_of, counted
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import (
@@ -218,10 +219,12 @@ async def read_document(
     alone. Limit: 20 requests per address and minute, with all others that read the register.
     """
     requester = Requester(address_of(request))
-    found = await service.certificate_documents.fetch(id, uuid, requester)
-    if isinstance(found, NoDocument):
-        return error_answer(DocumentNotFound(False, found.uuid, found.reason, code=NOT_FOUND), 404)
-    return document_response(found)
+    async with AsyncExitStack() as held:
+        await hold_place_of_document(request, held)
+        found = await service.certificate_documents.fetch(id, uuid, requester)
+        if isinstance(found, NoDocument):
+            return error_answer(DocumentNotFound(False, found.uuid, found.reason, code=NOT_FOUND), 404)
+        return document_response(found, held.pop_all())
 
 
 @router.get(

@@ -1,29 +1,61 @@
-"""The answer that passes a document through. It comes from strangers, so no browser may show it as a page of ours."""
+"""The answer that passes a document through. It comes from strangers, so no browser may show it as a page of ours.
+
+A document is in memory from when it is fetched until it was sent, so few are at a time.
+"""
 
 import re
 from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from urllib.parse import quote
 
+from starlette.requests import Request
 from starlette.responses import Response
 
+from registerwatch.accounts.account_places import MAX_WAITING, enter_within
+from registerwatch.accounts.fair_queue import FairQueue
 from registerwatch.register.certificate_documents import FetchedDocument
+from registerwatch.web.held_answer import PIECE_BYTES, HeldAnswer
+from registerwatch.web.injection import client_of
 from registerwatch.web.responses import NOT_CACHED
 
 PDF = "application/pdf"
+MAX_DOCUMENTS, MAX_DOCUMENTS_OF_NETWORK = 4, 2
+"""That one process fetches and sends at a time, 80 MB at most; and for a client network."""
+WAIT_SECONDS = 20.0
+"""So long a request waits for those before it: the register may take as long for one."""
+BUSY = "Other documents are being fetched at the moment. Try again in a few seconds."
 MAX_FILENAME = 100
 _NOT_PLAIN = re.compile(r"[^0-9A-Za-z._-]+")
 
 
-def document_response(found: FetchedDocument) -> Response:
-    """The document as a download, with the digest of its content."""
+def places_of_documents() -> FairQueue:
+    """Places for an application's `state.documents`. Networks take turns."""
+    return FairQueue(MAX_DOCUMENTS, MAX_DOCUMENTS + MAX_WAITING, BUSY, most_of_party=MAX_DOCUMENTS_OF_NETWORK)
+
+
+async def hold_place_of_document(request: Request, held: AsyncExitStack) -> None:
+    """Wait for a place and hold it. Raises `Overloaded` where none is free in time."""
+    places: FairQueue = request.app.state.documents
+    await enter_within(WAIT_SECONDS, held, places.place(client_of(request).network), otherwise=BUSY)
+
+
+def document_response(found: FetchedDocument, held: AsyncExitStack) -> Response:
+    """The document as a download, with the digest of its content. What is held is given back when it was sent."""
     digest = b64encode(bytes.fromhex(found.sha256)).decode()
     headers = {
         "Content-Disposition": _attachment(found.document.name, found.document.uuid),
         "Content-Security-Policy": "default-src 'none'; sandbox",
         "Repr-Digest": f"sha-256=:{digest}:",
         "Cache-Control": NOT_CACHED,
+        "Content-Length": str(len(found.content)),
     }
-    return Response(found.content, 200, headers, PDF)
+    return HeldAnswer(_pieces(found.content), held, headers, PDF)
+
+
+async def _pieces(content: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), PIECE_BYTES):
+        yield content[start : start + PIECE_BYTES]
 
 
 def _attachment(name: str, uuid: str) -> str:

@@ -15,6 +15,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from registerwatch.web.connections import ConnectionTable, max_connections
+from registerwatch.web.least_rate import LeastRate
 from registerwatch.web.refusal_log import RefusalLog
 from registerwatch.web.request_ids import new_request_id
 from registerwatch.web.security_headers import NOTHING_ALLOWED
@@ -33,8 +34,6 @@ ARRIVAL_SECONDS = 30.0
 """Within which a request has to arrive completely, and a new connection has to send its first byte."""
 UNREAD_SECONDS = 60
 """For which a client may leave an answer unread that the system holds already."""
-STALLED_SECONDS = 45.0
-"""For which a client may take nothing of an answer that is longer than what the system holds of it."""
 SEND_BUFFER_BYTES = 64 * 1024
 """What the system holds for one connection and its client does not take; Linux counts twice as much, with its own data.
 By itself it would hold 4 MiB."""
@@ -71,6 +70,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._refusal_log = RefusalLog() if refusal_log is None else refusal_log
         self._deadline: asyncio.TimerHandle | None = None
         self._progress_check: asyncio.TimerHandle | None = None
+        self._rate = LeastRate()
+        """At which the client takes the present answer, where that is longer than what the system holds of it."""
+        self._unsent, self._unsent_at = 0, 0.0
         self._holds_next = False
         self._is_arriving = self._is_in_head = False
         self._head_bytes = self._pieces = self._body_bytes = self._dropped_bytes = 0
@@ -111,11 +113,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._check_progress_from(self.transport.get_write_buffer_size())
+        self._wait_for_progress()
 
     def resume_writing(self) -> None:
         super().resume_writing()
+        self._note_progress()
         self._cancel_progress_check()
+        if self._holds_next or not self.is_answering:
+            self._rate = LeastRate()
         if self._holds_next:
             self._holds_next = False
             super().on_response_complete()
@@ -123,6 +128,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Begin the next request of the connection, once the client has taken most of the answer before it."""
         self._holds_next = bool(self.pipeline) and self.flow.write_paused
+        if not self.flow.write_paused:
+            self._rate = LeastRate()
         if not self._holds_next:
             super().on_response_complete()
 
@@ -241,14 +248,19 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             )
         self.transport.close()
 
-    def _check_progress_from(self, unsent: int) -> None:
+    def _wait_for_progress(self) -> None:
         self._cancel_progress_check()
-        self._progress_check = self.loop.call_later(STALLED_SECONDS, self._check_progress, unsent)
+        self._unsent, self._unsent_at = self.transport.get_write_buffer_size(), self.loop.time()
+        self._progress_check = self.loop.call_later(self._rate.seconds_left, self._check_progress)
 
-    def _check_progress(self, unsent_before: int) -> None:
-        unsent = self.transport.get_write_buffer_size()
-        if unsent < unsent_before:
-            self._check_progress_from(unsent)
+    def _note_progress(self) -> None:
+        taken = self._unsent - self.transport.get_write_buffer_size()
+        self._rate.note(taken, self.loop.time() - self._unsent_at)
+
+    def _check_progress(self) -> None:
+        self._note_progress()
+        if self._rate.seconds_left > 0:
+            self._wait_for_progress()
         else:
             _forget_what_is_unread(self.transport)
             self.end_now()

@@ -5,6 +5,7 @@ out.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
@@ -15,6 +16,7 @@ from registerwatch.accounts.account_places import AccountPlaces, enter_within
 from registerwatch.errors import InvalidInput
 from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
 from registerwatch.web.injection import client_of
+from registerwatch.web.least_rate import LeastRate
 
 MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
 """Bodies of more than 64 KiB that one process receives at a time, 128 MiB at most; and of an account all bodies."""
@@ -24,8 +26,6 @@ MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT = 8, 2
 """Photos that one process receives, holds and has read at a time, 80 MiB at most; and of an account."""
 WAIT_SECONDS = 5.0
 """So long a body waits for its place; then the client is to come again, instead of keeping its connection."""
-GRACE_SECONDS, MIN_BYTES_A_SECOND = 5.0, 64 * 1024
-"""A body that has such a place is to come so fast, after a while in which it may be slower."""
 TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 64 KiB a second."
 BUSY = "Many files are being sent at the moment. Send yours again in a few seconds."
 BUSY_ACCOUNT = "Other files of this account are being sent. Send this one again when they have arrived."
@@ -72,12 +72,13 @@ def _in_place(receive: Receive, place: AbstractAsyncContextManager[None], held: 
     Who sends nothing takes nothing from others.
     """
     received = 0
-    end: float | None = None
+    rate: LeastRate | None = None
 
     async def receiving() -> Message:
-        nonlocal received, end
+        nonlocal received, rate
+        began = time.monotonic()
         try:
-            async with asyncio.timeout_at(end):
+            async with asyncio.timeout(None if rate is None else rate.seconds_left):
                 message = await receive()
         except TimeoutError:
             raise InvalidInput(TOO_SLOW) from None
@@ -85,11 +86,11 @@ def _in_place(receive: Receive, place: AbstractAsyncContextManager[None], held: 
         received += length
         if received - length <= MAX_BODY_BYTES < received:
             await enter_within(WAIT_SECONDS, held, place, otherwise=BUSY)
-            end = asyncio.get_running_loop().time() + GRACE_SECONDS
-        elif end is not None:
-            end += length / MIN_BYTES_A_SECOND
+            rate = LeastRate()
+        elif rate is not None:
+            rate.note(length, time.monotonic() - began)
         if not message.get("more_body", False):
-            end = None
+            rate = None
         return message
 
     return receiving
