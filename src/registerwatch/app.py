@@ -53,6 +53,7 @@ from registerwatch.web.query_limit import QueryLimit
 from registerwatch.web.rate_limits import build_limits
 from registerwatch.web.route_table import install_route_table
 from registerwatch.web.security_headers import security_headers
+from registerwatch.web.spreadsheet import Workbooks
 
 ROUTERS = (
     certificates.router,  # before that of actors, which takes any path below theirs
@@ -151,6 +152,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.health = HealthReport(service, forwarded)
     app.state.large_bodies, app.state.large_files = places_of_large_bodies(), places_of_files()
     app.state.photos, app.state.documents = places_of_photos(), places_of_documents()
+    app.state.workbooks = Workbooks(settings.data_dir)
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms

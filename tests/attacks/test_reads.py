@@ -1,4 +1,4 @@
-"""Reads that take long: searches of long lists, and answers that are taken slowly."""
+"""Reads that take long: searches and workbooks of long lists, and answers that are taken slowly."""
 
 import socket
 import time
@@ -32,6 +32,19 @@ def test_answers_that_are_taken_slowly_are_ended_and_give_their_memory_back(serv
     with ExitStack() as opened, service.attacked("answers of 1 MB that are taken 4 KiB at a time"):
         left = [opened.enter_context(_unread(service, request)) for _ in range(service.length.times(3, 100))]
         until(lambda: not _taken_from(left), "the end of the connections")
+
+
+def test_workbooks_of_one_account_leave_others_theirs(service: AttackedService) -> None:
+    key, other = service.sign_up(), service.sign_up()
+    path = _kept_list(service, key, service.length.times(50, 1_000))
+    theirs = _kept_list(service, other, 1)
+    with service.attacked("18 workbooks of 9 MiB at once"), ThreadPoolExecutor(18) as threads:
+        for _ in service.rounds():
+            made = [threads.submit(service.request, "GET", f"{path}/lines.xlsx", key=key) for _ in range(18)]
+            assert service.request("GET", f"{theirs}/lines.xlsx", key=other).status_code in {200, 429}
+            waiting = sum(not each.done() for each in made)
+            assert waiting, "a workbook of one line is made before eighteen long ones"
+            assert {each.result().status_code for each in made} <= {200, *BUSY}
 
 
 def _unread(service: AttackedService, request: bytes) -> socket.socket:

@@ -8,7 +8,6 @@ from typing import Any
 import httpx2
 import pytest
 from sqlalchemy import text
-from starlette.types import Message
 
 from registerwatch.accounts.fair_queue import FairQueue
 from registerwatch.bootstrap import CERTIFICATE_SWEEP_SECONDS
@@ -18,6 +17,7 @@ from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.records import CertificateListing
 from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.readers import HeldReader
 
 pytestmark = pytest.mark.anyio
 
@@ -146,45 +146,6 @@ async def test_only_documents_that_the_record_names_are_asked_for(harness: Servi
     assert not harness.register_log.total
 
 
-class Reader:
-    """A client that reads the head of an answer, and no more until it is let."""
-
-    def __init__(self, harness: ServiceHarness, address: str, path: str) -> None:
-        self._harness, self._address, self._path = harness, address, path
-        self.has_head, self.let = asyncio.Event(), asyncio.Event()
-        self.body = b""
-
-    async def read(self) -> bytes:
-        """The whole answer, once it is let."""
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": "GET",
-            "scheme": "http",
-            "path": self._path,
-            "raw_path": self._path.encode(),
-            "query_string": b"",
-            "root_path": "",
-            "headers": [(b"host", b"test")],
-            "server": ("test", 80),
-            "client": (self._address, 1),
-        }
-        await self._harness.app(scope, self._receive, self._send)
-        return self.body
-
-    async def _receive(self) -> Message:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def _send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            assert message["status"] == 200
-        self.has_head.set()
-        await self.let.wait()
-        self.body += message.get("body", b"")
-
-
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_documents_that_are_not_read_keep_their_places_and_leave_those_of_other_networks(
     harness: ServiceHarness,
@@ -192,7 +153,7 @@ async def test_documents_that_are_not_read_keep_their_places_and_leave_those_of_
     _, document = await a_read_certificate(harness)
     path = document["address"].removeprefix("http://localhost:8000")
     harness.register_log.clear()
-    strangers = [Reader(harness, "192.0.2.7", path) for _ in range(12)]
+    strangers = [HeldReader(harness, path) for _ in range(12)]
     reading = [asyncio.create_task(each.read()) for each in strangers]
     for each in strangers[:MAX_DOCUMENTS_OF_NETWORK]:
         await asyncio.wait_for(each.has_head.wait(), 5)
@@ -214,7 +175,7 @@ async def test_a_client_that_leaves_gives_its_place_back(harness: ServiceHarness
     _, document = await a_read_certificate(harness)
     path = document["address"].removeprefix("http://localhost:8000")
     for _ in range(2 * MAX_DOCUMENTS):
-        gone = Reader(harness, "192.0.2.7", path)
+        gone = HeldReader(harness, path)
         reading = asyncio.create_task(gone.read())
         await asyncio.wait_for(gone.has_head.wait(), 5)
         reading.cancel()
@@ -231,7 +192,7 @@ async def test_who_asks_for_many_documents_goes_before_nobody_of_another_network
     _, quick = await a_read_certificate(harness)
     path = slow["address"].removeprefix("http://localhost:8000")
     harness.to_register.held.add(slow["uuid"])
-    strangers = [asyncio.create_task(Reader(harness, "192.0.2.7", path).read()) for _ in range(20)]
+    strangers = [asyncio.create_task(HeldReader(harness, path).read()) for _ in range(20)]
     await asyncio.wait_for(harness.to_register.reached.wait(), 5)
 
     answer = await asyncio.wait_for(fetched(harness, quick), 5)

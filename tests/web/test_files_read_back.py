@@ -47,9 +47,10 @@ def csv_file(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
 
 
 def xlsx_file(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
-    sheet, file = XlsxSheet("List", headings), io.BytesIO()
+    file = io.BytesIO()
+    sheet = XlsxSheet(file, "List", headings)
     sheet.append(rows)
-    sheet.save(file)
+    sheet.finish()
     return file.getvalue()
 
 

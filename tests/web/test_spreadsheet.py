@@ -3,18 +3,25 @@
 import csv
 import io
 import re
-from collections.abc import AsyncIterator
+import tempfile
+from collections.abc import AsyncIterator, Sequence
 from datetime import date, datetime
+from pathlib import Path
+from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import anyio
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from openpyxl import load_workbook
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
+from starlette.types import Message
 
-from registerwatch.tables.csv_file import BATCH_ROWS, BYTE_ORDER_MARK, Row, csv_cell, csv_text
-from registerwatch.web.spreadsheet import csv_response, xlsx_response
+from registerwatch.accounts.models import Account, Caller, Role
+from registerwatch.accounts.plans import PlanName, plans
+from registerwatch.tables.csv_file import BATCH_ROWS, BYTE_ORDER_MARK, Row, Rows, csv_cell, csv_text
+from registerwatch.web.spreadsheet import Workbooks, csv_response
 from registerwatch.web.xlsx_sheet import MAX_CELL_LENGTH
 
 HOSTILE = [
@@ -39,9 +46,22 @@ FORMULA = re.compile(r"[\s\"']*[=+\-@＝＋－＠]")
 
 
 async def body_of(response: Response) -> bytes:
-    assert isinstance(response, StreamingResponse)
-    pieces = [each async for each in response.body_iterator]
-    return b"".join(each for each in pieces if isinstance(each, bytes))
+    sent: list[bytes] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message.get("body", b""))
+
+    async def receive() -> Message:
+        raise AssertionError("nothing is received")
+
+    await response({"type": "http", "method": "GET", "asgi": {"spec_version": "2.4"}}, receive, send)
+    return b"".join(sent)
+
+
+async def xlsx_response(header: Sequence[str], rows: Rows, *, title: str = "List") -> Response:
+    account = Account(1, "owner@acme.example", "Acme", plans(25)[PlanName.TRIAL], 0, 0)
+    workbooks = Workbooks(Path(tempfile.gettempdir()))
+    return await workbooks.response(Caller(account, Role.OWNER, "", 1), "a.xlsx", header, rows, title=title)
 
 
 async def rows_of(number: int) -> AsyncIterator[Row]:
@@ -80,7 +100,7 @@ async def test_a_csv_file_is_sent_in_pieces_and_opens_in_excel() -> None:
 @pytest.mark.anyio
 async def test_no_cell_of_an_xlsx_file_is_a_formula() -> None:
     rows: list[Row] = [[text, 7, None] for text in [*HOSTILE, "x" * (MAX_CELL_LENGTH + 1), "04012345678901"]]
-    response = await xlsx_response("watches.xlsx", ["=Name", "Number", "Tags"], rows, title="Watches")
+    response = await xlsx_response(["=Name", "Number", "Tags"], rows, title="Watches")
 
     content = await body_of(response)
 
@@ -100,7 +120,7 @@ async def test_no_cell_of_an_xlsx_file_is_a_formula() -> None:
 @pytest.mark.anyio
 async def test_days_and_instants_are_dates_but_those_that_excel_does_not_have() -> None:
     cells = [date(2031, 11, 21), datetime.fromisoformat("2026-11-22T18:03:05"), date(1, 1, 1), date(9999, 12, 31)]
-    content = await body_of(await xlsx_response("a.xlsx", ["A", "B", "C", "D"], [cells]))
+    content = await body_of(await xlsx_response(["A", "B", "C", "D"], [cells]))
 
     found = load_workbook(io.BytesIO(content)).worksheets[0][2]
 
@@ -114,10 +134,41 @@ async def test_days_and_instants_are_dates_but_those_that_excel_does_not_have() 
     assert csv_text([cells]) == "2031-11-21,2026-11-22 18:03:05,0001-01-01,9999-12-31\r\n"
 
 
+@pytest.mark.anyio
+async def test_the_first_days_that_excel_has_are_those_days() -> None:
+    days = [date(1900, 1, 1), date(1900, 2, 28), date(1900, 3, 1), datetime.fromisoformat("1900-01-02T12:00:00")]
+    content = await body_of(await xlsx_response(["A"], [[each] for each in days]))
+
+    found = [row[0].value for row in load_workbook(io.BytesIO(content)).worksheets[0].iter_rows(min_row=2)]
+    assert [str(each) for each in found] == [
+        "1900-01-01 00:00:00",
+        "1900-02-28 00:00:00",
+        "1900-03-01 00:00:00",
+        "1900-01-02 12:00:00",
+    ]
+
+
+@pytest.mark.anyio
+async def test_a_workbook_has_its_heading_in_sight_a_filter_and_columns_as_wide_as_what_they_show() -> None:
+    rows: list[Row] = [["x" * 30, "", None, True, 0.5, "more than headings"], ["y" * 99, *[None] * 4]]
+    content = await body_of(await xlsx_response(["Name", "A & B", "<c>", "d", "e"], rows, title='"<&>"'))
+
+    sheet = load_workbook(io.BytesIO(content)).worksheets[0]
+    assert (sheet.title, sheet.freeze_panes, sheet.auto_filter.ref) == ('"<&>"', "A2", "A1:E3")
+    assert [sheet.column_dimensions[each].width for each in "ABC"] == [60, 10, 10]
+    assert [cell.value for cell in sheet[1]] == ["Name", "A & B", "<c>", "d", "e", None]
+    assert all(cell.font.bold for cell in sheet[1][:5])
+    assert [cell.value for cell in sheet[2]] == ["x" * 30, None, None, True, 0.5, "more than headings"]
+    with ZipFile(io.BytesIO(content)) as archive:
+        assert archive.testzip() is None
+        for name in archive.namelist():
+            ElementTree.fromstring(archive.read(name))
+
+
 @given(st.lists(texts, max_size=5))
 def test_whatever_texts_there_are_the_file_can_be_read(values: list[str]) -> None:
     async def cells() -> list[tuple[str, object]]:
-        content = await body_of(await xlsx_response("a.xlsx", ["A"], [[each] for each in values]))
+        content = await body_of(await xlsx_response(["A"], [[each] for each in values]))
         sheet = load_workbook(io.BytesIO(content)).worksheets[0]
         return [(row[0].data_type, row[0].value) for row in sheet.iter_rows(min_row=2)]
 
@@ -127,7 +178,7 @@ def test_whatever_texts_there_are_the_file_can_be_read(values: list[str]) -> Non
 
 @pytest.mark.anyio
 async def test_an_empty_list_has_its_header_and_an_error_is_raised_before_anything_is_sent() -> None:
-    content = await body_of(await xlsx_response("a.xlsx", ["Name"], []))
+    content = await body_of(await xlsx_response(["Name"], []))
     assert [cell.value for cell in load_workbook(io.BytesIO(content)).worksheets[0][1]] == ["Name"]
     assert await body_of(await csv_response("a.csv", ["Name"], [])) == b"\xef\xbb\xbfName\r\n"
 
@@ -135,7 +186,7 @@ async def test_an_empty_list_has_its_header_and_an_error_is_raised_before_anythi
         yield ("a",)
         raise LookupError
 
-    for made in (csv_response("a.csv", ["Name"], broken()), xlsx_response("a.xlsx", ["Name"], broken())):
+    for made in (csv_response("a.csv", ["Name"], broken()), xlsx_response(["Name"], broken())):
         with pytest.raises(LookupError):
             await made
 

@@ -42,7 +42,7 @@ from registerwatch.web.list_answers import (
 from registerwatch.web.list_files import list_rows
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.responses import NOT_CACHED, json_response, private_response
-from registerwatch.web.spreadsheet import XLSX, csv_response, xlsx_response
+from registerwatch.web.spreadsheet import XLSX, csv_response, workbooks_of
 
 router = account_router("lists")
 files = account_router("lists", route_class=PlacedBodyRoute)
@@ -316,6 +316,7 @@ async def list_csv(
     dependencies=[Depends(_count_download)],
 )
 async def list_xlsx(
+    request: Request,
     id: RowId,  # noqa: A002
     parameters: Annotated[ChosenLines, Query()],
     service: InjectedService,
@@ -324,4 +325,4 @@ async def list_xlsx(
     """The same as an Excel workbook."""
     lists, now = service.lists.service, service.clock.now()
     header, rows = await list_rows(lists, caller, row_id(id), parameters.chosen, has_types=True, now=now)
-    return await xlsx_response("list.xlsx", header, rows)
+    return await workbooks_of(request).response(caller, "list.xlsx", header, rows)

@@ -28,7 +28,7 @@ from registerwatch.watches.tags import tags_of_text
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.large_bodies import place_of_body
 from registerwatch.web.list_files import COVERAGE_WORDS, certificates_words, list_rows
-from registerwatch.web.spreadsheet import csv_response, xlsx_response
+from registerwatch.web.spreadsheet import csv_response, workbooks_of
 
 PATH = "/app/lists"
 PAGE_ROWS = 50
@@ -347,7 +347,7 @@ async def _download(request: Request, service: Service, visitor: Visitor, list_i
         return _no_list(request, visitor, str(error))
     if form == "csv":
         return await csv_response("list.csv", header, rows)
-    return await xlsx_response("list.xlsx", header, rows)
+    return await workbooks_of(request).response(caller, "list.xlsx", header, rows)
 
 
 def _words() -> dict[str, Any]:

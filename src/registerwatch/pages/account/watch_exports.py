@@ -22,7 +22,7 @@ from registerwatch.watches.models import Watch
 from registerwatch.watches.standing import certificates_of, shown_of
 from registerwatch.watches.watch_states import state_words
 from registerwatch.web.injection import InjectedService
-from registerwatch.web.spreadsheet import csv_response, day_or_none, xlsx_response
+from registerwatch.web.spreadsheet import csv_response, day_or_none, workbooks_of
 from registerwatch.web.watch_answers import WatchObject
 
 HEADER = (
@@ -57,7 +57,9 @@ async def csv_file(request: Request, service: InjectedService, visitor: SignedIn
 @router.get("/app/watches.xlsx", dependencies=[COUNTED_DOWNLOAD])
 async def xlsx_file(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
     """The list as a workbook."""
-    return await xlsx_response("watches.xlsx", _header(visitor), _rows(request, service, visitor), title="Watches")
+    rows = _rows(request, service, visitor)
+    workbooks = workbooks_of(request)
+    return await workbooks.response(visitor.caller, "watches.xlsx", _header(visitor), rows, title="Watches")
 
 
 async def _rows(request: Request, service: Service, visitor: Visitor) -> AsyncIterator[Row]:
