@@ -145,12 +145,32 @@ async def test_a_device_says_when_its_record_was_read_for_another_one(start_serv
 
         await harness.service.watches.recheck.run()
 
-        for device, own in ((first, read_at), (second, harness.now)):
-            told = await served(harness, device)
-            assert (told["read_at"], told["basic_read_at"]) == (iso_utc(own), iso_utc(read_at))
-            assert told["certs_read_at"] == iso_utc(read_at)
         watches = await harness.get_list(owner.api_key, "watches")
         assert [each["last_sync"] for each in watches] == [iso_utc(read_at)] * 2
+        rows = {row["primary_di"]: row for row in await harness.rows(devices)}
+        for device, own in ((first, read_at), (second, harness.now)):
+            row = rows[device.primary_di]
+            assert (row["watched_read_at"], row["watched_basic_at"], row["watched_certs_at"]) == (own, read_at, read_at)
+            told = await served(harness, device)
+            assert {told[name] for name in ("read_at", "basic_read_at", "certs_read_at")} == {iso_utc(read_at - 3600)}
+
+
+async def test_a_device_tells_strangers_when_its_record_was_read_for_another_one(harness: ServiceHarness) -> None:
+    first, second = family(harness.world, 2)
+    for _ in range(2):
+        harness.clock.move(7 * 3600)
+        await harness.service.refresher.refresh(first.primary_di)
+    read_at = harness.now
+    harness.clock.move(1800)
+
+    await served(harness, second)
+
+    told = await served(harness, second)
+    assert [told[name] for name in ("read_at", "basic_read_at", "certs_read_at")] == [
+        iso_utc(harness.now),
+        iso_utc(read_at),
+        iso_utc(read_at),
+    ]
 
 
 # Changes

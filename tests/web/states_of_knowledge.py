@@ -13,7 +13,8 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from registerwatch.register.search.indexer import MAX_SILENT_LAG
+from registerwatch.register.search.index import SearchIndex
+from registerwatch.register.search.indexer import MAX_SILENT_LAG, Indexer
 from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.register.sources.request_budget import RequestBudget
 from registerwatch.register.sources.request_pace import PaceLimits
@@ -60,6 +61,8 @@ class Subjects:
     srn: str
     uuid: str
     name: str
+    writer: Indexer | None = None
+    """Writes the index in place of the service."""
 
     async def ask(self) -> None:
         """Ask for the device and its manufacturer, which has them read again where that is due."""
@@ -71,6 +74,11 @@ class Subjects:
         """Let the requests go that are held."""
         self.harness.to_register.held = set()
         self.harness.to_register.let.set()
+
+    async def close(self) -> None:
+        """Close what the harness does not."""
+        if self.writer is not None:
+            await self.writer.close()
 
 
 Way = Callable[[Subjects], Awaitable[None]]
@@ -160,9 +168,12 @@ async def _delisted(it: Subjects) -> None:
 
 
 async def _index_behind(it: Subjects) -> None:
-    """Other processes stored more than an index may lack silently."""
+    """Another process, which writes the index, lacks more than an index may lack silently."""
     await _in_full(it)
     await it.harness.update_index()
+    await it.harness.service.indexer.close()
+    it.writer = Indexer(it.harness.service.documents, SearchIndex(it.index_folder))
+    assert await it.writer.catch_up()
     async with it.harness.database.transaction() as connection:
         await connection.execute(text(f"UPDATE copy_state SET revision = revision + {MAX_SILENT_LAG + 1}"))
     await it.harness.service.indexer.step()

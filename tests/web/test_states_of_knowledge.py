@@ -57,6 +57,7 @@ async def test_every_surface_says_what_the_page_says(state: State, database_url:
                 subjects.release()
                 await harness.finish_background_work()
             told[heading] = list(await ask(subjects))
+        await subjects.close()
     expected = {heading: table_under(heading)[state] for heading in SURFACES}
     wrong = {heading: cells for heading, cells in told.items() if not all_say(cells, expected[heading])}
     assert wrong == {}

@@ -39,7 +39,13 @@ devices = Table(
     Column("legislation_code", Text, nullable=False, doc="last segment of the register's code, or empty"),
     Column("detail_version", Integer, doc="version whose detail was read from the register, null if never"),
     Column("revision", BigInteger, nullable=False, index=True, doc="number of the change that stored this"),
-    Column("read_at", BigInteger, nullable=False, doc="before the first request of the read that brought it"),
+    Column(
+        "read_at",
+        BigInteger,
+        nullable=False,
+        doc="before the first request of the last read that anybody may know of: not one for watches that brought"
+        " nothing new",
+    ),
     Column("document", Text, nullable=False, doc="the device as the service serves it"),
     Column("source", Text, doc="the source that brought the document, null where it was stored before 0005"),
     Column(
@@ -54,6 +60,11 @@ devices = Table(
     Column("basic_key", Text, doc="key in basic_records that its row names (basicUdiDiDataUlid), null where unknown"),
     Column("basic_read_at", BigInteger, doc="read_at of the Basic UDI-DI record that it shows, null if never read"),
     Column("own_revision", BigInteger, doc="revision of what was read of the record itself; null: its revision"),
+    Column(
+        "watched_read_at", BigInteger, doc="a later read_at, of a read for watches that brought nothing new, or null"
+    ),
+    Column("watched_certs_at", BigInteger, doc="the certs_read_at of that read; null with watched_read_at"),
+    Column("watched_basic_at", BigInteger, doc="a later basic_read_at, of a record that was read for watches, or null"),
     UniqueConstraint("primary_di", "uuid", name="uq_devices_primary_di_uuid"),
     Index(
         "ix_devices_under",
@@ -78,6 +89,8 @@ basic_records = Table(  # what all devices under one Basic UDI-DI share
     Column("search_revision", BigInteger, nullable=False, server_default="0", doc="as revision, of the search"),
     Column("search_changed_revision", BigInteger, nullable=False, server_default="0", doc="as changed_revision"),
     Column("propagated_to", Text, doc="UDI-DI of the last device that was brought up to date, null for all"),
+    Column("watched_read_at", BigInteger, doc="as in devices"),
+    Column("watched_search_at", BigInteger, doc="the same of searched_at"),
     Index(
         "ix_basic_records_propagated",
         "key",
@@ -110,6 +123,7 @@ actors = Table(
     Column("listed", BigInteger, doc="its records when the copy last had all that the register lists, null if never"),
     Column("listed_at", BigInteger, doc="when the register was last asked for them then"),
     Column("doubted_at", BigInteger, doc="when the first of the counts was read that are doubted, or null"),
+    Column("watched_read_at", BigInteger, doc="as in devices"),
 )
 
 copy_state = Table(

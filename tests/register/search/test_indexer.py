@@ -1,5 +1,6 @@
 """The index follows the copy by its revisions, and says when it is behind."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,10 @@ from sqlalchemy import text
 
 from registerwatch.db.engine import Database
 from registerwatch.register.models import DeviceReading, from_document
+from registerwatch.register.observation import ReadContext
 from registerwatch.register.search.filters import Filters
 from registerwatch.register.search.index import SearchIndex
+from registerwatch.register.search.index_files import META
 from registerwatch.register.search.indexer import BATCH, MAX_SILENT_LAG, Indexer, rebuild_request
 from registerwatch.register.store.documents import DocumentReader
 from registerwatch.register.store.open_documents import open_documents
@@ -114,6 +117,29 @@ async def test_progress_is_told_by_revision_up_to_the_last_one(node: Node) -> No
     await node.indexer.catch_up(lambda done, of: told.append((done, of)))
 
     assert told == [(BATCH, count), (2 * BATCH, count), (count, count)]
+
+
+async def test_an_index_has_caught_up_with_reads_that_changed_no_row(node: Node) -> None:
+    await node.store(a_full_reading(trade_name="Alpha"))
+    await node.indexer.catch_up()
+    meta = (node.index.folder / META).read_bytes()
+    for minute in range(3):
+        await node.copy.store([a_full_reading(trade_name="Alpha")], read_at=NOW + minute, context=ReadContext())
+    assert await node.indexer.lag() == 3
+
+    async with asyncio.timeout(10):
+        assert await node.indexer.catch_up()
+
+    assert (await node.indexer.lag(), node.indexer.problem()) == (0, None)
+    assert (node.index.folder / META).read_bytes() == meta, "nothing was written but how far it is"
+    again = Indexer(node.documents, SearchIndex(node.index.folder.parent))
+    await node.indexer.close()
+    assert await again.catch_up()
+    assert again.rebuilds == 0
+    await again.close()
+    await node.store(a_full_reading(trade_name="Beta"))
+    assert await node.indexer.catch_up()
+    assert (await node.found("alpha"), await node.found("beta")) == ([], ["u-1"])
 
 
 async def test_searches_say_so_while_the_index_is_far_behind(node: Node) -> None:

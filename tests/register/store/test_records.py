@@ -21,6 +21,7 @@ from registerwatch.register.models import (
     merge,
     precedence_of,
 )
+from registerwatch.register.store.batch import DeviceChange
 from registerwatch.register.store.documents import ChangedRow, DocumentReader
 from registerwatch.register.store.open_documents import open_documents
 from registerwatch.register.store.records import RecordStore
@@ -161,6 +162,7 @@ async def test_any_readings_in_any_order_leave_one_answer_for_each_udi_and_no_ch
     for batch, lists_all in batches:
         before = (await copy.state()).revision
         changes = await copy.store(batch, read_at=NOW, lists_all=lists_all)
+        assert changes is not None
         expected.read(batch, lists_all=lists_all)
         await indexer.follow()
 
@@ -239,6 +241,13 @@ async def test_a_failed_transaction_stores_nothing_and_takes_no_revision(databas
 # Current records
 
 
+async def stored(copy: RecordStore, readings: list[DeviceReading], *, read_at: int) -> list[DeviceChange]:
+    """What storing readings changes, which no other read overtakes."""
+    changes = await copy.store(readings, read_at=read_at)
+    assert changes is not None
+    return changes
+
+
 async def current(database: Database) -> list[str]:
     async with database.reading() as connection:
         rows = await connection.execute(text("SELECT uuid FROM devices WHERE is_current ORDER BY primary_di, uuid"))
@@ -255,7 +264,7 @@ async def test_a_twin_that_is_preferred_displaces_the_other_and_gives_way_when_i
     await copy.store([a_full_reading("u-2", legislation_code=MDR)], read_at=NOW)
     assert await current(database) == ["u-2"]
 
-    [change] = await copy.store([a_full_reading("u-2", legislation_code=MDR, latest=False)], read_at=NOW)
+    [change] = await stored(copy, [a_full_reading("u-2", legislation_code=MDR, latest=False)], read_at=NOW)
     assert not change.is_current
     assert await current(database) == ["u-1"]
 
@@ -331,7 +340,7 @@ async def test_a_newer_version_of_a_record_that_the_register_listed_is_taken_fro
     copy = RecordStore(database)
     await copy.store([a_full_reading("u-1", version=1, reference="R-1")], read_at=NOW, lists_all=True)
 
-    [change] = await copy.store([a_row("u-1", version=2, lags=True, reference="R-2")], read_at=NOW + 60)
+    [change] = await stored(copy, [a_row("u-1", version=2, lags=True, reference="R-2")], read_at=NOW + 60)
 
     assert change.new.reference == "R-2"
 
@@ -392,7 +401,7 @@ async def test_a_partial_reading_keeps_the_certificates_and_counts_as_read(datab
         detail_version=2,
     )
 
-    [change] = await copy.store([partial], read_at=NOW + 100)
+    [change] = await stored(copy, [partial], read_at=NOW + 100)
 
     assert [each.number for each in change.new.certs] == ["Z-1"]
     assert change.new.reference == "R-2"

@@ -4,6 +4,9 @@ A record that was stored is used in place of a request in two cases. First, this
 began after the one who asks now did (`after`): so all reads of a sync share what one of them brings, and nothing from
 before the sync. Second, it is at most `max_age` seconds old and younger than what the device shows already: so a record
 that is read again brings something new, and devices under one Basic UDI-DI need one request in a round of the recheck.
+
+A read for a reader uses nothing that a read for watches brought, unless that was news: else a device would show when
+another one under its Basic UDI-DI was read for who watches that.
 """
 
 import asyncio
@@ -17,7 +20,7 @@ from registerwatch.clock import Clock, is_recent
 from registerwatch.register.basic_records import BasicRecord, SharedRecord, SharedSearch
 from registerwatch.register.models import Certificate
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.register.sources.budget_parts import OF_WATCHES, RequestPriority
 from registerwatch.register.store.basic_records import BasicRecordStore
 
 MAX_REMEMBERED = 20_000
@@ -30,7 +33,8 @@ class SharingRule(msgspec.Struct, frozen=True):
     """Which stored records a read uses. `number` is its own, `after` that of the last read before it was asked for.
 
     `shown_at` is the instant of the record that the device shows (unix seconds), `searched_revision` the revision of
-    the search that its certificates are from.
+    the search that its certificates are from. For readers they are instants that anybody may know, and `searched_at`
+    stands in the place of that revision.
     """
 
     number: int
@@ -39,6 +43,12 @@ class SharingRule(msgspec.Struct, frozen=True):
     max_age: float = 0.0
     shown_at: int = 0
     searched_revision: int = 0
+    searched_at: int = 0
+
+    @property
+    def is_for_watches(self) -> bool:
+        """Whether nobody but whom it is for is told of it, where it brings nothing new."""
+        return self.priority in OF_WATCHES
 
 
 class BasicRecordReads:
@@ -47,8 +57,8 @@ class BasicRecordReads:
     def __init__(self, store: BasicRecordStore, clock: Clock) -> None:
         self.store, self.clock = store, clock
         self._locks: WeakValueDictionary[tuple[str, RequestPriority], asyncio.Lock] = WeakValueDictionary()
-        self._numbers: OrderedDict[tuple[str, str], int] = OrderedDict()
-        """The number of the read that brought a part of a record last, by key and part."""
+        self._numbers: OrderedDict[tuple[str, str, bool], int] = OrderedDict()
+        """The number of the read that brought a part of a record last, by key, part, and whether readers may use it."""
         self.shared: dict[str, int] = {"record": 0, "search": 0}
         """How often a part was used without a request."""
 
@@ -63,16 +73,17 @@ class BasicRecordReads:
             lock = self._locks[key, priority] = asyncio.Lock()
         return lock
 
-    def note(self, key: str, part: str, number: int) -> None:
-        """A read has brought a part of a record."""
-        self._numbers.pop((key, part), None)
-        self._numbers[key, part] = number
-        if len(self._numbers) > MAX_REMEMBERED:
+    def note(self, key: str, part: str, number: int, *, is_told: bool) -> None:
+        """A read has brought a part of a record, of which everybody or only who watches `is_told`."""
+        for is_for_watches in (True, False) if is_told else (True,):
+            self._numbers.pop((key, part, is_for_watches), None)
+            self._numbers[key, part, is_for_watches] = number
+        while len(self._numbers) > MAX_REMEMBERED:
             self._numbers.popitem(last=False)
 
-    def number_of(self, key: str, part: str) -> int:
-        """The read that brought it last, 0 where this process does not know."""
-        return self._numbers.get((key, part), 0)
+    def number_of(self, key: str, part: str, *, is_for_watches: bool) -> int:
+        """The read that brought it last, of those that a read may use; 0 where this process does not know."""
+        return self._numbers.get((key, part, is_for_watches), 0)
 
 
 class DeviceBasicReads:
@@ -92,9 +103,11 @@ class DeviceBasicReads:
                 if stored is not None and stored.is_of_this_version and self._is_new(key, "record", stored.record):
                     return stored.record
                 since, read_at = await store.revision(), int(self._reads.clock.now())
-                shared = await store.store_record(key, await ask(), read_at=read_at, since=since)
+                shared = await store.store_record(
+                    key, await ask(), read_at=read_at, since=since, is_for_watches=rule.is_for_watches
+                )
                 if shared is not None:
-                    self._note(key, "record")
+                    self._note(key, "record", shared)
                     return shared
         raise RegisterFailure(OVERTAKEN, transient=True)
 
@@ -112,25 +125,30 @@ class DeviceBasicReads:
                 found = await ask()
                 if found is None:
                     return None
-                shared = await store.store_search(key, found, read_at=read_at, since=since)
+                shared = await store.store_search(
+                    key, found, read_at=read_at, since=since, is_for_watches=rule.is_for_watches
+                )
                 if shared is not None:
-                    self._note(key, "search")
+                    self._note(key, "search", shared)
                     return shared
         return None
 
-    def _note(self, key: str, part: str) -> None:
+    def _note(self, key: str, part: str, shared: SharedRecord | SharedSearch) -> None:
         self.brought.add(key)
-        self._reads.note(key, part, self._rule.number)
+        self._reads.note(key, part, self._rule.number, is_told=shared.told_at == shared.read_at)
 
     def _is_new(self, key: str, part: str, stored: SharedRecord | SharedSearch) -> bool:
         """Whether a stored part is good enough for this read."""
-        is_good = self._reads.number_of(key, part) > self._rule.after or self._is_young(stored)
+        number = self._reads.number_of(key, part, is_for_watches=self._rule.is_for_watches)
+        is_good = number > self._rule.after or self._is_young(stored)
         self._reads.shared[part] += is_good
         return is_good
 
     def _is_young(self, stored: SharedRecord | SharedSearch) -> bool:
-        rule, read_at = self._rule, stored.read_at
+        rule = self._rule
+        read_at = stored.read_at if rule.is_for_watches else stored.told_at
         if not rule.max_age or read_at is None or not is_recent(read_at, self._reads.clock.now(), rule.max_age):
             return False
-        is_search = isinstance(stored, SharedSearch)
-        return stored.revision > rule.searched_revision if is_search else read_at > rule.shown_at
+        if isinstance(stored, SharedRecord):
+            return read_at > rule.shown_at
+        return stored.revision > rule.searched_revision if rule.is_for_watches else read_at > rule.searched_at

@@ -193,7 +193,7 @@ class BulkLoader:
                         run,
                         cursor=_noted_cursor(batch.cursor, start.known_at),
                         records=run.records + len(batch.readings),
-                        changed=run.changed + len(changes),
+                        changed=run.changed + len(changes or ()),
                         updated_at=now,
                         finished_at=now if ended else None,
                     )

@@ -28,12 +28,14 @@ class Refreshed(msgspec.Struct, frozen=True):
     """The register was read and the copy holds what it said; `changed` when that was news.
 
     `goes_on` tells of an actor that its list of devices has pages which were not read, of a list that it has more.
-    `lacks_certificates` tells of a device that the certificate search could not be read.
+    `lacks_certificates` tells of a device that the certificate search could not be read, `is_overtaken` that another
+    read was stored meanwhile, and nothing of this one.
     """
 
     changed: bool
     goes_on: bool = False
     lacks_certificates: bool = False
+    is_overtaken: bool = False
 
 
 RefreshResult = Refreshed | NotFound | ReadFailed
@@ -78,9 +80,16 @@ class SubjectReads:
         self.basic_reads = BasicRecordReads(copy.basic_records, clock)
 
     async def read(self, subject: str, request: SubjectRequest) -> RefreshResult:
-        """Read a subject and store it. Raises `RegisterwatchError` where it could not be stored."""
+        """Read a subject and store it. Raises `RegisterwatchError` where it could not be stored.
+
+        A read for a reader that was overtaken, so that nothing of it was stored, is made a second time: what overtook
+        it may have been a read for watches, of which the reader is not told.
+        """
         read = self._list if is_list(subject) else self._actor if kind(subject) == "srn" else self._device
-        return await read(subject, request)
+        result = await read(subject, request)
+        if isinstance(result, Refreshed) and result.is_overtaken and not request.context.is_for_watches:
+            result = await read(subject, request)
+        return result
 
     def is_worth_reading(self, srn: str) -> bool:
         """Whether reading an actor's list of devices can bring what is missing of it."""
@@ -96,6 +105,10 @@ class SubjectReads:
         if request.listed is not None:
             since, read_at = request.listed.revision, request.listed.read_at
         known = await self._copy.known(udi, now=int(self._clock.now()))
+        if (
+            request.priority is RequestPriority.READER
+        ):  # else it would take less time of what was read for a watch lately
+            known = {uuid: replace(each, detail_version=None) for uuid, each in known.items()}
         basic_reads = self.basic_reads.of_read(_rule_for(request.rule, known.values()))
         result = await self._source.read_device(
             udi,
@@ -122,6 +135,8 @@ class SubjectReads:
         changes = await self._copy.store(
             readings, read_at=read_at, now=int(self._clock.now()), lists_all=True, context=context, since=since
         )
+        if changes is None:
+            return Refreshed(changed=False, is_overtaken=True)
         lacks_certificates = any(each.completeness is Completeness.ALL_BUT_CERTIFICATES for each in readings)
         return Refreshed(any(change.is_current for change in changes), lacks_certificates=lacks_certificates)
 
@@ -161,7 +176,7 @@ class SubjectReads:
             and actor.device_total is not None
             and await self._lists.begin(srn, rows, actor.device_total, read_at)
         )
-        return Refreshed(changed or bool(changes), has_more)
+        return Refreshed(bool(changed or changes), has_more, is_overtaken=changed is None)
 
     async def _list(self, subject: str, request: SubjectRequest) -> RefreshResult:
         """The next page of a list of devices; behind readers' backs all that are left of it."""
@@ -190,8 +205,10 @@ def _doubted_at(actor: Actor, known: KnownActor, read_at: int) -> int | None:
 
 def _rule_for(rule: SharingRule, known: Collection[KnownRecord]) -> SharingRule:
     """The rule of a read with what the stored records of its device show."""
+    shown_at = (each.basic_read_at if rule.is_for_watches else each.basic_told_at for each in known)
     return replace(
         rule,
-        shown_at=max((each.basic_read_at or 0 for each in known), default=0),
+        shown_at=max((each or 0 for each in shown_at), default=0),
         searched_revision=max((each.searched_revision for each in known), default=0),
+        searched_at=max((each.certs_told_at or 0 for each in known), default=0),
     )

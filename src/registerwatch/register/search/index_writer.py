@@ -162,6 +162,15 @@ class IndexWriter:
             raise IndexUnavailable(f"The search index cannot be written: {error}") from error
         self._revision = revision
 
+    def note(self, revision: int) -> None:
+        """Note that nothing is to be indexed up to a revision. Raises `IndexUnavailable`."""
+        try:
+            self._target.note_revision(self._copy_id, revision)
+        except OSError as error:
+            self.release()
+            raise IndexUnavailable(f"The search index cannot be written: {error}") from error
+        self._revision = revision
+
     def finish(self) -> None:
         """End merges that are under way and stop writing."""
         if self._writer is not None:

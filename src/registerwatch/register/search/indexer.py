@@ -161,6 +161,8 @@ class Indexer:
         rows = await self._documents.changed_since(self._position, BATCH)
         if rows:
             await self._written(self._write_rows, rows)
+        if len(rows) < BATCH:  # later revisions are of reads that left all rows as they were shown
+            self._position = max(self._position, self._target_revision)
         if self._pending >= ROWS_PER_COMMIT and not self._rebuilds:
             await self._commit()
         return True
@@ -197,6 +199,8 @@ class Indexer:
         if self._pending or self._rebuilds:
             await self._written(self._writer.commit, self._position)
             self._pending = 0
+        elif self._position > self._writer.revision:
+            await self._written(self._writer.note, self._position)
         if self._rebuilds:
             self._rebuilds = False
             rebuild_request(self._index.folder).unlink(missing_ok=True)

@@ -60,32 +60,45 @@ class BasicRecordStore:
         async with self._database.reading() as connection:
             return list((await connection.execute(_UNPROPAGATED, {"most": most})).scalars())
 
-    async def store_record(self, key: str, record: BasicRecord, *, read_at: int, since: int) -> SharedRecord | None:
+    async def store_record(
+        self, key: str, record: BasicRecord, *, read_at: int, since: int, is_for_watches: bool = False
+    ) -> SharedRecord | None:
         """Store a record that was asked for at `read_at`, when the copy was at revision `since`.
 
-        None where another one was stored meanwhile, which may be younger.
+        None where another one was stored meanwhile, which may be younger. That it was asked for is told nobody where
+        it was for watches and brought nothing new.
         """
         async with self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one() + 1
             before, told = await _row(connection, key), basic_records.encoded(record)
             is_same = before is not None and (before.record, before.document_version) == (told, DOCUMENT_VERSION)
-            if before is not None and before.revision > since and not is_same:
+            is_overtaken = before is not None and before.revision > since
+            if is_overtaken and not is_same:
                 return None
+            known = _Instants(before.read_at, before.watched_read_at) if before is not None else _NEVER
+            instants = known.with_read(read_at, is_overtaken=is_overtaken, is_told=not (is_same and is_for_watches))
             values = {
                 "key": key,
                 "record": told,
                 "document_version": DOCUMENT_VERSION,
-                "read_at": max(read_at, before.read_at) if before is not None and before.revision > since else read_at,
+                "read_at": instants.told_at,
+                "watched_read_at": instants.watched_at,
                 "revision": revision,
                 "changed_revision": before.changed_revision if before is not None and is_same else revision,
                 "propagated_to": before.propagated_to if before is not None and is_same else "",
             }
             await connection.execute(_UPSERT, values)
             await connection.execute(statements.ADVANCE, {"revision": revision, "added": 0, "read_at": read_at})
-        return SharedRecord(record, values["read_at"], revision)
+        return SharedRecord(record, instants.last, revision, instants.told_at)
 
     async def store_search(
-        self, key: str, certificates: tuple[Certificate, ...], *, read_at: int, since: int
+        self,
+        key: str,
+        certificates: tuple[Certificate, ...],
+        *,
+        read_at: int,
+        since: int,
+        is_for_watches: bool = False,
     ) -> SharedSearch | None:
         """Store what a search for the Basic UDI-DI of a stored record found. The same otherwise."""
         async with self._database.transaction() as connection:
@@ -96,17 +109,51 @@ class BasicRecordStore:
             is_overtaken, is_same = before.search_revision > since, before.search == told
             if is_overtaken and not is_same:
                 return None
+            instants = _Instants(before.searched_at, before.watched_search_at).with_read(
+                read_at, is_overtaken=is_overtaken, is_told=not (is_same and is_for_watches)
+            )
             values = {
                 "key": key,
                 "search": told,
-                "searched_at": max(read_at, before.searched_at) if is_overtaken else read_at,
+                "searched_at": instants.told_at,
+                "watched_search_at": instants.watched_at,
                 "search_revision": revision,
                 "search_changed_revision": before.search_changed_revision if is_same else revision,
                 "propagated_to": before.propagated_to if is_same else "",
             }
             await connection.execute(_SEARCHED, values)
             await connection.execute(statements.ADVANCE, {"revision": revision, "added": 0, "read_at": read_at})
-        return SharedSearch(certificates, values["searched_at"], revision)
+        return SharedSearch(certificates, instants.last, revision, instants.told_at)
+
+
+class _Instants(msgspec.Struct, frozen=True):
+    """When a part was read: as anybody may know it, and later for watches, where that brought nothing new. None for
+    never.
+    """
+
+    told_at: int | None
+    watched_at: int | None = None
+
+    @property
+    def last(self) -> int | None:
+        """The last read of all."""
+        return last_of(self.told_at, self.watched_at)
+
+    def with_read(self, read_at: int, *, is_overtaken: bool, is_told: bool) -> "_Instants":
+        """After a read that began at `read_at`. One that was overtaken found the same as the later one."""
+        last = last_of(read_at, self.last) if is_overtaken else read_at
+        told_at = self.told_at
+        if is_told:
+            told_at = last_of(read_at, self.told_at) if is_overtaken else read_at
+        return _Instants(told_at, None if last == told_at else last)
+
+
+_NEVER = _Instants(None)
+
+
+def last_of(*instants: int | None) -> int | None:
+    """The last of some instants, None where there is none."""
+    return max((each for each in instants if each is not None), default=None)
 
 
 async def stored_record(connection: AsyncConnection, key: str) -> StoredBasicRecord | None:
@@ -134,11 +181,18 @@ def _record(row: Row[Any]) -> StoredBasicRecord:
     search = (
         None
         if row.search is None
-        else SharedSearch(basic_records.decoded_search(row.search), row.searched_at, row.search_revision)
+        else SharedSearch(
+            basic_records.decoded_search(row.search),
+            last_of(row.searched_at, row.watched_search_at),
+            row.search_revision,
+            row.searched_at,
+        )
     )
     return StoredBasicRecord(
         row.key,
-        SharedRecord(basic_records.decoded(row.record), row.read_at, row.revision),
+        SharedRecord(
+            basic_records.decoded(row.record), last_of(row.read_at, row.watched_read_at), row.revision, row.read_at
+        ),
         search,
         row.changed_revision,
         row.search_changed_revision,
@@ -148,19 +202,21 @@ def _record(row: Row[Any]) -> StoredBasicRecord:
 
 
 _STORED = text(
-    "SELECT key, record, document_version, read_at, revision, changed_revision, search, searched_at, search_revision,"
-    " search_changed_revision, propagated_to FROM basic_records WHERE key = :key"
+    "SELECT key, record, document_version, read_at, watched_read_at, revision, changed_revision, search, searched_at,"
+    " watched_search_at, search_revision, search_changed_revision, propagated_to FROM basic_records WHERE key = :key"
 )
 _UPSERT = text(
-    "INSERT INTO basic_records (key, record, document_version, read_at, revision, changed_revision, propagated_to)"
-    " VALUES (:key, :record, :document_version, :read_at, :revision, :changed_revision, :propagated_to)"
+    "INSERT INTO basic_records (key, record, document_version, read_at, watched_read_at, revision, changed_revision,"
+    " propagated_to) VALUES (:key, :record, :document_version, :read_at, :watched_read_at, :revision,"
+    " :changed_revision, :propagated_to)"
     " ON CONFLICT (key) DO UPDATE SET record = excluded.record, document_version = excluded.document_version,"
-    " read_at = excluded.read_at, revision = excluded.revision, changed_revision = excluded.changed_revision,"
-    " propagated_to = excluded.propagated_to"
+    " read_at = excluded.read_at, watched_read_at = excluded.watched_read_at, revision = excluded.revision,"
+    " changed_revision = excluded.changed_revision, propagated_to = excluded.propagated_to"
 ).bindparams(bindparam("propagated_to", type_=None))
 _SEARCHED = text(
-    "UPDATE basic_records SET search = :search, searched_at = :searched_at, search_revision = :search_revision,"
-    " search_changed_revision = :search_changed_revision, propagated_to = :propagated_to WHERE key = :key"
+    "UPDATE basic_records SET search = :search, searched_at = :searched_at, watched_search_at = :watched_search_at,"
+    " search_revision = :search_revision, search_changed_revision = :search_changed_revision,"
+    " propagated_to = :propagated_to WHERE key = :key"
 )
 _CHANGED = text(
     "SELECT key, changed_revision, search_changed_revision FROM basic_records WHERE key IN :keys"

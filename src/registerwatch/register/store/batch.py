@@ -22,7 +22,7 @@ from registerwatch.register.models import (
     merge,
 )
 from registerwatch.register.observation import DeviceObservation
-from registerwatch.register.store.basic_records import StoredBasicRecord
+from registerwatch.register.store.basic_records import StoredBasicRecord, last_of
 from registerwatch.register.store.changed_fields import device_changes
 from registerwatch.register.store.device_certificates import OwnCertificates
 from registerwatch.register.store.history import RecordChange
@@ -39,6 +39,8 @@ from registerwatch.structs import replace
 
 Key = tuple[str, str]
 """UDI-DI and uuid, which together identify a record."""
+NOT_WATCHED = (None, None, None)
+"""The instants of reads for watches in a row that has none."""
 
 
 class DeviceChange(msgspec.Struct, frozen=True, gc=False):
@@ -78,6 +80,13 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
     own_revision: int = READ_NOW
     """The revision at which the record itself was read or seen in a list."""
 
+    watched_read_at: int | None = None
+    """A later `read_at`: that of a read for watches that found nothing new, of which nobody else is told."""
+    watched_certs_at: int | None = None
+    """The same of `certs_read_at`."""
+    watched_basic_at: int | None = None
+    """The same of `basic_read_at`."""
+
     listed_as: "StoredRow | None" = None
     """The row while the register listed the record, where it was delisted just now."""
 
@@ -85,6 +94,11 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
     def is_altered(self) -> bool:
         """Whether the record was delisted just now."""
         return self.listed_as is not None
+
+    @property
+    def last_read_at(self) -> int:
+        """When it was last read, for whomever."""
+        return max(self.read_at, self.watched_read_at or 0)
 
     @property
     def is_full(self) -> bool:
@@ -99,6 +113,20 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
     def certificates_of(self, device: Device) -> StoredCertificates:
         """The certificates of the device that this row has."""
         return StoredCertificates(device.certs, self.certs_revision, self.lost)
+
+    def told_as(self, before: "StoredRow") -> "StoredRow":
+        """The same row, after a read of which nobody is told but whom it is for: everybody else is told the instants
+        that it had `before`.
+        """
+        return replace(
+            self,
+            read_at=before.read_at,
+            certs_read_at=before.certs_read_at,
+            basic_read_at=before.basic_read_at,
+            watched_read_at=_if_later(self.last_read_at, before.read_at),
+            watched_certs_at=_if_later(last_of(self.certs_read_at, self.watched_certs_at), before.certs_read_at),
+            watched_basic_at=_if_later(last_of(self.basic_read_at, self.watched_basic_at), before.basic_read_at),
+        )
 
     def delisted(self, read_at: int) -> "StoredRow":
         """The same row, of a record that the register listed no more at `read_at`."""
@@ -152,7 +180,7 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
         """The row to store. A part makes no whole record fresh, brings no detail and keeps its document version."""
         reading, before = self.reading, self.before
         kept = before if self.is_part else None
-        return StoredRow(
+        row = StoredRow(
             device_json=self.text,
             precedence=self.precedence,
             is_current=is_current,
@@ -165,22 +193,33 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
             document_version=kept.document_version if kept else DOCUMENT_VERSION,
             delisted_at=self.delisted_at,
             detail_read_at=read_at if reading.brings_detail else before.detail_read_at if before else None,
-            certs_read_at=reading.certificates_at(read_at)
-            if reading.brings_certificates
-            else before.certs_read_at
-            if before
-            else None,
+            certs_read_at=before.certs_read_at if before else None,
             lost=self.joined.lost if self.joined else before.lost if before else (),
             certs_revision=reading.search_revision or READ_NOW
             if reading.brings_certificates
             else max(before.certs_revision if before else 0, reading.kept_revision),
             basic_key=reading.basic_key or (before.basic_key if before else ""),
-            basic_read_at=(read_at if reading.basic_read_at is None else reading.basic_read_at)
-            if not self.is_part
-            else before.basic_read_at
-            if before
-            else None,
+            basic_read_at=before.basic_read_at if before else None,
+            watched_read_at=kept.watched_read_at if kept else None,
+            watched_certs_at=before.watched_certs_at if before else None,
+            watched_basic_at=before.watched_basic_at if before else None,
         )
+        return row if self.is_part else _with_instants(row, reading, read_at)
+
+
+def _with_instants(row: StoredRow, reading: DeviceReading, read_at: int) -> StoredRow:
+    """A row with the instants of what a reading in full brings."""
+    basic_at = read_at if reading.basic_read_at is None else reading.basic_read_at
+    told_at = basic_at if reading.basic_told_at is None else reading.basic_told_at
+    row = replace(row, basic_read_at=told_at, watched_basic_at=_if_later(basic_at, told_at))
+    if not reading.brings_certificates:
+        return row
+    certs_at, told_at = reading.certificates_at(read_at), reading.certificates_told_at(read_at)
+    return replace(row, certs_read_at=told_at, watched_certs_at=_if_later(certs_at, told_at))
+
+
+def _if_later(instant: int | None, other: int | None) -> int | None:
+    return instant if instant is not None and (other is None or instant > other) else None
 
 
 class _Renewed(msgspec.Struct, frozen=True, gc=False):
@@ -204,10 +243,15 @@ class Batch:
         revision: int,
         read_at: int,
         scopes: DeviceScopes | None = None,
+        *,
+        is_for_watches: bool = False,
     ) -> None:
         self.revision, self.read_at = revision, read_at
+        self._is_for_watches = is_for_watches
         self._scopes = scopes or DeviceScopes()
         self.rows: list[tuple[Any, ...]] = []
+        self.watched: list[tuple[Any, ...]] = []
+        """Of those rows that have any the instants of reads for watches, in the order of `statements.WATCHED`."""
         self.changes: list[DeviceChange] = []
         self.history: list[RecordChange] = []
         """What changed records were before."""
@@ -310,7 +354,9 @@ class Batch:
         if row is None:
             self.added += 1
         self._note_codes(result)
-        self._add_row(result.device, result.row(is_current, self.read_at), row, result.changed)
+        written = result.row(is_current, self.read_at)
+        is_told = not (self._is_for_watches and is_same and row is not None and not _changes_beside(row, written))
+        self._add_row(result.device, written, row, result.changed, is_told=is_told)
         if not is_same:
             self.changes.append(DeviceChange(result.old, result.device, is_current))
 
@@ -345,15 +391,31 @@ class Batch:
         unread = replace(row, is_current=is_current, own_revision=READ_NOW)
         self._add_row(device, unread, row.listed_as or row, {})
 
-    def _add_row(self, device: Device, row: StoredRow, before: StoredRow | None, changed: Mapping[str, Any]) -> None:
-        """A row to write; `changed` are the fields of the stored device that differ, as they were."""
+    def _add_row(
+        self,
+        device: Device,
+        row: StoredRow,
+        before: StoredRow | None,
+        changed: Mapping[str, Any],
+        *,
+        is_told: bool = True,
+    ) -> None:
+        """A row to write; `changed` are the fields of the stored device that differ, as they were. A read that nobody
+        else `is_told` of leaves what everybody is shown, and the revision by which that is known.
+        """
         self.revision += 1
+        revision = self.revision
+        if before is not None and not is_told:
+            row, revision = row.told_as(before), before.revision
         if row.is_current and row.delisted_at is None:
             self.certificates.add(device, row.certs_read_at or row.basic_read_at)
         if before is not None:
             old = {**changed, **_changes_beside(before, row)}
             if old:
                 self.history.append(RecordChange(device.udi, old, device.uuid, self.revision))
+        watched = row.watched_read_at, row.watched_certs_at, row.watched_basic_at
+        if watched != NOT_WATCHED:
+            self.watched.append((*watched, device.udi, device.uuid))
         self.rows.append(
             (
                 device.udi,
@@ -363,7 +425,7 @@ class Batch:
                 row.precedence.version_number,
                 row.precedence.legislation_code,
                 row.detail_version,
-                self.revision,
+                revision,
                 row.read_at,
                 row.device_json,
                 row.source,
@@ -469,10 +531,13 @@ def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> 
         device_json=document(device).decode(),
         precedence=precedence,
         lost=joined.lost,
-        basic_read_at=shared.read_at,
-        certs_read_at=_earlier(shared.read_at, search.read_at) if search else row.certs_read_at,
+        basic_read_at=shared.told_at,
+        watched_basic_at=_if_later(shared.read_at, shared.told_at),
         certs_revision=searched_at,
     )
+    if search:
+        told_at, certs_at = _earlier(shared.told_at, search.told_at), _earlier(shared.read_at, search.read_at)
+        renewed = replace(renewed, certs_read_at=told_at, watched_certs_at=_if_later(certs_at, told_at))
     return _Renewed(old, device, renewed, joined.is_doubtful, search is not None)
 
 
@@ -500,7 +565,7 @@ def _beside_device(row: StoredRow) -> tuple[Any, ...]:
 
 def _was_asked_for(row: StoredRow, since: int) -> bool:
     """Whether the register itself told after an instant what it has of this record, or that it has it no more."""
-    return (row.detail_version is not None and row.read_at > since) or (row.delisted_at or 0) > since
+    return (row.detail_version is not None and row.last_read_at > since) or (row.delisted_at or 0) > since
 
 
 def _delisted_at(row: StoredRow | None, reading: DeviceReading, *, is_denied: bool) -> int | None:

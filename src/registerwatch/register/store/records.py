@@ -35,7 +35,13 @@ from registerwatch.register.observation import (
 )
 from registerwatch.register.sources.source import KnownRecord
 from registerwatch.register.store import statements
-from registerwatch.register.store.basic_records import BasicRecordStore, changed_at, note_propagated, stored_record
+from registerwatch.register.store.basic_records import (
+    BasicRecordStore,
+    changed_at,
+    last_of,
+    note_propagated,
+    stored_record,
+)
 from registerwatch.register.store.batch import Batch, DeviceChange, Key, StoredRow, is_overtaken, without_outdated
 from registerwatch.register.store.changed_fields import actor_changes
 from registerwatch.register.store.history import HistoryKind, RecordChange, note_changes
@@ -85,6 +91,13 @@ class KnownActor(msgspec.Struct, frozen=True):
     read_at: int | None = None
 
 
+class LastRead(msgspec.Struct, frozen=True):
+    """When a device was last read, and its certificates, for whomever: only for who watches it."""
+
+    read_at: int
+    certs_at: int | None
+
+
 class RecordStore:
     """The copy in one database."""
 
@@ -112,6 +125,15 @@ class RecordStore:
         async with self._database.reading() as connection:
             return await stored_standings(connection, subjects)
 
+    async def last_read(self, udi: str) -> LastRead | None:
+        """When the record that answers for a UDI-DI was last read, None where the copy has none."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(statements.LAST_READ, {"udi": udi})).one_or_none()
+        if row is None:
+            return None
+        read_at = max(row.read_at, row.watched_read_at or 0)
+        return LastRead(read_at, last_of(row.certs_read_at, row.watched_certs_at))
+
     async def known(self, udi: str, *, now: int = 0) -> dict[str, KnownRecord]:
         """The stored records of a UDI-DI, by uuid. A detail that is a week old, or of an older document version, has
         to be read.
@@ -120,7 +142,12 @@ class RecordStore:
             rows = (await connection.execute(statements.KNOWN, {"udi": udi})).all()
         return {
             row.uuid: KnownRecord(
-                from_document(row.document), _known_detail(row, now), _searched_at(row), row.basic_read_at
+                from_document(row.document),
+                _known_detail(row, now),
+                _searched_at(row),
+                last_of(row.basic_read_at, row.watched_basic_at),
+                row.basic_read_at,
+                row.certs_read_at,
             )
             for row in rows
         }
@@ -134,16 +161,17 @@ class RecordStore:
         lists_all: bool = False,
         context: ReadContext | None = None,
         since: int | None = None,
-    ) -> list[DeviceChange]:
-        """Store the readings of one read or one batch of one source, in one transaction with what observers make of it.
+    ) -> list[DeviceChange] | None:
+        """Store the readings of one read or one batch of one source, in one transaction with what observers make of it;
+        None where another read overtook this one, so that nothing is stored.
 
         `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
         delisted, so it does not answer for its UDI-DI. `since` is the copy's revision when the read began: what was
         stored of a record after that may be newer than the read, so the read is not stored. `read_at` is the instant
-        before the first request of the read, `now` the present where that is another.
+        before the first request of the read, `now` the present where that is another. Of a read without `context`
+        everybody is told, as of one for a stranger.
         """
-        context = context or ReadContext()
-        async with context.storing(), self._database.transaction() as connection:
+        async with (context or ReadContext()).storing(), self._database.transaction() as connection:
             return await self.store_in(
                 connection, readings, read_at=read_at, now=now, lists_all=lists_all, context=context, since=since
             )
@@ -158,7 +186,7 @@ class RecordStore:
         lists_all: bool = False,
         context: ReadContext | None = None,
         since: int | None = None,
-    ) -> list[DeviceChange]:
+    ) -> list[DeviceChange] | None:
         """The same inside a transaction that the caller has open."""
         by_key = {_key(reading.device): reading for reading in readings}
         if not by_key:
@@ -172,12 +200,12 @@ class RecordStore:
             await self._observer.observe(
                 connection, [], context or ReadContext(), unconfirmed=overtaken, now=now or read_at, read_at=read_at
             )
-            return []
+            return None
         if lists_all:
             stored = {key: row if key in by_key else row.delisted(read_at) for key, row in stored.items()}
         by_key = without_outdated(by_key, stored, since, read_at)
         scopes = await device_scopes(connection, _read_in_full(by_key.values()))
-        batch = Batch(by_key, stored, revision, read_at, scopes)
+        batch = Batch(by_key, stored, revision, read_at, scopes, is_for_watches=_is_for_watches(context))
         await self._apply(connection, batch, source, context or ReadContext(), now=now or read_at)
         return batch.changes
 
@@ -264,6 +292,8 @@ class RecordStore:
     async def _write(self, connection: AsyncConnection, batch: Batch, source: str | None) -> None:
         if batch.rows:
             await connection.exec_driver_sql(statements.UPSERT[self._database.kind], batch.rows)
+            if batch.watched:
+                await connection.exec_driver_sql(statements.SET_WATCHED[self._database.kind], batch.watched)
             if batch.removed_codes:
                 await connection.exec_driver_sql(statements.REMOVE_CODE[self._database.kind], batch.removed_codes)
             if batch.added_codes:
@@ -289,13 +319,14 @@ class RecordStore:
         context: ReadContext | None = None,
         since: int | None = None,
         doubted_at: int | None = None,
-    ) -> bool:
-        """Store an actor that was read, with what observers make of it. True when a field changed.
+    ) -> bool | None:
+        """Store an actor that was read, with what observers make of it. True when a field changed, None where another
+        read overtook this one, so that nothing is stored.
 
         `read_at` and `now` are as for `store`. `since` is how often the actor had been read when this read began.
         `doubted_at` is since when counts of its devices are doubted, one of which was read instead of what it has.
         """
-        context = context or ReadContext()
+        is_for_watches, context = _is_for_watches(context), context or ReadContext()
         async with context.storing(), self._database.transaction() as connection:
             await connection.execute(statements.LOCK[self._database.kind])
             before = (await connection.execute(statements.ACTOR, {"srn": actor.srn})).one_or_none()
@@ -303,11 +334,13 @@ class RecordStore:
                 await self._observer.observe(
                     connection, [], context, unconfirmed=[actor.srn], now=now or read_at, read_at=read_at
                 )
-                return False
+                return None
             known_code = before.status_code if before is not None else ""
             kept = replace(actor, status_code=actor.status_code or known_code)
             is_changed = before is None or _actor(before) != kept
-            written = {**_actor_row(kept, read_at, source), "doubted_at": doubted_at}
+            written = {**_actor_row(kept, read_at, source), "doubted_at": doubted_at, "watched_read_at": None}
+            if is_for_watches and before is not None and not is_changed and before.doubted_at == doubted_at:
+                written |= {"read_at": before.read_at, "watched_read_at": read_at}
             await connection.execute(statements.UPSERT_ACTOR, written)
             await connection.execute(statements.READ, {"read_at": read_at})
             if before is not None:
@@ -330,7 +363,9 @@ class RecordStore:
         """What is known of an actor before it is read."""
         async with self._database.reading() as connection:
             row = (await connection.execute(statements.ACTOR, {"srn": srn})).one_or_none()
-        return KnownActor() if row is None else KnownActor(row.reads, row.device_total, row.doubted_at, row.read_at)
+        if row is None:
+            return KnownActor()
+        return KnownActor(row.reads, row.device_total, row.doubted_at, last_of(row.read_at, row.watched_read_at))
 
     async def fresh(
         self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
@@ -380,6 +415,11 @@ class RecordStore:
             await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), read_at, source)
 
 
+def _is_for_watches(context: ReadContext | None) -> bool:
+    """Whether a read is for watches, so that nobody else is told of it where it brings nothing new."""
+    return context is not None and context.is_for_watches
+
+
 def _read_in_full(readings: Iterable[DeviceReading]) -> list[Device]:
     return [each.device for each in readings if each.completeness is not Completeness.SOME]
 
@@ -422,6 +462,9 @@ def _row(row: Row[Any]) -> StoredRow:
         row.basic_key or "",
         row.basic_read_at,
         row.revision if row.own_revision is None else row.own_revision,
+        row.watched_read_at,
+        row.watched_certs_at,
+        row.watched_basic_at,
     )
 
 

@@ -158,12 +158,12 @@ def _record(row: Row[Any]) -> StoredRecord:
         bool(row.is_current),
         was_read and row.detail_version == row.version_number,
         was_read,
-        row.read_at,
+        max(row.read_at, row.watched_read_at or 0),
         row.document_version,
     )
 
 
 _RECORDS = text(
     "SELECT primary_di, uuid, document, latest_version, delisted_at, is_current, detail_version, version_number,"
-    " read_at, document_version FROM devices WHERE primary_di IN :udis"
+    " read_at, watched_read_at, document_version FROM devices WHERE primary_di IN :udis"
 ).bindparams(bindparam("udis", expanding=True))

@@ -50,8 +50,11 @@ WRITTEN = (
 """Columns of `devices` that every change writes."""
 INSERTED = (*WRITTEN, "first_seen_at")
 """Columns in the order in which rows of a batch have their values; the last one is written once."""
+WATCHED = ("watched_read_at", "watched_certs_at", "watched_basic_at")
+"""Columns that few rows have, and that a statement of their own writes after every other one: a load of the register
+writes none."""
 BY_UDI = {
-    kind: text(f"SELECT {', '.join(WRITTEN)} FROM devices WHERE primary_di IN ({listed})")
+    kind: text(f"SELECT {', '.join((*WRITTEN, *WATCHED))} FROM devices WHERE primary_di IN ({listed})")
     for kind, listed in LISTED_VALUES.items()
 }
 NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bindparams(
@@ -59,14 +62,18 @@ NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bin
 )
 KNOWN = text(
     "SELECT uuid, document, detail_version, detail_read_at, document_version, revision, certs_read_at,"
-    " certs_revision, basic_read_at FROM devices"
+    " certs_revision, basic_read_at, watched_basic_at FROM devices"
     " WHERE primary_di = :udi"
+)
+LAST_READ = text(
+    "SELECT read_at, watched_read_at, certs_read_at, watched_certs_at FROM devices"
+    " WHERE primary_di = :udi AND is_current"
 )
 UNDER = text(
     "SELECT DISTINCT primary_di FROM devices WHERE basic_key = :key AND primary_di > :after ORDER BY primary_di"
     " LIMIT :most"
 )
-OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads, doubted_at"
+OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads, doubted_at, watched_read_at"
 FRESH_DEVICES = text(
     "SELECT document, revision, read_at, certs_read_at, certs_revision, lost_certs FROM devices"
     " WHERE primary_di IN :subjects AND is_current"
@@ -90,10 +97,16 @@ def _upsert(placeholder: str) -> str:
         f"INSERT INTO devices ({', '.join(INSERTED)}) VALUES ({', '.join([placeholder] * len(INSERTED))})"
         " ON CONFLICT (primary_di, uuid) DO UPDATE SET "
         + ", ".join(f"{column} = excluded.{column}" for column in WRITTEN[2:])
+        + "".join(f", {column} = NULL" for column in WATCHED)
     )
 
 
 UPSERT = {kind: _upsert(each) for kind, each in PLACEHOLDERS.items()}
+SET_WATCHED = {
+    kind: f"UPDATE devices SET {', '.join(f'{column} = {each}' for column in WATCHED)}"
+    f" WHERE primary_di = {each} AND uuid = {each}"
+    for kind, each in PLACEHOLDERS.items()
+}
 ADD_CODE = {
     kind: f"INSERT INTO device_codes (code, primary_di, uuid) VALUES ({each}, {each}, {each}) ON CONFLICT DO NOTHING"
     for kind, each in PLACEHOLDERS.items()
@@ -112,13 +125,14 @@ ACTOR = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn = :srn")
 ACTORS = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :srns").bindparams(bindparam("srns", expanding=True))
 UPSERT_ACTOR = text(
     "INSERT INTO actors"
-    " (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at, reads, doubted_at)"
+    " (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at, reads, doubted_at,"
+    " watched_read_at)"
     " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at, 1,"
-    " :doubted_at)"
+    " :doubted_at, :watched_read_at)"
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, country = excluded.country,"
     " status_code = excluded.status_code, device_total = excluded.device_total, complete = excluded.complete,"
     " read_at = excluded.read_at, source = excluded.source, reads = actors.reads + 1,"
-    " doubted_at = excluded.doubted_at"
+    " doubted_at = excluded.doubted_at, watched_read_at = excluded.watched_read_at"
 )
 NAME_ACTOR = text(
     "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at)"
