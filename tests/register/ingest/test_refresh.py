@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from registerwatch.bootstrap import Service, build_service, running
+from registerwatch.clock import iso_utc
 from registerwatch.register.ingest.refresh import (
     MAX_BACKGROUND_REFRESHES,
     MEMORY_SECONDS,
@@ -25,7 +26,7 @@ from tests.register.canned import CannedRegister, one_device
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.register.virtual_time import loop_time
 from tests.support.fakes import SteppedClock
-from tests.support.harness import FAST_RETRIES, PACE, REGISTER, ServiceHarness, ServiceStarter
+from tests.support.harness import FAST_RETRIES, PACE, REGISTER, ServiceHarness, ServiceStarter, build_harness
 from tests.support.table_rows import copy_rows
 
 pytestmark = pytest.mark.anyio
@@ -111,7 +112,7 @@ async def test_a_reader_who_goes_away_does_not_take_the_read_from_the_others(dat
 
 
 @on_sqlite
-async def test_a_read_behind_a_readers_back_gives_way_and_answers_all_who_share_it(
+async def test_a_reader_does_not_share_a_read_for_a_watch_but_has_one_of_their_own_afterwards(
     database_url: str, tmp_path: Path
 ) -> None:
     register = SilentRegister(one_device(a_row()))
@@ -122,8 +123,86 @@ async def test_a_read_behind_a_readers_back_gives_way_and_answers_all_who_share_
         await asyncio.sleep(0)
         register.let.set()
 
-        assert await waiting == Refreshed(changed=True)
-        assert isinstance(await recheck, Refreshed), "the recheck has its answer too"
+        assert await recheck == Refreshed(changed=True)
+        assert await waiting == Refreshed(changed=False)
+        assert service.refresher.reads_begun == 2
+
+
+@on_sqlite
+async def test_a_read_for_a_watch_does_not_wait_for_the_one_of_a_reader_who_has_theirs_afterwards(
+    database_url: str, tmp_path: Path
+) -> None:
+    register = SilentRegister(one_device(a_row()))
+    async with running(a_service(database_url, tmp_path, register.transport)) as service:
+        waiting = asyncio.create_task(service.refresher.refresh(NOBODYS))
+        await register.reached.wait()
+        recheck = asyncio.create_task(service.refresher.refresh(NOBODYS, priority=RequestPriority.RECHECK))
+        await asyncio.sleep(0)
+        register.let.set()
+
+        assert await recheck == Refreshed(changed=True)
+        assert await waiting == Refreshed(changed=False)
+        assert service.refresher.reads_begun == 3, "the first one was given up"
+
+
+@on_sqlite
+@pytest.mark.parametrize("is_first", [True, False], ids=["before", "meanwhile"])
+async def test_a_refresh_behind_an_answer_is_put_off_by_a_read_for_a_watch_and_not_lost(
+    database_url: str, tmp_path: Path, *, is_first: bool
+) -> None:
+    register = SilentRegister(one_device(a_row()))
+    async with running(a_service(database_url, tmp_path, register.transport)) as service:
+        refresher = service.refresher
+        if is_first:
+            assert refresher.refresh_in_background(NOBODYS)
+            await register.reached.wait()
+        recheck = asyncio.create_task(refresher.refresh(NOBODYS, priority=RequestPriority.RECHECK))
+        await register.reached.wait()
+        if not is_first:
+            assert refresher.refresh_in_background(NOBODYS)
+        register.let.set()
+
+        await recheck
+        await refresher.settled()
+
+        assert refresher.reads_begun == (3 if is_first else 2)
+        assert refresher.results["found"] == 2
+
+
+@on_sqlite
+async def test_what_a_read_for_a_watch_brought_in_vain_is_not_told_to_readers(harness: ServiceHarness) -> None:
+    udi = harness.world.newest(0, 1)[0].primary_di
+    refresher = harness.service.refresher
+    await refresher.refresh(udi)
+    harness.faults.fail("search", "http-400")
+
+    result = await refresher.refresh(udi, priority=RequestPriority.RECHECK)
+
+    assert isinstance(result, ReadFailed)
+    assert (refresher.problem(udi), refresher.remembered(udi)) == (None, None)
+
+
+async def test_a_refresh_that_a_read_of_another_process_overtakes_is_made_again(
+    start_service: ServiceStarter, database_url: str, tmp_path: Path
+) -> None:
+    async with start_service() as harness:
+        other = build_harness(database_url, tmp_path / "other", world=harness.world)
+        async with running(other.service, background=False):
+            udi = harness.unique_devices(1)[0].primary_di
+            await harness.service.refresher.refresh(udi)
+            harness.clock.move(60)
+            other.clock.move(60)
+            harness.to_register.held_answers = {"udiDiData"}
+            refresh = asyncio.create_task(harness.get("/v1/refresh", q=udi))
+            await harness.to_register.reached.wait()
+            await other.service.refresher.refresh(udi, priority=RequestPriority.RECHECK)
+            harness.to_register.held_answers = set()
+            harness.to_register.let.set()
+
+            answer = (await refresh).json()
+
+            assert answer["device"]["read_at"] == iso_utc(harness.now)
+            await other.close_own()
 
 
 class NoPlaces:

@@ -86,8 +86,7 @@ class _Running(msgspec.Struct, frozen=True):
     task: "asyncio.Task[RefreshResult]"
     priority: RequestPriority
     number: int
-    requester: Requester | None
-    max_shared_age: float
+    limits: ReadLimits
 
 
 class Refresher:
@@ -99,9 +98,12 @@ class Refresher:
         self._max_shared_age = max_shared_age
         """Seconds: what readers get may show a Basic UDI-DI record of this age that another read has brought."""
         self._running: dict[str, _Running] = {}
+        self._put_off: dict[str, ReadLimits] = {}
+        """Background refreshes that begin when the read for a watch has ended that is under way."""
         self._remembered: OrderedDict[str, tuple[float, NotFound | ReadFailed]] = OrderedDict()
+        """What reads for readers brought in vain. Of reads for watches nothing is remembered here: it would show."""
         self._found_at: OrderedDict[str, float] = OrderedDict()
-        """When what was read within the last minute was found."""
+        """When readers' reads of the last minute found what they looked for."""
         self._is_closed = False
         self.reads_begun = 0
         """The number of the read that began last."""
@@ -122,7 +124,8 @@ class Refresher:
         are not searched where they were `listed` a moment ago.
 
         A read that is under way for a later kind is cancelled, and who waits for it shares this one: so nobody can slow
-        a read for a watch down by reading its subject. A read that has begun and gets no place for its next request
+        a read for a watch down by reading its subject. A reader never shares a read for a watch, of which they are not
+        told, but has the subject read afterwards. A read that has begun and gets no place for its next request
         within `limits` goes on by itself; for who asks, it was not read. Nor was it where reads for others, which came
         to nothing, took until then.
         """
@@ -132,6 +135,8 @@ class Refresher:
             running = self._running.get(subject)
             if running is not None and priority.is_before(running.priority):
                 running.task.cancel()
+                if running.priority is RequestPriority.REFRESH and priority in OF_WATCHES:
+                    self._put_off[subject] = running.limits
                 running = None
             task = (
                 self._start(subject, priority, context, limits, place_wait, listed) if running is None else running.task
@@ -142,7 +147,7 @@ class Refresher:
             if task.cancelled():
                 if self._is_closed:
                     raise asyncio.CancelledError
-            elif running is None or _is_shared(running, task.result(), limits):
+            elif running is None or _is_shared(running, task.result(), priority, limits):
                 return task.result()
             if limits.start_until is not None and self._clock.monotonic() > limits.start_until:
                 return ReadFailed(OVERDUE, is_asked=False)
@@ -174,12 +179,17 @@ class Refresher:
         return self._begin_behind(subject, limits_for(client, self._max_shared_age))
 
     def _begin_behind(self, subject: str, limits: ReadLimits) -> bool:
-        if subject in self._running or self.remembered(subject) is not None or self._is_found(subject):
+        running = self._running.get(subject)
+        is_under_way = running is not None and running.priority in OF_READERS
+        if is_under_way or self.remembered(subject) is not None or self._is_found(subject):
             return True
         if self._is_closed or not self._has_place(subject, limits.requester):
             self.dropped += 1
             return False
-        self._start(subject, RequestPriority.REFRESH, None, limits, limits.place_wait())
+        if running is None:
+            self._start(subject, RequestPriority.REFRESH, None, limits, limits.place_wait())
+        else:
+            self._put_off.setdefault(subject, limits)
         return True
 
     def _has_place(self, subject: str, requester: Requester | None) -> bool:
@@ -190,7 +200,7 @@ class Refresher:
             else (MAX_BACKGROUND_REFRESHES, MAX_BACKGROUND_REFRESHES_OF_CLIENT)
         )
         waiting = [
-            each.requester
+            each.limits.requester
             for other, each in self._running.items()
             if each.priority is RequestPriority.REFRESH and is_list(other) == is_list(subject)
         ]
@@ -274,7 +284,7 @@ class Refresher:
         context = context or ReadContext(is_for_watches=priority in OF_WATCHES)
         read = self._read(subject, SubjectRequest(rule, context, place_wait, listed))
         task = asyncio.create_task(read, name=f"refresh {subject}")
-        self._running[subject] = _Running(task, priority, number, limits.requester, limits.max_shared_age)
+        self._running[subject] = _Running(task, priority, number, limits)
         task.add_done_callback(lambda ended: self._ended(subject, ended))
         return task
 
@@ -282,6 +292,8 @@ class Refresher:
         running = self._running.get(subject)
         if running is not None and running.task is task:
             del self._running[subject]
+            if (limits := self._put_off.pop(subject, None)) is not None:
+                self._begin_behind(subject, limits)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("refresh failed unexpectedly", subject=subject, exc_info=error)
 
@@ -293,24 +305,29 @@ class Refresher:
         except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
             log.warning("refresh could not be stored", subject=subject, error=str(error))
             result = ReadFailed(NOT_STORED)
-        self._remember(subject, result)
+        self._count(result)
+        if request.priority not in OF_WATCHES:
+            self._remember(subject, result)
         has_more = isinstance(result, Refreshed) and result.goes_on and kind(subject) == "srn"
         if has_more and request.priority in OF_READERS and self._reads.is_worth_reading(subject):
             requester = None if request.place_wait is None else request.place_wait.requester
             self._begin_behind(list_of(subject), ReadLimits(requester=requester))
         return result
 
-    def _remember(self, subject: str, result: RefreshResult) -> None:
-        self._remembered.pop(subject, None)
+    def _count(self, result: RefreshResult) -> None:
         if isinstance(result, Refreshed):
             self.results["found"] += 1
-            if not (is_list(subject) and result.goes_on):
-                self._note_found(subject)
-            return
-        if isinstance(result, NotFound):
+        elif isinstance(result, NotFound):
             self.results["not_found"] += 1
         elif result.is_asked:
             self.results["unreadable"] += 1
+
+    def _remember(self, subject: str, result: RefreshResult) -> None:
+        self._remembered.pop(subject, None)
+        if isinstance(result, Refreshed):
+            if not (is_list(subject) and result.goes_on):
+                self._note_found(subject)
+            return
         self._remembered[subject] = (self._clock.monotonic(), result)
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
@@ -346,11 +363,13 @@ async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", place_wait: Pla
     return not task.done()
 
 
-def _is_shared(running: _Running, result: RefreshResult, limits: ReadLimits) -> bool:
+def _is_shared(running: _Running, result: RefreshResult, priority: RequestPriority, limits: ReadLimits) -> bool:
     """Whether the result of a read that was under way is one for who asks: it must have begun after they asked, and
-    have had its place in the budget where they would have waited for it.
+    have had its place in the budget where they would have waited for it. One for a watch is not one for a reader.
     """
+    if running.priority in OF_WATCHES and priority in OF_READERS:
+        return False
     was_asked = not isinstance(result, ReadFailed) or result.is_asked
     is_late_enough = limits.after is None or running.number > limits.after
-    is_strict_enough = running.max_shared_age <= limits.max_shared_age
+    is_strict_enough = running.limits.max_shared_age <= limits.max_shared_age
     return is_late_enough and is_strict_enough and (was_asked or limits.start_until is None)
