@@ -19,9 +19,9 @@ UDI, SRN = gtin(1), str(MAKER["srn"])
 REAL = {"public_url": SITE, "register_url": EUDAMED_URL}
 DEVICE_IN_PART = (
     f"Stem: Class IIb medical device of Muster GmbH, UDI-DI {UDI}. Market status: On the EU market. "
-    "Read in part from {source} on 15 Jan 2027."
+    "Read in part from {source} on 15 Jan 2027 or later."
 )
-ACTOR = "Muster GmbH: Manufacturer in Germany, SRN DE-MF-000000901. Read from {source} on 15 Jan 2027."
+ACTOR = "Muster GmbH: Manufacturer in Germany, SRN DE-MF-000000901. Read from {source} on 15 Jan 2027 or later."
 START = "Search a stored copy of {source}, by name, UDI-DI, SRN or catalogue reference."
 RESULTS = "1 device found by name, in a stored copy of {source}."
 EUDAMED, OTHER = "EUDAMED", "a source that is not EUDAMED"
@@ -98,8 +98,8 @@ async def test_a_record_that_the_register_lists_no_more_is_described_as_such(sit
 @pytest.mark.parametrize(
     ("path", "source", "expected"),
     [
-        (f"/d/{UDI}", EUDAMED, "Read from EUDAMED: 15 Jan 2027, 08:00 UTC"),
-        (f"/a/{SRN}?risk=iii&page=2", OTHER, "Read from a source that is not EUDAMED: 15 Jan 2027, 08:00 UTC"),
+        (f"/d/{UDI}", EUDAMED, "Read from EUDAMED: 15 Jan 2027, 08:00 UTC or later"),
+        (f"/a/{SRN}?risk=iii&page=2", OTHER, "Read from a source that is not EUDAMED: 15 Jan 2027, 08:00 UTC or later"),
         ("/?q=stem&status=on", EUDAMED, ""),
     ],
 )

@@ -104,7 +104,7 @@ async def test_a_record_that_is_listed_no_more_and_one_that_comes_back_are_told(
     assert (back["listed"], back["device"]["udi"], back["records"][0]["listed"]) == (False, udi, True)
 
 
-async def test_an_actor_tells_its_changes_and_those_of_its_portfolio(harness: ServiceHarness) -> None:
+async def test_an_actor_tells_its_changes_and_those_of_its_portfolio_to_who_watches_it(harness: ServiceHarness) -> None:
     [record] = harness.unique_devices(1)
     srn, name = record.manufacturer.srn, record.manufacturer.name
     await harness.get(f"/v1/actors/{srn}")
@@ -122,23 +122,27 @@ async def test_an_actor_tells_its_changes_and_those_of_its_portfolio(harness: Se
 
     answer = await harness.get(f"/v1/actors/{srn}/history", at=iso_utc(NOW + 7200))
     told = answer.json()
+    history = harness.service.history
+    whole = await history.actor(srn, is_watched=True)
 
-    assert [[each["field"] for each in entry["changes"]] for entry in told["entries"]] == [
+    assert [[each["field"] for each in entry["changes"]] for entry in told["entries"]] == [["name"], []]
+    assert "device_total" in told["entries"][1]["first_read"]
+    assert [[each.field for each in entry.change.changes] for entry in whole.entries] == [
         ["name"],
         ["devices_registered"],
         [],
     ]
-    assert "device_total" in told["entries"][2]["first_read"]
-    assert told["entries"][1]["changes"][0]["new"] == 60
-    assert [len(told["entries"][1]["devices"]), told["entries"][1]["devices"][0]] == [
+    portfolio = whole.entries[1]
+    assert (portfolio.change.changes[0].new, len(portfolio.devices), portfolio.devices[0]) == (
+        60,
         50,
-        {"udi": "di-0", "name": "Clamp"},
-    ]
+        ("di-0", "Clamp"),
+    )
     assert (told["actor"]["name"], told["note"]) == (name, None)
-    first = (await harness.get(f"/v1/actors/{srn}/history", limit=1)).json()
-    second = (await harness.get(f"/v1/actors/{srn}/history", limit=1, before=first["entries"][0]["id"])).json()
-    assert [first["entries"][0], second["entries"][0]] == told["entries"][:2]
-    assert (first["more"], second["more"], told["more"]) == (True, True, False)
+    first = await history.actor(srn, limit=1, is_watched=True)
+    second = await history.actor(srn, limit=1, before=str(first.entries[0].cursor), is_watched=True)
+    assert [first.entries[0], second.entries[0]] == list(whole.entries[:2])
+    assert (first.more, second.more, whole.more) == (True, True, False)
     tag = {"If-None-Match": answer.headers["etag"]}
     again = await harness.client.get(f"/v1/actors/{srn}/history?at={iso_utc(NOW + 7200)}", headers=tag)
     assert again.status_code == 304

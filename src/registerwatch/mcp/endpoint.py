@@ -31,8 +31,8 @@ A UDI-DI names one device: mostly 14 digits (`04012345678901`), sometimes letter
 names one actor, such as a manufacturer: country, two letters, digits (`DE-MF-000006413`).
 
 To find a device by words use search_devices, then get_device for the whole record. `found: false` means that the
-register has no such record or could not be read; `error` says which. A record is as the register had it at `read_at`;
-it may be wrong or late, and it is no certificate of conformity.
+register has no such record or could not be read; `error` says which. A record is as the register had it at `read_at` or
+later; it may be wrong or late, and it is no certificate of conformity.
 
 Watches tell what changes from now on. They need an API key on the HTTP request; never ask a person to type a key into
 the conversation.

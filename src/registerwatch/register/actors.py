@@ -65,7 +65,10 @@ class ActorAnswer(msgspec.Struct, frozen=True):
     read_at: Annotated[
         str | None,
         field_doc(
-            "When the actor was last read, UTC; null when it never was.", "2026-11-21T03:38:00Z", form="date-time"
+            "As of when this is at least, UTC: reads for who watches the actor that brought nothing new are not told."
+            " Null when it was never read.",
+            "2026-11-21T03:38:00Z",
+            form="date-time",
         ),
     ] = None
     error: Annotated[

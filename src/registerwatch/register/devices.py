@@ -59,7 +59,8 @@ class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
     read_at: Annotated[
         str,
         field_doc(
-            "When this was last read, UTC: the instant before the first request.",
+            "As of when this is at least, UTC: the instant before the first request of the read that is shown. Reads"
+            " for who watches the device that brought nothing new are not told, so it may have been read since.",
             "2026-11-21T03:38:00Z",
             form="date-time",
         ),
@@ -79,7 +80,7 @@ class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
             "The same of what the Basic UDI-DI record tells: legislation, device name and model, authorised"
             " representative, the certificates that it lists, and whether it is implantable or reusable. Devices under"
             " one Basic UDI-DI share that record, so it may have been read for another one, before `read_at`. Null"
-            " when it was never read.",
+            " when it was never read. At least, as `read_at`.",
             "2026-11-21T03:38:00Z",
             form="date-time",
         ),
@@ -170,6 +171,11 @@ class DeviceService:
         failure = await self._refresher.read_through(udi, before_read, client)
         stored = None if failure else await self._documents.device(udi)
         return self._answer(udi, stored) if stored else _no_device(udi, failure)
+
+    async def known(self, udi: str) -> DeviceAnswer | None:
+        """What the copy has, None for nothing. Nothing is refreshed: others would see when who watches it looks."""
+        stored = await self._documents.device(udi)
+        return None if stored is None else self._answer(udi, stored)
 
     async def last_known(self, udi: str, *, client: ClientOf | None = None) -> DeviceAnswer | NoDevice:
         """The device without asking the register: what is stored, or why the last read brought nothing."""

@@ -90,21 +90,31 @@ class HistoryService:
         return _page(history, _entries(history, only_changes=only_changes), cursor, limit)
 
     async def actor(
-        self, srn: str, *, limit: int = DEFAULT_ENTRIES, before: str = "", only_changes: bool = False
+        self,
+        srn: str,
+        *,
+        limit: int = DEFAULT_ENTRIES,
+        before: str = "",
+        only_changes: bool = False,
+        is_watched: bool = False,
     ) -> HistoryPage:
-        """The same of a stored actor and of its portfolio."""
+        """The same of a stored actor, and of its portfolio where who asks watches it: devices of other manufacturers
+        are not listed again and again, so entries would show who is watched.
+        """
         cursor = _cursor(before)
         history = await self._reader.actor(srn)
-        end = cursor or Cursor(MAX_ROW_ID, True, MAX_ROW_ID)
-        groups = await self._portfolio.groups(
-            srn, until=end.observed_at, before=end.id if end.is_portfolio else MAX_ROW_ID, limit=limit + 1
-        )
-        entries = [*_entries(history, only_changes=only_changes), *map(_portfolio_entry, groups)]
+        entries = _entries(history, only_changes=only_changes)
+        if is_watched:
+            end = cursor or Cursor(MAX_ROW_ID, True, MAX_ROW_ID)
+            groups = await self._portfolio.groups(
+                srn, until=end.observed_at, before=end.id if end.is_portfolio else MAX_ROW_ID, limit=limit + 1
+            )
+            entries += map(_portfolio_entry, groups)
         return _page(history, entries, cursor, limit)
 
     async def newer_listing(self, device: Device, read_at: int) -> MarketChange | None:
         """What a list of the manufacturer's devices that began after the record was read (`read_at` in unix seconds)
-        shows otherwise of the market; None where it does not.
+        shows otherwise of the market; None where it does not. It is for who watches the device or the manufacturer.
         """
         found = await self._portfolio.market_change(device.manufacturer_srn, device.udi, read_at)
         is_on_market = device.status_code == StatusFilter.ON.code

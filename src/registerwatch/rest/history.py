@@ -98,8 +98,9 @@ async def actor_history(
     parameters: Annotated[HistoryParameters, Query()],
     service: InjectedService,
 ) -> Response:
-    """What this service observed of the actor and, of a manufacturer, of the devices that its listings show: the
-    register itself shows only the present. Limit: 40 requests per address and minute.
+    """What this service observed of the actor: the register itself shows only the present. Which devices of a
+    manufacturer came onto the market or left it, accounts that watch it get as events. Limit: 40 requests per address
+    and minute.
     """
     code = subject(srn)
     if kind(code) != "srn":

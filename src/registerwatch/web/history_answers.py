@@ -64,9 +64,7 @@ class HistoryEntry(Answer):
     observed_at: Annotated[
         str, instant("When this service observed it, UTC: the instant before the first request of the read.")
     ]
-    source: Annotated[
-        str | None, doc("Which source told it; null where that is a listing of all devices or not known.", "eudamed")
-    ]
+    source: Annotated[str | None, doc("Which source told it; null where that is not known.", "eudamed")]
     uuid: Annotated[str, doc("The record of the device, empty for an actor.", "c7418f9f-3f31-4329-b2c1-956377dbe23b")]
     changes: Annotated[list[HistoryChange], doc("Fields that changed.")]
     first_read: Annotated[
@@ -77,7 +75,10 @@ class HistoryEntry(Answer):
             [],
         ),
     ]
-    devices: Annotated[list[HistoryDevice], doc("Of a portfolio's change the first 50 devices; else empty.")]
+    devices: Annotated[
+        list[HistoryDevice],
+        doc("Empty: which devices came onto the market or left it, accounts that watch a manufacturer get as events."),
+    ]
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
@@ -170,7 +171,7 @@ class ActorThen(Answer):
 
 
 class ActorHistory(History, kw_only=True):
-    """The history of one actor and, of a manufacturer, of its portfolio."""
+    """The history of one actor."""
 
     srn: Annotated[str, doc("Single registration number.", "AT-MF-000000252")]
     at: At = msgspec.UNSET

@@ -71,7 +71,10 @@ async def test_an_actor_shows_what_changed_and_what_it_was(site: SiteMaker) -> N
             rows = [{**news, "primary_di": gtin(each), "name": HOSTILE if each == 1 else ""} for each in range(1, 13)]
             await connection.execute(portfolio_news.insert(), rows)
 
-        page = Markup.of(await harness.get(f"/a/{SRN}"))
+        owner = await harness.sign_up()
+        await harness.post_watches(owner.api_key, SRN)
+        cookie = {"Cookie": f"session={await harness.browser_session(owner.email, owner.password)}"}
+        page = Markup.of(await harness.client.get(f"/a/{SRN}", headers=cookie))
         then = Markup.of(await harness.get(f"/a/{SRN}/history", at=iso_utc(NOW)))
 
         assert f"Name: {MAKER['name']} → Another AG" in page.main.replace("became ", "")

@@ -122,8 +122,8 @@ def test_who_is_told_of_a_device_is_told_where_the_record_is_from() -> None:
     eudamed = medical_device(DEVICE, "Clamp", _summary())["description"]
     other = medical_device(DEVICE, "Clamp", _summary(is_eudamed=False))["description"]
 
-    assert "Read from EUDAMED on 21 Nov 2026." in eudamed
-    assert "Read from a source that is not EUDAMED on 21 Nov 2026." in other
+    assert "Read from EUDAMED on 21 Nov 2026 or later." in eudamed
+    assert "Read from a source that is not EUDAMED on 21 Nov 2026 or later." in other
 
 
 def test_a_device_has_its_identifiers_maker_and_names() -> None:

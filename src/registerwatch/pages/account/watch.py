@@ -26,7 +26,7 @@ from registerwatch.watches.options import MAX_NOTES_LENGTH, WatchOptions, notes_
 from registerwatch.watches.tags import tags_of_text
 from registerwatch.watches.timeline import PAGE_LENGTH, Position
 from registerwatch.watches.watch_details import WatchDetails, WatchEdit
-from registerwatch.web.injection import InjectedService, address_of, limits_of
+from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.rate_limits import Limit
 
 DONE = {
@@ -142,7 +142,7 @@ async def _page(
         section="watches",
         status=400 if problems else 200,
         done=DONE,
-        view=await _view(request, service, visitor, details, before),
+        view=await _view(service, visitor, details, before),
         edit=edit or WatchEdit(name, ", ".join(details.tags), details.notes, details.options),
         problems=problems or {},
         max_notes_length=MAX_NOTES_LENGTH,
@@ -151,16 +151,14 @@ async def _page(
     )
 
 
-async def _view(
-    request: Request, service: Service, visitor: Visitor, details: WatchDetails, before: Position | None
-) -> WatchView:
+async def _view(service: Service, visitor: Visitor, details: WatchDetails, before: Position | None) -> WatchView:
     """The watch with what the copy has of its subject."""
     subject, now = details.watch.subject, service.clock.now()
     today = visitor.day_of(now)
     unseen = await service.watches.marks.unseen_of_watch(visitor.caller, details.watch.id, PAGE_LENGTH + 1)
-    device = actor = None
+    device = actor = instants = None
     if details.watch.kind == "udi":
-        answer = await service.devices.stored(subject, client=lambda: address_of(request))
+        answer, instants = await service.devices.known(subject), await service.records.last_read(subject)
         device = None if answer is None else DeviceView(_served.decode(answer.body), today)
     else:
         actor = await service.documents.actor(subject)
@@ -168,7 +166,7 @@ async def _view(
     certificates = None
     if is_actor_of_devices(subject) and details.watch.kind == "srn":
         certificates = await section_of_actor(service, subject, today, most=MAX_BESIDE)
-    return WatchView(details, now, visitor.zone, before, device, actor, is_real, unseen, certificates)
+    return WatchView(details, now, visitor.zone, before, device, actor, is_real, unseen, certificates, instants)
 
 
 def _problems(form: Form) -> dict[str, str]:

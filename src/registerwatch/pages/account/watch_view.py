@@ -1,7 +1,7 @@
 """One watch as its page shows it."""
 
 from collections.abc import Collection, Sequence
-from datetime import date, datetime
+from datetime import date
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -17,6 +17,7 @@ from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.codes import label
 from registerwatch.register.standing import DELISTED, Badge, SubjectStanding
 from registerwatch.register.store.documents import StoredActor
+from registerwatch.register.store.records import LastRead
 from registerwatch.structs import replace
 from registerwatch.watches.event_search_repository import ListedEvent
 from registerwatch.watches.models import NOT_REGISTERED, READ_IN_PART, Event, Watch
@@ -65,6 +66,8 @@ class WatchView(msgspec.Struct, frozen=True):
     """The newest events of the watch that the user has not seen: one more than a page of the timeline has, at most."""
     certificates: CertificateSection | None = None
     """Of a manufacturer that is watched, None of anything else."""
+    instants: LastRead | None = None
+    """When a device was last read, which nobody else is told."""
 
     @property
     def watch(self) -> Watch:
@@ -156,8 +159,8 @@ class WatchView(msgspec.Struct, frozen=True):
     @property
     def copy_read_at(self) -> int | None:
         """When the record in the copy was read."""
-        if self.device is not None:
-            return int(datetime.fromisoformat(self.device.device.read_at).timestamp())
+        if self.instants is not None:
+            return self.instants.read_at
         return self.actor.read_at if self.actor is not None else None
 
     @property
@@ -180,8 +183,7 @@ class WatchView(msgspec.Struct, frozen=True):
     @property
     def certificates_read_at(self) -> int | None:
         """When its certificates were last read, all of them."""
-        read_at = self.device.device.certs_read_at if self.device else None
-        return int(datetime.fromisoformat(read_at).timestamp()) if read_at else None
+        return self.instants.certs_at if self.instants is not None else None
 
     @property
     def missing(self) -> str:

@@ -136,8 +136,8 @@ async def actor(request: Request, srn: str, service: InjectedService) -> Respons
         return no_actor(request, answer)
     today = day_of(service.clock.now())
     certificates = await section_of_actor(service, code, today) if is_actor_of_devices(code) else None
-    history = await service.history.actor(code, only_changes=True)
     watched = await own_watches(request, service, [code, *(each.udi for each in answer.devices)])
+    history = await service.history.actor(code, only_changes=True, is_watched=code in watched)
     view = ActorView(answer, query, certificates, await other_names(service, answer.devices))
     return _actor_page(request, service, view, history, watched)
 

@@ -210,7 +210,7 @@ def _file(found: Comparison) -> tuple[list[str], list[Row]]:
     header = ["Field", "Comparison", *(_heading(each) for each in columns)]
     of_columns: list[Row] = [
         ["How much was read", "", *(" ".join(filter(None, (each.completeness, each.problem))) for each in columns)],
-        ["Read from the register", "", *(each.read_at for each in columns)],
+        ["Read from the register, or later", "", *(each.read_at for each in columns)],
     ]
     rows: list[Row] = [
         [

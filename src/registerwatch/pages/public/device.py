@@ -36,6 +36,7 @@ from registerwatch.register.models import Contradiction
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.search.filters import FLAG_FACETS, Facet
 from registerwatch.register.standing import CertificateStanding
+from registerwatch.register.store.portfolio_history import MarketChange
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.rate_limits import Limit
 from registerwatch.web.register_reads import device_for
@@ -223,15 +224,16 @@ async def _device_page(
     view = DeviceView(served, today, await section_beside_device(service, served))
     similar = await similar_devices(service, served)
     summary = device_summary(view, origin_of(service.settings))
+    watched = await own_watches(request, service, [served.udi, served.manufacturer_srn])
     return page(
         request,
         "device.html",
         settled=view.in_full and view.device.error is None,
         view=view,
-        own_watches=await own_watches(request, service, [served.udi]),
+        own_watches=watched,
         is_listed=answer.stored.delisted_at is None,
         has_old_certificates=service.devices.has_old_certificates(answer.stored),
-        newer_listing=await service.history.newer_listing(served, answer.stored.read_at),
+        newer_listing=await _newer_listing(service, served) if watched else None,
         said=said,
         is_of=meanings(code, served.udi, view.other_codes),
         device=view.device,
@@ -243,6 +245,12 @@ async def _device_page(
         structured=script_text(medical_device(view.device, view.name, summary)),
         in_eudamed=EUDAMED_DEVICE + view.device.uuid if service.settings.reads_real_register else None,
     )
+
+
+async def _newer_listing(service: Service, device: ServedDevice) -> MarketChange | None:
+    """What a list shows otherwise that is newer than the last read of the device."""
+    last_read = await service.records.last_read(device.udi)
+    return None if last_read is None else await service.history.newer_listing(device, last_read.read_at)
 
 
 def no_device(request: Request, answer: NoDevice, said: CodeView | None = None) -> Response:

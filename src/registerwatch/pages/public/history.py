@@ -12,6 +12,7 @@ from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.actor import no_actor
 from registerwatch.pages.public.device import DeviceView, no_device
 from registerwatch.pages.public.history_view import HistoryView
+from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.register.devices import NoDevice, ServedDevice
 from registerwatch.register.history_service import AsOf, HistoryPage, as_of
@@ -57,7 +58,8 @@ async def actor_history(request: Request, srn: str, service: InjectedService) ->
     if found.read_at is None:
         return no_actor(request, found)
     before = request.query_params.get("before", "")
-    page = await service.history.actor(code, limit=ENTRIES, before=before, only_changes=True)
+    is_watched = bool(await own_watches(request, service, [code]))
+    page = await service.history.actor(code, limit=ENTRIES, before=before, only_changes=True, is_watched=is_watched)
     if instant is not None:
         return _actor_then(request, service, code, as_of(page.history, instant))
     return _history(request, service, found.name or code, actor_address(code), page, found.error)

@@ -35,7 +35,7 @@ def origin_of(settings: Settings) -> Origin:
 
 
 class PageSummary(msgspec.Struct, frozen=True):
-    """The title and text of a page, and its address. `read_at` is when its record was read, None without one."""
+    """The title and text of a page, and its address. Its record was read at `read_at` or later; None without one."""
 
     title: str
     text: str
@@ -109,7 +109,7 @@ def search_summary(results: "Results | None", origin: Origin) -> PageSummary:
 
 
 def _reading(read_at: str | None, origin: Origin, *, in_full: bool = True) -> str:
-    on = f" on {Markup(day(read_at[:10])).striptags()}" if read_at else ""  # noqa: S704  # a day, escaped
+    on = f" on {Markup(day(read_at[:10])).striptags()} or later" if read_at else ""  # noqa: S704  # a day, escaped
     return f"Read {'' if in_full else 'in part '}from {origin.name}{on}."
 
 
