@@ -41,14 +41,14 @@ class SharedRecord(msgspec.Struct, frozen=True):
     """A Basic UDI-DI record with the instant before the request that brought it, and the revision of the copy at which
     it was stored: None and 0 where it was read by the very read that uses it, and is stored nowhere else.
 
-    `told_at` is the same instant as anybody may know it: that of an earlier request where the last ones were sent for
+    `shown_at` is the same instant as anybody may know it: that of an earlier request where the last ones were sent for
     watches and brought nothing new.
     """
 
     record: BasicRecord
     read_at: int | None = None
     revision: int = 0
-    told_at: int | None = None
+    shown_at: int | None = None
 
 
 class SharedSearch(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class SharedSearch(msgspec.Struct, frozen=True):
     certificates: tuple[Certificate, ...]
     read_at: int | None = None
     revision: int = 0
-    told_at: int | None = None
+    shown_at: int | None = None
 
 
 REPLACED = (

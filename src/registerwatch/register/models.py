@@ -356,18 +356,18 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     searched_at: int | None = None
     """The same of the certificate search for its Basic UDI-DI."""
     search_revision: int = 0
-    basic_told_at: int | None = None
+    basic_shown_at: int | None = None
     """`basic_read_at` as anybody may know it, see `SharedRecord`."""
-    search_told_at: int | None = None
+    search_shown_at: int | None = None
     """The same of `searched_at`."""
 
     def certificates_at(self, read_at: int) -> int:
         """The instant of the certificates, where the read began at `read_at`: the earlier one of their two places."""
         return min(each for each in (read_at, self.basic_read_at, self.searched_at) if each is not None)
 
-    def certificates_told_at(self, read_at: int) -> int:
+    def certificates_shown_at(self, read_at: int) -> int:
         """The same as anybody may know it."""
-        return min(each for each in (read_at, self.basic_told_at, self.search_told_at) if each is not None)
+        return min(each for each in (read_at, self.basic_shown_at, self.search_shown_at) if each is not None)
 
     @property
     def brings_detail(self) -> bool:

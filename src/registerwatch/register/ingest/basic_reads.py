@@ -47,7 +47,7 @@ class SharingRule(msgspec.Struct, frozen=True):
 
     @property
     def is_for_watches(self) -> bool:
-        """Whether nobody but whom it is for is told of it, where it brings nothing new."""
+        """Whether the read is for watches, so that it is shown to nobody else where it brings nothing new."""
         return self.priority in OF_WATCHES
 
 
@@ -73,9 +73,9 @@ class BasicRecordReads:
             lock = self._locks[key, priority] = asyncio.Lock()
         return lock
 
-    def note(self, key: str, part: str, number: int, *, is_told: bool) -> None:
-        """A read has brought a part of a record, of which everybody or only who watches `is_told`."""
-        for is_for_watches in (True, False) if is_told else (True,):
+    def note(self, key: str, part: str, number: int, *, is_shown: bool) -> None:
+        """Note that a read has brought a part of a record. Readers use it where it is shown to everybody."""
+        for is_for_watches in (True, False) if is_shown else (True,):
             self._numbers.pop((key, part, is_for_watches), None)
             self._numbers[key, part, is_for_watches] = number
         while len(self._numbers) > MAX_REMEMBERED:
@@ -135,7 +135,7 @@ class DeviceBasicReads:
 
     def _note(self, key: str, part: str, shared: SharedRecord | SharedSearch) -> None:
         self.brought.add(key)
-        self._reads.note(key, part, self._rule.number, is_told=shared.told_at == shared.read_at)
+        self._reads.note(key, part, self._rule.number, is_shown=shared.shown_at == shared.read_at)
 
     def _is_new(self, key: str, part: str, stored: SharedRecord | SharedSearch) -> bool:
         """Whether a stored part is good enough for this read."""
@@ -146,7 +146,7 @@ class DeviceBasicReads:
 
     def _is_young(self, stored: SharedRecord | SharedSearch) -> bool:
         rule = self._rule
-        read_at = stored.read_at if rule.is_for_watches else stored.told_at
+        read_at = stored.read_at if rule.is_for_watches else stored.shown_at
         if not rule.max_age or read_at is None or not is_recent(read_at, self._reads.clock.now(), rule.max_age):
             return False
         if isinstance(stored, SharedRecord):

@@ -105,9 +105,8 @@ class SubjectReads:
         if request.listed is not None:
             since, read_at = request.listed.revision, request.listed.read_at
         known = await self._copy.known(udi, now=int(self._clock.now()))
-        if (
-            request.priority is RequestPriority.READER
-        ):  # else it would take less time of what was read for a watch lately
+        if request.priority is RequestPriority.READER:
+            # The detail is always read: else a refresh would take less time where it was read for a watch lately.
             known = {uuid: replace(each, detail_version=None) for uuid, each in known.items()}
         basic_reads = self.basic_reads.of_read(_rule_for(request.rule, known.values()))
         result = await self._source.read_device(
@@ -205,10 +204,10 @@ def _doubted_at(actor: Actor, known: KnownActor, read_at: int) -> int | None:
 
 def _rule_for(rule: SharingRule, known: Collection[KnownRecord]) -> SharingRule:
     """The rule of a read with what the stored records of its device show."""
-    shown_at = (each.basic_read_at if rule.is_for_watches else each.basic_told_at for each in known)
+    shown_at = (each.basic_read_at if rule.is_for_watches else each.basic_shown_at for each in known)
     return replace(
         rule,
         shown_at=max((each or 0 for each in shown_at), default=0),
         searched_revision=max((each.searched_revision for each in known), default=0),
-        searched_at=max((each.certs_told_at or 0 for each in known), default=0),
+        searched_at=max((each.certs_shown_at or 0 for each in known), default=0),
     )

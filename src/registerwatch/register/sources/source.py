@@ -30,16 +30,16 @@ class KnownRecord(msgspec.Struct, frozen=True):
 
     `detail_version` is the version whose detail is stored, None when a read has to bring the detail.
     `searched_revision` is the revision of the copy at which a search for its certificates was stored, 0 where none was.
-    `basic_read_at` is the instant of the Basic UDI-DI record that it has, None where none was read; `basic_told_at` and
-    `certs_told_at` are those of the record and of the certificates that anybody is shown.
+    `basic_read_at` is the instant of the Basic UDI-DI record that it has, None where none was read; `basic_shown_at`
+    and `certs_shown_at` are the instants of that record and of the certificates that everybody is shown.
     """
 
     device: Device
     detail_version: int | None
     searched_revision: int = 0
     basic_read_at: int | None = None
-    basic_told_at: int | None = None
-    certs_told_at: int | None = None
+    basic_shown_at: int | None = None
+    certs_shown_at: int | None = None
 
 
 class ListedRecords(msgspec.Struct, frozen=True):

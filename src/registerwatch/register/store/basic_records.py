@@ -65,8 +65,8 @@ class BasicRecordStore:
     ) -> SharedRecord | None:
         """Store a record that was asked for at `read_at`, when the copy was at revision `since`.
 
-        None where another one was stored meanwhile, which may be younger. That it was asked for is told nobody where
-        it was for watches and brought nothing new.
+        None where another one was stored meanwhile, which may be younger. Where it was asked for watches and brought
+        nothing new, the instant that everybody is shown stays.
         """
         async with self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one() + 1
@@ -76,12 +76,12 @@ class BasicRecordStore:
             if is_overtaken and not is_same:
                 return None
             known = _Instants(before.read_at, before.watched_read_at) if before is not None else _NEVER
-            instants = known.with_read(read_at, is_overtaken=is_overtaken, is_told=not (is_same and is_for_watches))
+            instants = known.with_read(read_at, is_overtaken=is_overtaken, is_shown=not (is_same and is_for_watches))
             values = {
                 "key": key,
                 "record": told,
                 "document_version": DOCUMENT_VERSION,
-                "read_at": instants.told_at,
+                "read_at": instants.shown_at,
                 "watched_read_at": instants.watched_at,
                 "revision": revision,
                 "changed_revision": before.changed_revision if before is not None and is_same else revision,
@@ -89,7 +89,7 @@ class BasicRecordStore:
             }
             await connection.execute(_UPSERT, values)
             await connection.execute(statements.ADVANCE, {"revision": revision, "added": 0, "read_at": read_at})
-        return SharedRecord(record, instants.last, revision, instants.told_at)
+        return SharedRecord(record, instants.last, revision, instants.shown_at)
 
     async def store_search(
         self,
@@ -110,12 +110,12 @@ class BasicRecordStore:
             if is_overtaken and not is_same:
                 return None
             instants = _Instants(before.searched_at, before.watched_search_at).with_read(
-                read_at, is_overtaken=is_overtaken, is_told=not (is_same and is_for_watches)
+                read_at, is_overtaken=is_overtaken, is_shown=not (is_same and is_for_watches)
             )
             values = {
                 "key": key,
                 "search": told,
-                "searched_at": instants.told_at,
+                "searched_at": instants.shown_at,
                 "watched_search_at": instants.watched_at,
                 "search_revision": revision,
                 "search_changed_revision": before.search_changed_revision if is_same else revision,
@@ -123,29 +123,29 @@ class BasicRecordStore:
             }
             await connection.execute(_SEARCHED, values)
             await connection.execute(statements.ADVANCE, {"revision": revision, "added": 0, "read_at": read_at})
-        return SharedSearch(certificates, instants.last, revision, instants.told_at)
+        return SharedSearch(certificates, instants.last, revision, instants.shown_at)
 
 
 class _Instants(msgspec.Struct, frozen=True):
-    """When a part was read: as anybody may know it, and later for watches, where that brought nothing new. None for
+    """When a part was read: what everybody is shown, and a later read for watches that brought nothing new. None for
     never.
     """
 
-    told_at: int | None
+    shown_at: int | None
     watched_at: int | None = None
 
     @property
     def last(self) -> int | None:
         """The last read of all."""
-        return last_of(self.told_at, self.watched_at)
+        return last_of(self.shown_at, self.watched_at)
 
-    def with_read(self, read_at: int, *, is_overtaken: bool, is_told: bool) -> "_Instants":
+    def with_read(self, read_at: int, *, is_overtaken: bool, is_shown: bool) -> "_Instants":
         """After a read that began at `read_at`. One that was overtaken found the same as the later one."""
         last = last_of(read_at, self.last) if is_overtaken else read_at
-        told_at = self.told_at
-        if is_told:
-            told_at = last_of(read_at, self.told_at) if is_overtaken else read_at
-        return _Instants(told_at, None if last == told_at else last)
+        shown_at = self.shown_at
+        if is_shown:
+            shown_at = last_of(read_at, self.shown_at) if is_overtaken else read_at
+        return _Instants(shown_at, None if last == shown_at else last)
 
 
 _NEVER = _Instants(None)

@@ -39,8 +39,6 @@ from registerwatch.structs import replace
 
 Key = tuple[str, str]
 """UDI-DI and uuid, which together identify a record."""
-NOT_WATCHED = (None, None, None)
-"""The instants of reads for watches in a row that has none."""
 
 
 class DeviceChange(msgspec.Struct, frozen=True, gc=False):
@@ -81,7 +79,7 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
     """The revision at which the record itself was read or seen in a list."""
 
     watched_read_at: int | None = None
-    """A later `read_at`: that of a read for watches that found nothing new, of which nobody else is told."""
+    """A later `read_at`: that of a read for watches that found nothing new, which nobody else is shown."""
     watched_certs_at: int | None = None
     """The same of `certs_read_at`."""
     watched_basic_at: int | None = None
@@ -94,6 +92,11 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
     def is_altered(self) -> bool:
         """Whether the record was delisted just now."""
         return self.listed_as is not None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a part of it was read later for watches."""
+        return not (self.watched_read_at is self.watched_certs_at is self.watched_basic_at is None)
 
     @property
     def last_read_at(self) -> int:
@@ -114,9 +117,9 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
         """The certificates of the device that this row has."""
         return StoredCertificates(device.certs, self.certs_revision, self.lost)
 
-    def told_as(self, before: "StoredRow") -> "StoredRow":
-        """The same row, after a read of which nobody is told but whom it is for: everybody else is told the instants
-        that it had `before`.
+    def shown_as(self, before: "StoredRow") -> "StoredRow":
+        """The same row after a read that is not shown to everybody: its instants are those of the row `before`, and
+        later ones go into those of reads for watches.
         """
         return replace(
             self,
@@ -210,12 +213,12 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
 def _with_instants(row: StoredRow, reading: DeviceReading, read_at: int) -> StoredRow:
     """A row with the instants of what a reading in full brings."""
     basic_at = read_at if reading.basic_read_at is None else reading.basic_read_at
-    told_at = basic_at if reading.basic_told_at is None else reading.basic_told_at
-    row = replace(row, basic_read_at=told_at, watched_basic_at=_if_later(basic_at, told_at))
+    shown_at = basic_at if reading.basic_shown_at is None else reading.basic_shown_at
+    row = replace(row, basic_read_at=shown_at, watched_basic_at=_if_later(basic_at, shown_at))
     if not reading.brings_certificates:
         return row
-    certs_at, told_at = reading.certificates_at(read_at), reading.certificates_told_at(read_at)
-    return replace(row, certs_read_at=told_at, watched_certs_at=_if_later(certs_at, told_at))
+    certs_at, shown_at = reading.certificates_at(read_at), reading.certificates_shown_at(read_at)
+    return replace(row, certs_read_at=shown_at, watched_certs_at=_if_later(certs_at, shown_at))
 
 
 def _if_later(instant: int | None, other: int | None) -> int | None:
@@ -355,8 +358,8 @@ class Batch:
             self.added += 1
         self._note_codes(result)
         written = result.row(is_current, self.read_at)
-        is_told = not (self._is_for_watches and is_same and row is not None and not _changes_beside(row, written))
-        self._add_row(result.device, written, row, result.changed, is_told=is_told)
+        is_shown = not (self._is_for_watches and is_same and row is not None and not _changes_beside(row, written))
+        self._add_row(result.device, written, row, result.changed, is_shown=is_shown)
         if not is_same:
             self.changes.append(DeviceChange(result.old, result.device, is_current))
 
@@ -398,24 +401,24 @@ class Batch:
         before: StoredRow | None,
         changed: Mapping[str, Any],
         *,
-        is_told: bool = True,
+        is_shown: bool = True,
     ) -> None:
-        """A row to write; `changed` are the fields of the stored device that differ, as they were. A read that nobody
-        else `is_told` of leaves what everybody is shown, and the revision by which that is known.
+        """A row to write; `changed` are the fields of the stored device that differ, as they were. A read that is not
+        shown to everybody leaves the instants that everybody is shown, and the revision.
         """
         self.revision += 1
         revision = self.revision
-        if before is not None and not is_told:
-            row, revision = row.told_as(before), before.revision
+        if before is not None and not is_shown:
+            row, revision = row.shown_as(before), before.revision
         if row.is_current and row.delisted_at is None:
             self.certificates.add(device, row.certs_read_at or row.basic_read_at)
         if before is not None:
             old = {**changed, **_changes_beside(before, row)}
             if old:
                 self.history.append(RecordChange(device.udi, old, device.uuid, self.revision))
-        watched = row.watched_read_at, row.watched_certs_at, row.watched_basic_at
-        if watched != NOT_WATCHED:
-            self.watched.append((*watched, device.udi, device.uuid))
+        if row.is_watched:
+            instants = row.watched_read_at, row.watched_certs_at, row.watched_basic_at
+            self.watched.append((*instants, device.udi, device.uuid))
         self.rows.append(
             (
                 device.udi,
@@ -531,13 +534,13 @@ def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> 
         device_json=document(device).decode(),
         precedence=precedence,
         lost=joined.lost,
-        basic_read_at=shared.told_at,
-        watched_basic_at=_if_later(shared.read_at, shared.told_at),
+        basic_read_at=shared.shown_at,
+        watched_basic_at=_if_later(shared.read_at, shared.shown_at),
         certs_revision=searched_at,
     )
     if search:
-        told_at, certs_at = _earlier(shared.told_at, search.told_at), _earlier(shared.read_at, search.read_at)
-        renewed = replace(renewed, certs_read_at=told_at, watched_certs_at=_if_later(certs_at, told_at))
+        shown_at, certs_at = _earlier(shared.shown_at, search.shown_at), _earlier(shared.read_at, search.read_at)
+        renewed = replace(renewed, certs_read_at=shown_at, watched_certs_at=_if_later(certs_at, shown_at))
     return _Renewed(old, device, renewed, joined.is_doubtful, search is not None)
 
 

@@ -140,8 +140,8 @@ def reading_of_device(
         basic_revision=basic.revision,
         searched_at=search.read_at if search else None,
         search_revision=search.revision if search else 0,
-        basic_told_at=basic.told_at,
-        search_told_at=search.told_at if search else None,
+        basic_shown_at=basic.shown_at,
+        search_shown_at=search.shown_at if search else None,
     )
 
 
