@@ -495,11 +495,13 @@ class Year:
             await self._finish(hold, held)
             self._clock.move(2)
 
-    async def _start(self, node: Service, subject: str, kind: Kind) -> "tuple[Hold, asyncio.Task[object]]":
+    async def _start(
+        self, node: Service, subject: str, kind: Kind, priority: RequestPriority = RequestPriority.READER
+    ) -> "tuple[Hold, asyncio.Task[object]]":
         """A read that waits before its first request of a kind, or is over before that."""
         hold = Hold(subject, kind)
         self._reads.holds = [hold, *(each for each in self._reads.holds if not each.may_go.is_set())]
-        read: asyncio.Task[object] = asyncio.ensure_future(node.refresher.refresh(subject))
+        read: asyncio.Task[object] = asyncio.ensure_future(node.refresher.refresh(subject, priority=priority))
         waiting = asyncio.ensure_future(hold.has_come.wait())
         await asyncio.wait([read, waiting], return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()

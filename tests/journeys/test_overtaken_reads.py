@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch_standins.register.faults import Kind, Rule
 from registerwatch_standins.register.records import Registration
 from tests.journeys.register_reads import PROBE
@@ -37,8 +38,10 @@ class DeviceOfTwo:
         await self._node.refresher.refresh(self.udi)
 
     async def overtake_a_read(self) -> None:
-        """It changes while it is read, and its manufacturer is read meanwhile, whose row of it is stored first."""
-        hold, held = await self.year._start(self._node, self.udi, "basic")
+        """It changes while it is read for a watch, and its manufacturer is read meanwhile, whose row of it is stored
+        first. Where it is read for a visitor, such a read is made again.
+        """
+        hold, held = await self.year._start(self._node, self.udi, "basic", RequestPriority.RECHECK)
         self.year._clock.move(2)
         self.year._world.change(self.record.uuid, reference="R-2")
         self.year._note_changes()

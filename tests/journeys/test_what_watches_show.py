@@ -22,6 +22,7 @@ from registerwatch_standins.register.records import Registration
 from tests.mcp.messages import posted, using
 from tests.pages.account.page_walk import page_routes
 from tests.pages.markup import Markup
+from tests.register.builders import a_registered_certificate
 from tests.rest.test_access import PUBLIC
 from tests.support.harness import NOW, NewAccount, ServiceHarness, ServiceStarter
 from tests.watches.sweep_steps import register_more, turns
@@ -32,6 +33,7 @@ HOUR, DAY = 3600, 24 * 3600
 DEVICES, WATCHED = 34, 10
 THEN = iso_utc(NOW + HOUR)
 """When everything was stored, and strangers had not begun to walk."""
+SEARCH = "certificate-search"
 NO_DOCUMENT = "00000000-0000-4000-8000-000000000000"
 
 Address = tuple[str, Mapping[str, str]]
@@ -202,6 +204,9 @@ class Stage:
 @pytest.fixture
 async def stage(start_service: ServiceStarter) -> AsyncIterator[Stage]:
     async with start_service(recheck_watches_per_run=4) as harness:
+        for number, each in enumerate(harness.unique_devices(DEVICES)):
+            listed = (a_registered_certificate(f"D-{number}"), a_registered_certificate(f"Z-{number}", SEARCH))
+            harness.world.change(each.uuid, new_version=False, certificates=listed)
         await harness.fill_copy()
         devices = harness.unique_devices(DEVICES)
         srns = list(dict.fromkeys(each.manufacturer.srn for each in devices))

@@ -12,7 +12,7 @@ from registerwatch.watches.sweep_repository import FailedTry
 from registerwatch.watches.sweep_targets import MAX_WAIT_SECONDS, wait_seconds
 from registerwatch_standins.register.records import Registration
 from tests.pages.account.pages_client import PagesClient
-from tests.support.harness import ServiceHarness
+from tests.support.harness import EMAIL, PASSWORD, ServiceHarness
 from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep, told
 
 pytestmark = pytest.mark.anyio
@@ -89,14 +89,29 @@ async def test_what_a_manufacturers_watch_was_told_is_said_on_the_page_of_a_devi
     await sweep(harness)
 
     assert await told(harness, api_key) == [{"devices_off_market": 1}]
-    page = (await harness.get(f"/d/{device.primary_di}")).text
-    assert (ON_MARKET in page, "had this device off the EU market on" in page) == (True, True)
+    assert await of_pages(harness, device, ON_MARKET, "had this device off the EU market on") == {
+        "who watches": (True, True),
+        "a stranger": (True, False),
+    }
 
     harness.faults.clear()
     harness.clock.move(MAX_WAIT_SECONDS)
     await sweep(harness)
-    page = (await harness.get(f"/d/{device.primary_di}")).text
-    assert ("No longer placed on the EU market" in page, "A newer list" in page) == (True, False)
+    assert await of_pages(harness, device, "No longer placed on the EU market", "A newer list") == {
+        "who watches": (True, False),
+        "a stranger": (True, False),
+    }
+
+
+async def of_pages(harness: ServiceHarness, device: Registration, *texts: str) -> dict[str, tuple[bool, ...]]:
+    """Which texts the page of a device has, for who watches it and for a stranger."""
+    session = await harness.browser_session(EMAIL, PASSWORD)
+    visitors = {"who watches": {"Cookie": f"session={session}"}, "a stranger": {}}
+    pages = {
+        who: (await harness.client.get(f"/d/{device.primary_di}", headers=headers)).text
+        for who, headers in visitors.items()
+    }
+    return {who: tuple(each in page for each in texts) for who, page in pages.items()}
 
 
 async def test_a_status_that_a_row_alone_brought_has_no_date_until_its_record_is_read(harness: ServiceHarness) -> None:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 OF_MAKER = {"complete", "devices_registered", "devices_known"}
 OPTIONAL = {
     "search": {"certificates", "facets", "code_of", *OF_MAKER},
-    "read_device": {"other_codes", "contradictions", *DETAILS},
+    "read_device": {"other_codes", "contradictions", "former_status", *DETAILS},
 }
 """Fields of answers that are there only where there is something to tell."""
 
