@@ -83,7 +83,7 @@ def _row(shown: ShownLine, found: FoundTable, typed: Sequence[int], is_watched: 
             stored.name,
             stored.manufacturer_name,
             stored.manufacturer_srn,
-            stored.status,
+            "" if line.coverage == "delisted" else stored.status,
             stored.risk_class,
         ]
     return [

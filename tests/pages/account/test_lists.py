@@ -67,9 +67,11 @@ async def test_a_line_that_is_listed_no_more_is_as_bad_as_its_device(
         since = (await harness.service.records.state()).revision
         await harness.service.records.delist(udi, read_at=harness.now, since=since)
 
-    page = await owner_pages.page(await kept(harness, owner_pages, a_workbook(["UDI"], *([udi] for udi in subjects))))
+    address = await kept(harness, owner_pages, a_workbook(["UDI"], *([udi] for udi in subjects)))
+    page, file = await owner_pages.page(address), await owner_pages.client.get(f"{address}/lines.csv")
 
     assert [row[2] for row in page.rows] == ["! No longer listed", "✕ No longer listed"]
+    assert (file.text.count("No longer listed"), "the EU market" in file.text) == (2, False)
 
 
 async def test_a_result_says_no_more_and_no_better_than_its_lines_do(

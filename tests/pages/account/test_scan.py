@@ -139,6 +139,8 @@ async def test_a_device_that_the_register_lists_no_more_has_nothing_good(
 
     assert [row[3] for row in page.rows] == ["! No longer listed"]
     assert "✓" not in page.main
+    file = await owner_pages.post("/app/scan", step="csv", codes=UDI)
+    assert ("No longer listed" in file.text, "On the EU market" in file.text) == (True, False)
 
 
 async def test_files_of_the_copy_say_where_certificates_are_older_than_their_record(

@@ -272,6 +272,7 @@ async def test_a_device_that_has_left_the_register_is_no_longer_listed_wherever_
     assert listed.rows[0][4:6] == ["", "No longer listed 15 Jan 2027"]
     files = [(await owner_pages.get(f"/app/{name}.csv")).text for name in ("watches", "certificates")]
     assert "No longer listed" in files[0]
+    assert "On the EU market" not in files[0]
     assert "device no longer listed" in files[1]
 
 

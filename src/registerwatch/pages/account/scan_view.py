@@ -83,8 +83,8 @@ class ScannedCode(msgspec.Struct, frozen=True):
 
     @property
     def market_status(self) -> str:
-        """Of a device, in words; empty where it is not known."""
-        return self.standing.status[0] if self.line.kind == "udi" else ""
+        """Of a device, in words; empty where it is not known, and where the register no longer lists the device."""
+        return self.standing.status[0] if self.line.kind == "udi" and self.state != "delisted" else ""
 
     @property
     def address(self) -> str:

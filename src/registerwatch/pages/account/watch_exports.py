@@ -14,6 +14,7 @@ from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watch_query import WatchQuery
+from registerwatch.pages.account.watch_rows import shown_status
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END, NOT_READ
 from registerwatch.tables.csv_file import Row
@@ -79,7 +80,7 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo, ended: EndedPeriod | N
         "device" if watch.kind == "udi" else "actor",
         watch.subject,
         watch.label,
-        watch.status,
+        shown_status(listed.watch, watch),
         watch.risk_class,
         watch.manufacturer_name,
         watch.manufacturer_srn,

@@ -12,7 +12,7 @@ from registerwatch.pages.page_position import PagePosition
 from registerwatch.register.standing import Badge
 from registerwatch.structs import replace
 from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts
-from registerwatch.watches.models import HealthState, SyncRun
+from registerwatch.watches.models import HealthState, SyncRun, Watch
 from registerwatch.watches.snapshot import Snapshot
 from registerwatch.watches.standing import standing_of
 from registerwatch.watches.watch_states import STATES, state_words
@@ -55,13 +55,18 @@ class WatchRow(msgspec.Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """The status of its subject, empty where the register no longer lists it."""
-        return "" if self.listed.watch.is_delisted else self.answer.status
+        """The status of its subject."""
+        return shown_status(self.listed.watch, self.answer)
 
     @property
     def badge(self) -> str:
         """The class of its state."""
         return BADGES[self.answer.health.state]
+
+
+def shown_status(watch: Watch, answer: WatchObject) -> str:
+    """The status of the subject of a watch as rows and files have it: empty where the register no longer lists it."""
+    return "" if watch.is_delisted else answer.status
 
 
 class WatchTable(msgspec.Struct, frozen=True):
