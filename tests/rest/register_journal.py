@@ -86,9 +86,18 @@ class KnownRecord:
     is_listed: set[bool] = field(default_factory=lambda: {True})
     is_full: bool = False
     may_be_full: bool = False
+    dated: set[str] = field(default_factory=set)
+    """Market statuses of which a full read may have brought the date."""
 
     def see(self, said: Fields, names: Iterable[str], *, is_certain: bool) -> None:
-        """Some fields are seen. Of a part, an empty one says nothing."""
+        """Some fields are seen. Of a part, an empty one says nothing; and a row has no date of a status and of a
+        version that it shows first.
+        """
+        new = {name for name in ("status_code", "version") if said[name] not in self.fields.get(name, [said[name]])}
+        for name, date in (("status_code", "status_date"), ("version", "updated")):
+            if name in new and date in self.fields and date not in names:
+                keeps = not is_certain or (name == "status_code" and said[name] in self.dated)
+                self.fields[date] = [None, *(self.fields[date] if keeps else [])]
         for name in names:
             before = self.fields.get(name, [])
             if is_certain and (said[name] not in ("", None) or not before):
@@ -189,12 +198,14 @@ class RegisterJournal:
             if seen.look is Look.SWEEP and uuid in said:
                 each.see(device_fields(said[uuid]), device_fields(said[uuid]), is_certain=False)
                 each.may_be_full = True
+                each.dated |= set(each.fields["status_code"])
 
     def _add_full(self, known: KnownDevice, said: Mapping[str, Registration], current: str) -> None:
         if current:
             record = known.records[current]
             record.fields = {name: [value] for name, value in device_fields(said[current]).items()}
             record.is_full = True
+            record.dated = {record.fields["status_code"][0]}
 
     def record(self, uuid: str, moment: datetime) -> Registration:
         """A record as it stood at a moment, with the names of then."""
