@@ -48,6 +48,10 @@ class Length:
     seconds: float
     is_timed: bool
 
+    def judges(self, *, waited: float, at_most: float) -> None:
+        """Hold somebody's wait against its bound, in seconds."""
+        assert not self.is_timed or waited < at_most, waited
+
     def times(self, short: int, full: int) -> int:
         """How often something is done."""
         return full if self.is_timed else short

@@ -11,7 +11,7 @@ from tests.support.processes import until
 PER_MINUTE = 120
 SETTINGS = {
     "REGISTER_REQUESTS_PER_MINUTE": str(PER_MINUTE),
-    "RECHECK_INTERVAL": "2",
+    "RECHECK_INTERVAL": "6",
     "RECHECK_WATCHES_PER_RUN": "2",
     "SYNC_TIME_LIMIT": "10",
 }
