@@ -102,6 +102,13 @@ class Read:
         """What the product says of it."""
         return not self.task.cancelled() and type(self.task.result()).__name__ == "Refreshed"
 
+    def begins_again(self, kind: Kind, key: str) -> bool:
+        """Whether it asks its first question again, though that was answered: another read was stored meanwhile and
+        nothing of this one, so that it is made a second time.
+        """
+        first = next(iter(self.questions), None)
+        return first == (kind, key) and self.questions[kind, key].fault is None
+
     def of(self, kind: Kind) -> Mapping[str, Question]:
         """Questions of a kind that were asked for the subject, by their key, without control probes."""
         return {key: asked for (each, key), asked in self.questions.items() if each == kind and key != PROBE}
@@ -220,6 +227,8 @@ class RegisterReads(Faults):
         if mode is not None:
             self.faults[kind, mode] += 1
         if read is not None:
+            if read.begins_again(kind, key):
+                self._begin_again(read)
             read.questions[kind, key] = Question((0, []) if lies else self._truth(kind, key), mode)
             read.asked_at = self._now()
         elif kind == "search" and mode is None and not lies and key not in ("", PROBE):
@@ -243,6 +252,11 @@ class RegisterReads(Faults):
             self._under_way[task] = Read(task.get_name().removeprefix(READ), task, self.steps, began_at=self._now())
             task.add_done_callback(self._end)
         return self._under_way[task]
+
+    def _begin_again(self, read: Read) -> None:
+        self.steps += 1
+        read.began, read.began_at = self.steps, self._now()
+        read.questions.clear()
 
     def _end(self, task: "asyncio.Task[Any]") -> None:
         read = self._under_way.pop(task)
