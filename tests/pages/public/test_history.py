@@ -103,3 +103,9 @@ def test_certificates_are_told_one_by_one_and_names_by_language(database_kind: s
         ("Listing", "C", "", "Listed, until 1 Jan 2030"),
     ]
     assert [(each.title, each.old, each.new) for each in names] == [("Trade name (English)", "A", "C")]
+
+
+def test_an_instant_of_the_register_is_told_in_words(database_kind: str) -> None:
+    [line] = lines_of(ValueChange("updated", None, "2026-07-16T08:05:00Z"))
+
+    assert (line.title, line.old, line.new) == ("Last changed in the register", "", "16 Jul 2026, 08:05 UTC")

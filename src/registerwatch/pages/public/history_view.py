@@ -1,11 +1,12 @@
 """The history of a record as people read it: a line for each field, certificates one by one. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from registerwatch.clock import date_in_words, iso_utc
+from registerwatch.clock import date_in_words, iso_utc, utc_in_words
 from registerwatch.pages.languages import language_name
 from registerwatch.pages.public.device_details import TITLES as CHARACTERISTICS
 from registerwatch.register.history_service import Entry, HistoryPage
@@ -132,6 +133,8 @@ def lines_of(change: ValueChange) -> list[Line]:
         return [Line(title_of(change.field), _codes(change.old or []), _codes(change.new or []))]
     if change.field == "characteristics":
         return list(_characteristics(change.old or {}, change.new or {}))
+    if change.field == "updated":
+        return [Line(title_of(change.field), _instant(change.old), _instant(change.new))]
     is_date = change.field in DATES
     return [Line(title_of(change.field), text_of(change.old), text_of(change.new), is_date=is_date)]
 
@@ -145,6 +148,14 @@ def text_of(value: Any) -> str:
     if isinstance(value, Mapping):
         return " · ".join(text_of(each) for each in value.values() if each)[:MAX_TEXT]
     return "" if value is None else str(value)[:MAX_TEXT]
+
+
+def _instant(value: Any) -> str:
+    """`21 Nov 2026, 03:38 UTC`; what is no instant stays as it is."""
+    try:
+        return utc_in_words(datetime.fromisoformat(value or "").timestamp())
+    except (ValueError, OverflowError):
+        return text_of(value)
 
 
 def _entry(entry: Entry, *, has_several: bool) -> ShownEntry:
