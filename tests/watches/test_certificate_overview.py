@@ -16,6 +16,7 @@ from registerwatch.watches.certificates import (
     by_manufacturer,
     overview,
 )
+from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import SeenCertificate, encoded
 from tests.register.builders import PROPERTY, a_udi
@@ -193,6 +194,8 @@ def test_what_was_not_read_is_told_apart_from_what_has_none() -> None:
         a_device(number=3, read=False),
         a_device(number=4, read=False, error="The register could not be read."),
         a_device(a_certificate("Z-1"), number=5, searched=False),
+        a_device(a_certificate("Z-1"), number=6, error="The register could not be read."),
+        a_device(a_certificate("Z-1"), number=7, error=NOT_REGISTERED),
     ]
 
     found = overview(devices, CertificateFilter(), TODAY)
@@ -202,8 +205,10 @@ def test_what_was_not_read_is_told_apart_from_what_has_none() -> None:
         ReadState.UNREAD: 1,
         ReadState.FAILED: 1,
         ReadState.PARTIAL: 1,
+        ReadState.OUTDATED: 1,
+        ReadState.DELISTED: 1,
     }
-    assert [each.watch_id for each in found.gaps] == [4, 3, 5, 2]
+    assert [each.watch_id for each in found.gaps] == [4, 3, 5, 6, 2]
     assert (found.without, found.oldest_read) == (1, 9)
 
 

@@ -76,11 +76,14 @@ class CertificateStanding(msgspec.Struct, frozen=True):
         return worst.words + (f" ({number} of {len(self.certificates)})" if number < len(self.certificates) else "")
 
     def in_file(self, *, are_all_read: bool, were_all_read: bool = False) -> str:
-        """The same for a file, which also says where there is none and where some may be missing: `Not read`.
-        `were_all_read`: whether an earlier read had all of them, where the last one had not.
+        """The same for a file, which also says where there is none, and where the last read did not have all of them:
+        `Not read`. `were_all_read`: whether an earlier read had all of them, so that none is missing but what came
+        since.
         """
         words = self.words or (NONE_LISTED if are_all_read or were_all_read else "")
-        return words if are_all_read else f"{words}, not all read" if words else NOT_READ
+        if not words:
+            return NOT_READ
+        return words if are_all_read else f"{words}, {'may be outdated' if were_all_read else 'not all read'}"
 
     @property
     def tone(self) -> str:

@@ -55,13 +55,20 @@ class ReadState(StrEnum):
     """What is known of the certificates of a device."""
 
     COMPLETE = "complete"
-    """Every place that lists certificates was read."""
+    """Every place that lists certificates was read at the last read."""
+    OUTDATED = "outdated"
+    """Every place was read once; the last read failed, or could not read all of them."""
+    DELISTED = "delisted"
+    """Certificates were read; then the register no longer listed the device."""
     PARTIAL = "partial"
-    """The certificate search could not be read, so there may be more."""
+    """Not every place was ever read, so there may be more."""
     UNREAD = "unread"
     """Nobody has looked yet."""
     FAILED = "failed"
     """The last read could not read them, and none was read before."""
+
+
+_IN_DOUBT = (ReadState.PARTIAL, ReadState.OUTDATED)
 
 
 class CertifiedDevice(Struct, frozen=True, gc=False):
@@ -95,7 +102,11 @@ class CertifiedDevice(Struct, frozen=True, gc=False):
         """What is known of its certificates."""
         if self.certs is None:
             return ReadState.FAILED if self.error else ReadState.UNREAD
-        return ReadState.COMPLETE if self.searched and not self.error else ReadState.PARTIAL
+        if self.is_delisted:
+            return ReadState.DELISTED
+        if not self.searched:
+            return ReadState.PARTIAL
+        return ReadState.OUTDATED if self.error else ReadState.COMPLETE
 
 
 class DeviceOfCertificate(Struct, frozen=True, gc=False):
@@ -261,8 +272,8 @@ class CertificateOverview:
     @cached_property
     def gaps(self) -> Sequence[CertifiedDevice]:
         """Devices that show no certificate, or may miss some: those that nobody could read first."""
-        order = [ReadState.FAILED, ReadState.UNREAD, ReadState.PARTIAL, ReadState.COMPLETE]
-        found = [each for each in self.devices if not each.listed_certs or each.state is not ReadState.COMPLETE]
+        order = [ReadState.FAILED, ReadState.UNREAD, *_IN_DOUBT, ReadState.DELISTED, ReadState.COMPLETE]
+        found = [each for each in self.devices if not each.listed_certs or each.state in _IN_DOUBT]
         return sorted(found, key=lambda each: order.index(each.state))
 
     @property

@@ -158,7 +158,7 @@ async def test_files_of_the_copy_say_where_certificates_are_older_than_their_rec
 
     rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))
     told = {row["UDI-DI or SRN"]: row["Certificates"] for row in rows}
-    assert told == {UDI: "Valid, not all read", a_udi(2): "None listed, not all read"}
+    assert told == {UDI: "Valid, may be outdated", a_udi(2): "None listed, may be outdated"}
 
 
 async def test_a_photo_of_two_symbols_is_one_code(harness: ServiceHarness, owner_pages: PagesClient) -> None:

@@ -333,9 +333,9 @@ async def test_downloads_have_every_certificate_with_its_standing_and_dates_that
         await change(harness, subject, last_error=NO_CERTIFICATES)
     again = (await owner_pages.get("/app/watches.csv", sort="subject")).content.decode("utf-8-sig")
     assert [row["Certificate standing"] for row in csv.DictReader(io.StringIO(again, newline=""))][1:4] == [
-        "Expired (1 of 3), not all read",
+        "Expired (1 of 3), may be outdated",
         "None listed",
-        "None listed, not all read",
+        "None listed, may be outdated",
     ]
     assert rows[0]["Last read (Europe/Berlin)"] == "2027-01-15 09:00:00"
     header, *sheet = book["Watches"].iter_rows()

@@ -52,6 +52,8 @@ GROUP_NAMES = {
 }
 STATE_NAMES = {
     ReadState.COMPLETE: "read",
+    ReadState.OUTDATED: "may be outdated",
+    ReadState.DELISTED: "read before the device was no longer listed",
     ReadState.PARTIAL: "may miss some",
     ReadState.UNREAD: "not looked yet",
     ReadState.FAILED: "could not be read",
