@@ -106,7 +106,7 @@ class Read:
         """Whether it asks its first question again, though that was answered: another read was stored meanwhile and
         nothing of this one, so that it is made a second time.
         """
-        first = next(iter(self.questions), None)
+        first = next((each for each in self.questions if each[1] != PROBE), None)
         return first == (kind, key) and self.questions[kind, key].fault is None
 
     def of(self, kind: Kind) -> Mapping[str, Question]:
