@@ -64,4 +64,6 @@ def _known_then(said: Any, was: Mapping[str, Any]) -> Any:
     if "characteristics" in kept:  # each of its flags is such a field
         known = was["characteristics"]
         kept["characteristics"] = {name: value for name, value in kept["characteristics"].items() if name in known}
+    if "special_type" in kept and "code" not in was["special_type"]:  # the Data Lake's word, which has no code
+        kept["special_type"] = was["special_type"]
     return kept | {name: None for name in FLAGS if was.get(name, ...) is None}
