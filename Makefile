@@ -14,7 +14,7 @@ AUDIT ?=
 # Where bytecode is not kept, each of hundreds of processes that tests and benches start compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick check bench attack crash lock sbom audit clean help
+.PHONY: run test nightly quick check bench attack crash lock sbom audit clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -22,9 +22,14 @@ help: ## list the targets
 run: $(VENV)/run.stamp ## set up, then try everything at http://localhost:8000
 	MALLOC_ARENA_MAX=2 $(BIN)/registerwatch demo $(DEMO)
 
-test: $(VENV)/dev.stamp ## set up what the tests need, then run them on SQLite and PostgreSQL
+test: $(VENV)/dev.stamp ## set up what the tests need, then run what every change must pass
 	@$(BIN)/python tools/system_packages.py
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(TESTS)
+
+nightly: $(VENV)/dev.stamp ## run the long forms of the tests too, then the attacks, judged by the clock
+	@$(BIN)/python tools/system_packages.py
+	CRASHES=20 $(BIN)/python -m pytest -n auto --maxprocesses 4 --nightly --ignore=tests/attacks
+	$(BIN)/python -m pytest tests/attacks --attack -n 0
 
 quick: $(VENV)/dev.stamp ## run the tests under the surfaces, without processes and PostgreSQL, in under a minute
 	$(BIN)/python -m pytest -n auto --quick $(TESTS)
@@ -55,7 +60,7 @@ attack: $(VENV)/dev.stamp ## attack a running service on both databases, and see
 
 crash: $(VENV)/dev.stamp ## kill the service hundreds of times, and look whether anything was lost or doubled
 	@$(BIN)/python tools/system_packages.py
-	CRASHES=$(CRASHES) $(BIN)/python -m pytest tests/journeys/test_crashes.py
+	CRASHES=$(CRASHES) $(BIN)/python -m pytest --nightly tests/journeys/test_crashes.py
 
 sbom: $(VENV)/dev.stamp ## list what a production install has, in dist/sbom.cdx.json (CycloneDX)
 	rm -rf build/sbom && mkdir -p build dist

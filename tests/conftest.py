@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 RECORDS = shared("records", "devices.jsonl.gz")
 
-settings.register_profile("full", deadline=None)  # a property does not fail because the machine is busy
-settings.load_profile("full")
+EXAMPLES = {"quick": 3, "short": 30, "full": 100}
+for form, examples in EXAMPLES.items():
+    settings.register_profile(form, max_examples=examples, deadline=None)  # none fails because the machine is busy
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes compiles everything anew
 sys.dont_write_bytecode = False
@@ -111,18 +112,38 @@ NOT_QUICK = (
 )
 """What `--quick` does not even import: it starts processes, or goes over the surfaces, which takes long."""
 SERVERS = frozenset({"postgresql_server", "redis_server"})
+NIGHTLY_TWINS = (
+    "attacks/",
+    "journeys/test_bad_input.py",
+    "journeys/test_crashes.py",
+    "journeys/test_hostile_register.py",
+    "journeys/test_identities.py",
+    "journeys/test_processes.py",
+    "journeys/test_real_codes.py",
+    "journeys/test_real_records.py",
+    "journeys/test_what_watches_show.py",
+    "mcp/",
+    "register/test_impossible_values.py",
+    "rest/test_access.py",
+    "rest/test_codes.py",
+    "rest/test_scopes.py",
+    "test_clock.py",
+)
+"""What runs over PostgreSQL too with `--nightly` alone: what it asks of a database others ask of both."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="leave out what needs a process, PostgreSQL or Redis")
+    parser.addoption("--nightly", action="store_true", help="the long forms too, and all examples of properties")
     parser.addoption("--attack", action="store_true", help="attack for longer, and judge how long others wait")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--quick"):
+    config.addinivalue_line("markers", "nightly: a long form, which runs with `--nightly` alone")
+    is_quick = config.getoption("--quick")
+    settings.load_profile("quick" if is_quick else "full" if config.getoption("--nightly") else "short")
+    if is_quick:
         sys.addaudithook(_skip_at_a_process)
-        settings.register_profile("quick", max_examples=3, deadline=None)
-        settings.load_profile("quick")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -130,18 +151,29 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--quick"):
-        slow = [each for each in items if _needs_a_server(each)]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [each for each in items if each not in set(slow)]
+    if not (config.getoption("--nightly") or config.getoption("--attack")):
+        is_quick = config.getoption("--quick")
+        left = {each for each in items if _is_nightly(each) or (is_quick and _needs_a_server(each))}
+        config.hook.pytest_deselected(items=left)
+        items[:] = [each for each in items if each not in left]
+
+
+def _is_nightly(item: pytest.Item) -> bool:
+    is_twin = _is_under(item.path, NIGHTLY_TWINS) and "postgresql" in _parameters(item).values()
+    return is_twin or item.get_closest_marker("nightly") is not None
 
 
 def _needs_a_server(item: pytest.Item) -> bool:
     assert isinstance(item, pytest.Function)
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    parameters = _parameters(item)
     return parameters.get("database_kind") == "postgresql" or (
         "database_kind" not in parameters and not SERVERS.isdisjoint(item.fixturenames)
     )
+
+
+def _parameters(item: pytest.Item) -> Mapping[str, object]:
+    assert isinstance(item, pytest.Function)
+    return item.callspec.params if hasattr(item, "callspec") else {}
 
 
 def _is_under(path: Path, places: Iterable[str]) -> bool:
@@ -268,6 +300,12 @@ def loop_is_not_held() -> Iterator[None]:
     """A request that holds the event loop for long fails its test."""
     yield
     assert (held := loop_watch.taken()) == [], held
+
+
+@pytest.fixture(scope="session")
+def is_nightly(request: pytest.FixtureRequest) -> bool:
+    """Whether long forms run."""
+    return bool(request.config.getoption("--nightly"))
 
 
 @pytest.fixture

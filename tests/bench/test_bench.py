@@ -42,6 +42,7 @@ def ended_well(*arguments: str, timeout: int = 240) -> str:
     return done.stdout
 
 
+@pytest.mark.nightly
 def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[str, Section]) -> None:
     assert {name: section.failure for name, section in sections.items() if section.failure} == {}
     rows = {
@@ -69,6 +70,7 @@ def test_every_part_has_a_table_in_which_everything_was_measured(sections: dict[
             assert all(figure.value > 0 for row in measured for figure in row.peers.values() if figure), name
 
 
+@pytest.mark.nightly
 def test_ours_stands_beside_the_same_peers_as_ever(sections: dict[str, Section]) -> None:
     peers = {name: {peer for row in section.rows for peer in row.peers} for name, section in sections.items()}
     assert peers["reads"] == {"bare ASGI app"}
@@ -79,6 +81,7 @@ def test_ours_stands_beside_the_same_peers_as_ever(sections: dict[str, Section])
     assert peers["search"] == {"ours on PostgreSQL", "SQLite FTS5", "PostgreSQL tsvector, pg_trgm"}
 
 
+@pytest.mark.nightly
 def test_everyone_who_counts_words_finds_as_many_devices(sections: dict[str, Section]) -> None:
     for row in sections["search"].rows:
         peers = ("ours on PostgreSQL", "SQLite FTS5")
@@ -98,11 +101,13 @@ def test_words_are_counted_while_somebody_else_reads_the_copy(tmp_path: Path) ->
     assert (sample.udis, sample.common) == (["0401"], {"screw": 1})
 
 
+@pytest.mark.nightly
 def test_what_a_request_costs_is_known_of_both_databases(sections: dict[str, Section]) -> None:
     cost = by_name(sections["databases"])["device, 200: cost of a request"]
     assert all(figure is not None and 0 < figure.value < 100 for figure in (cost.ours, cost.peers["on SQLite"]))
 
 
+@pytest.mark.nightly
 def test_what_a_request_costs_is_told_with_its_spread_beside_the_bare_application(sections: dict[str, Section]) -> None:
     rows = [row for row in sections["cpu"].rows if row.ours.unit == "CPU µs"]
     assert {"device, 200", "`/live`", "`/v1/events`", "search that finds nothing"} <= {row.what for row in rows}
@@ -111,6 +116,7 @@ def test_what_a_request_costs_is_told_with_its_spread_beside_the_bare_applicatio
         assert row.peers["bare ASGI app"] is not None, row.what
 
 
+@pytest.mark.nightly
 def test_everything_at_once_is_answered_on_both_databases(sections: dict[str, Section]) -> None:
     rows = by_name(sections["mixed"])
     wrong = rows["unexpected answers"]
@@ -191,6 +197,7 @@ def test_the_command_prints_tables_and_writes_a_report_that_can_be_written_anew(
     assert written == (docs / "performance.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_a_simulated_year_is_judged_and_told(setup: Setup) -> None:
     shown = ended_well("--only", "year", "--devices", "100", "--watches", "20", "--days", "6")
     assert "### 6 simulated days with 20 watches on two nodes, seed 1" in shown

@@ -66,6 +66,7 @@ def journey(running: Fleet) -> Iterator[Journey]:
         assert "Traceback" not in node.log, node.log[node.log.index("Traceback") - 500 :][:5_000]
 
 
+@pytest.mark.nightly
 def test_nodes_are_killed_and_replaced_by_later_versions(journey: Journey) -> None:
     fleet = journey.fleet
     fleet.change(*fleet.subjects[:2])

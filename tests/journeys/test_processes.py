@@ -52,6 +52,7 @@ def _stored_records(database: Path) -> int:
         return 0
 
 
+@pytest.mark.nightly
 def test_a_fill_that_is_killed_goes_on_where_it_stopped_and_loses_nothing(tmp_path: Path, many_records: Path) -> None:
     undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
     calm = environment(undisturbed, f"sqlite:///{undisturbed / 'copy.db'}")
@@ -158,6 +159,7 @@ def test_a_backup_that_was_made_while_the_service_worked_is_restored_with_its_in
         assert 0.9 * kept < health["index"]["devices"] <= kept, "the index is one of what was restored"
 
 
+@pytest.mark.nightly
 def test_two_services_on_one_host_share_one_index_and_one_takes_over_from_a_killed_one(
     tmp_path: Path, records: Path, database_url: str
 ) -> None:

@@ -14,16 +14,27 @@ from tests.journeys.simulated_year import Plan, year_over
 
 pytestmark = pytest.mark.anyio
 
-PLANS: tuple[tuple[str, Plan], ...] = (
-    ("sqlite", Plan(seed=4, steps=60)),
-    ("sqlite", Plan(seed=5, steps=35, basic_udi_filter_works=False, keeps_journal=True, scopes=True)),
-    ("postgresql", Plan(seed=3, steps=30, keeps_journal=True, scopes=True)),
-)
+PLANS = [
+    pytest.param("sqlite", Plan(seed=4, steps=60), id="a year"),
+    pytest.param(
+        "sqlite",
+        Plan(seed=5, steps=60, basic_udi_filter_works=False, keeps_journal=True, scopes=True),
+        marks=pytest.mark.nightly,
+        id="a year without a filter",
+    ),
+    pytest.param(
+        "postgresql",
+        Plan(seed=3, steps=60, keeps_journal=True, scopes=True),
+        marks=pytest.mark.nightly,
+        id="a year on PostgreSQL",
+    ),
+]
 if "YEAR_PLAN" in os.environ:
-    PLANS = ((os.environ.get("YEAR_DATABASE", "sqlite"), msgspec.json.decode(os.environ["YEAR_PLAN"], type=Plan)),)
+    plan = msgspec.json.decode(os.environ["YEAR_PLAN"], type=Plan)
+    PLANS = [pytest.param(os.environ.get("YEAR_DATABASE", "sqlite"), plan, id="the year that is asked for")]
 
 
-@pytest.mark.parametrize(("database_kind", "plan"), PLANS, ids=lambda each: each if isinstance(each, str) else "year")
+@pytest.mark.parametrize(("database_kind", "plan"), PLANS)
 async def test_a_year_tells_every_true_change_once_and_nothing_else(
     database_url: str, tmp_path: Path, plan: Plan
 ) -> None:

@@ -146,7 +146,7 @@ def _another_browser(person: Person) -> Iterator[Person]:
     context.close()
 
 
-@pytest.fixture(params=["with script", "without script"])
+@pytest.fixture(params=["with script", pytest.param("without script", marks=pytest.mark.nightly)])
 def person(request: pytest.FixtureRequest, browser: Browser, site: Site) -> Iterator[Person]:
     """A buyer who has never been here."""
     has_script = request.param == "with script"

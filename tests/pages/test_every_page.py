@@ -48,6 +48,10 @@ BAD_CHANGES = {
 """What spoils a page, and what the checks say then."""
 
 
+LOOKED_AT_BY_DAY = {"first visit", "results", "long device", "compared devices", "certificate with hostile texts"}
+"""What is looked at in full without `--nightly`; the others at first sight."""
+
+
 @dataclass(frozen=True, slots=True)
 class Looked:
     """A page that was looked at."""
@@ -65,7 +69,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> I
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser: Browser, served: Served) -> Mapping[str, Looked]:
+def looked_at(browser: Browser, served: Served, is_nightly: bool) -> Mapping[str, Looked]:
     """Every page, looked at in one visit."""
     page = new_page(browser.new_context(base_url=served.address))
     add_axe(page)
@@ -77,7 +81,8 @@ def looked_at(browser: Browser, served: Served) -> Mapping[str, Looked]:
         response = page.goto(path)
         assert response is not None
         page.wait_for_selector("[data-reading]", state="detached")  # else the record changes while it is looked at
-        seen = problems_at_first_sight(page) if name in AT_FIRST_SIGHT else problems(page)
+        is_whole = name not in AT_FIRST_SIGHT if is_nightly else name in LOOKED_AT_BY_DAY
+        seen = problems(page) if is_whole else problems_at_first_sight(page)
         found[name] = Looked(path, response.text(), [*seen, *complaints(page)])
     page.context.close()
     return found

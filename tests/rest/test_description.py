@@ -244,7 +244,7 @@ def test_every_answer_is_as_described(
     excluded += [negative_data_rejection] if label in TAKES_ANY_BODY else []
 
     @settings(
-        max_examples=40,
+        max_examples=min(40, settings().max_examples // 2),
         deadline=None,
         derandomize=True,
         phases=[Phase.explicit, Phase.generate],
