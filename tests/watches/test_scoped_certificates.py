@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import devices
+from registerwatch.clock import iso_utc
+from registerwatch.db.tables import devices, events
 from registerwatch.register.certificates import ReadCertificate
 from registerwatch.register.ingest.certificate_sweep import CertificateSweep
 from registerwatch.register.models import from_document
@@ -16,6 +18,7 @@ from registerwatch.structs import replace
 from registerwatch.watches.diff import compare
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot, baseline, decoded
 from registerwatch_standins.register.generated import GeneratedWorld
+from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import CertificateListing, Registration
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.watches.steps import due_subjects
@@ -162,20 +165,54 @@ async def test_an_imported_watch_begins_with_what_scopes_say_and_is_told_what_co
 
 
 @pytest.mark.anyio
-async def test_who_is_not_active_is_not_told_and_nobody_elses_device_is_touched(harness: ServiceHarness) -> None:
+async def test_what_the_list_says_of_a_certificate_stands_for_devices_that_nobody_watches(
+    harness: ServiceHarness,
+) -> None:
     device = a_device(harness)
     assert device.basic_udi
     udi, srn = device.primary_di, device.manufacturer.srn
     await sweep(harness)
     await read(harness, udi)
+
+    listed = harness.world.list_certificate(srn, number="NEW", basic_udis=(device.basic_udi,), names_devices=True)
+    await sweep(harness)
+    assert await served(harness, udi) == [("NEW", "Issued")]
+
+    harness.world.change_certificate(listed.uuid, status="withdrawn")
+    await sweep(harness)
+    device_now = (await harness.get(f"/v1/devices/{udi}")).json()
+    assert [(each["number"], each["status"]) for each in device_now["certs"]] == [("NEW", "Withdrawn")]
+    assert await harness.rows(events) == []
+
+
+@pytest.mark.anyio
+async def test_a_younger_list_outdates_what_a_search_found_for_every_device_under_the_basic_udi_di(
+    searched: ServiceHarness,
+) -> None:
+    harness = searched
+    device = a_device(harness)
+    assert device.basic_udi
+    udi, sibling, srn = device.primary_di, sibling_udi_di(device.primary_di, 7), device.manufacturer.srn
+    harness.world.register(replace(device, uuid=str(UUID(int=7)), primary_di=sibling))
+    listed = harness.world.list_certificate(srn, number="NEW", basic_udis=(device.basic_udi,), names_devices=True)
+    await sweep(harness)
+    for each in udi, sibling:
+        await read(harness, each)
+    assert await served(harness, udi) == await served(harness, sibling) == [("NEW", "Issued")]
+    harness.clock.move(HOUR)
     revision = await harness.service.records.revision()
 
-    harness.world.list_certificate(srn, number="NEW", basic_udis=(device.basic_udi,), names_devices=True)
+    harness.world.change_certificate(listed.uuid, status="withdrawn")
     await sweep(harness)
 
-    assert await harness.service.records.revision() == revision
-    await read(harness, udi)
-    assert await served(harness, udi) == [("NEW", "Issued")]
+    assert await served(harness, udi) == await served(harness, sibling) == [("NEW", "Withdrawn")]
+    assert await harness.service.records.revision() > revision
+    [entry, *_] = (await harness.get(f"/v1/devices/{udi}/history")).json()["entries"]
+    assert (entry["observed_at"], [each["field"] for each in entry["changes"]]) == (iso_utc(harness.now), ["certs"])
+    await read_all_scopes(harness)
+    revision = await harness.service.records.revision()
+    await sweep(harness)
+    assert await harness.service.records.revision() == revision, "nothing is written anew"
 
 
 @pytest.mark.anyio

@@ -91,6 +91,8 @@ basic_records = Table(  # what all devices under one Basic UDI-DI share
     Column("propagated_to", Text, doc="UDI-DI of the last device that was brought up to date, null for all"),
     Column("watched_read_at", BigInteger, doc="as in devices"),
     Column("watched_search_at", BigInteger, doc="the same of searched_at"),
+    Column("basic_udi", Text, nullable=False, server_default="", index=True, doc="as record has it, or empty"),
+    Column("scoped_at", BigInteger, doc="before the read of certificates whose scopes name it and that changed last"),
     Index(
         "ix_basic_records_propagated",
         "key",

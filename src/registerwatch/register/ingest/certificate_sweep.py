@@ -145,7 +145,9 @@ class CertificateSweep:
             await store.write_scopes(connection, read)
             await store.postpone_scopes(connection, failed, self._now() + SCOPES_RETRY_SECONDS)
             read_at = min((each.read_at for each in read.values()), default=self._now())
-            await self._renew_devices(connection, named, list(read), read_at)
+            named_now = await named_by(connection, list(read))
+            await self._renew_devices(connection, named | named_now, named ^ named_now, read_at)
+        await self._renew_rest()
         return len(read)
 
     async def _run(self, lease: WalkLease) -> SweepResult:
@@ -157,6 +159,7 @@ class CertificateSweep:
         async with self._database.transaction() as connection:
             await lease.hold(connection)
             await self._store(connection, compared, asked, lease.began_at)
+        await self._renew_rest()
         await self._tell()
         end = next(each for each in compared.ends if each.name == CERTIFICATES)
         news = len(compared.certificates.news) + len(compared.refusals.news)
@@ -266,7 +269,8 @@ class CertificateSweep:
         await store.add_news(connection, [*certificates.news, *refusals.news], now)
         for end in compared.ends:
             await note_end(connection, end, now=now)
-        await self._renew_devices(connection, named, touched, walk_at)
+        named |= await named_by(connection, touched)
+        await self._renew_devices(connection, named, named, walk_at)
 
     async def _tell(self) -> None:
         """Tell watches of manufacturers what the log has. By itself, since storing locks watches of devices."""
@@ -275,11 +279,14 @@ class CertificateSweep:
             await self._news.tell_certificates(connection, now=self._now())
 
     async def _renew_devices(
-        self, connection: AsyncConnection, named: AbstractSet[str], touched: Sequence[str], read_at: int
+        self, connection: AsyncConnection, named: AbstractSet[str], changed: AbstractSet[str], read_at: int
     ) -> None:
-        """Compare watched devices that these certificates name now, or `named` before."""
-        basic_udis = named | await named_by(connection, touched)
-        await self._devices.renew(connection, basic_udis, read_at=read_at, now=self._now(), source=store.SOURCE)
+        """Compare devices that certificates name, or named before; those that nobody watches where that `changed`."""
+        now = self._now()
+        await self._devices.renew(connection, named, changed, read_at=read_at, now=now, source=store.SOURCE)
+
+    async def _renew_rest(self) -> None:
+        await self._devices.renew_rest(now=self._now(), source=store.SOURCE)
 
     def _now(self) -> int:
         return int(self._clock.now())

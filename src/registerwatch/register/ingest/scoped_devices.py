@@ -1,18 +1,21 @@
-"""Telling who watches devices what became of the certificates whose scope names them, without a read of the devices."""
+"""Bringing devices up to date with the certificates whose scope names them, without a read of the devices."""
 
 from collections.abc import Collection
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.register.observation import WatchedDevices
+from registerwatch.register.observation import ReadContext, WatchedDevices
+from registerwatch.register.store.basic_records import note_scoped
 from registerwatch.register.store.records import RecordStore
 
 MAX_RENEWED = 2_000
 """Devices that are compared in one transaction; more are due for a read."""
+MAX_PROPAGATED = 500
+"""Basic UDI-DIs whose devices are compared after a read of certificates; the next rechecks go on."""
 
 
 class ScopedDevices:
-    """The watched devices that certificates name."""
+    """The devices that certificates name."""
 
     def __init__(self, copy: RecordStore, watched: WatchedDevices) -> None:
         self._copy, self._watched = copy, watched
@@ -22,16 +25,33 @@ class ScopedDevices:
         return await self._copy.revision()
 
     async def renew(
-        self, connection: AsyncConnection, basic_udis: Collection[str], *, read_at: int, now: int, source: str
+        self,
+        connection: AsyncConnection,
+        basic_udis: Collection[str],
+        changed: Collection[str],
+        *,
+        read_at: int,
+        now: int,
+        source: str,
     ) -> None:
-        """Compare the certificates of watched devices under these Basic UDI-DIs with what scopes say now.
+        """Compare the certificates of watched devices under these Basic UDI-DIs with what scopes say now. Those of all
+        devices under the `changed` ones are left to `renew_rest`.
 
         `read_at` is the instant before the read that found it.
         """
         if not basic_udis:
             return
+        await note_scoped(connection, sorted(changed), read_at)
         udis = await self._watched.named_by(connection, sorted(basic_udis), now=now)
         if udis:
             await self._copy.renew_scoped(
                 connection, udis[:MAX_RENEWED], due=udis[MAX_RENEWED:], read_at=read_at, now=now, source=source
             )
+
+    async def renew_rest(self, *, now: int, source: str) -> None:
+        """Compare the certificates of all devices that are to be compared, a few in each transaction. Where it is
+        stopped, the next recheck goes on.
+        """
+        for key in await self._copy.basic_records.unpropagated(MAX_PROPAGATED):
+            while await self._copy.propagate(key, source=source, now=now, context=ReadContext()):
+                pass

@@ -1,10 +1,11 @@
 """Basic UDI-DI records in the copy, by the key that the rows of their devices name (`basicUdiDiDataUlid`).
 
 A record that was read is stored before anything is made of it, so all who need it at that time use the same one. Where
-it differs from what was stored, `RecordStore.propagate` brings the devices under it up to date afterwards.
+it differs from what was stored, `RecordStore.propagate` brings the devices under it up to date afterwards; and so it does
+where certificates changed whose scopes name the Basic UDI-DI.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -33,6 +34,8 @@ class StoredBasicRecord(msgspec.Struct, frozen=True):
     propagated_to: str | None
     is_of_this_version: bool = True
     """Whether it has every field that records have today."""
+    scoped_at: int | None = None
+    """The instant before the read of the certificates whose scopes name it and that changed last, None for none."""
 
     @property
     def is_propagated(self) -> bool:
@@ -79,6 +82,7 @@ class BasicRecordStore:
             instants = known.with_read(read_at, is_overtaken=is_overtaken, is_shown=not (is_same and is_for_watches))
             values = {
                 "key": key,
+                "basic_udi": record.basic_udi,
                 "record": told,
                 "document_version": DOCUMENT_VERSION,
                 "read_at": instants.shown_at,
@@ -168,6 +172,15 @@ async def changed_at(connection: AsyncConnection, keys: Collection[str]) -> Mapp
     return {row.key: (row.changed_revision, row.search_changed_revision) for row in rows}
 
 
+async def note_scoped(connection: AsyncConnection, basic_udis: Sequence[str], read_at: int) -> None:
+    """Note that certificates changed whose scopes name these Basic UDI-DIs, so that the devices under them are brought
+    up to date. `read_at` is the instant before the read that found it.
+    """
+    for start in range(0, len(basic_udis), _CHUNK):
+        asked = {"basic_udis": basic_udis[start : start + _CHUNK], "read_at": read_at}
+        await connection.execute(_NOTE_SCOPED, asked)
+
+
 async def note_propagated(connection: AsyncConnection, key: str, after: str | None) -> None:
     """Note the last UDI-DI that was brought up to date with a record, None for the end."""
     await connection.execute(_NOTE_PROPAGATED, {"key": key, "after": after})
@@ -198,18 +211,20 @@ def _record(row: Row[Any]) -> StoredBasicRecord:
         row.search_changed_revision,
         row.propagated_to,
         row.document_version == DOCUMENT_VERSION,
+        row.scoped_at,
     )
 
 
 _STORED = text(
     "SELECT key, record, document_version, read_at, watched_read_at, revision, changed_revision, search, searched_at,"
-    " watched_search_at, search_revision, search_changed_revision, propagated_to FROM basic_records WHERE key = :key"
+    " watched_search_at, search_revision, search_changed_revision, propagated_to, scoped_at FROM basic_records"
+    " WHERE key = :key"
 )
 _UPSERT = text(
-    "INSERT INTO basic_records (key, record, document_version, read_at, watched_read_at, revision, changed_revision,"
-    " propagated_to) VALUES (:key, :record, :document_version, :read_at, :watched_read_at, :revision,"
-    " :changed_revision, :propagated_to)"
-    " ON CONFLICT (key) DO UPDATE SET record = excluded.record, document_version = excluded.document_version,"
+    "INSERT INTO basic_records (key, basic_udi, record, document_version, read_at, watched_read_at, revision,"
+    " changed_revision, propagated_to) VALUES (:key, :basic_udi, :record, :document_version, :read_at,"
+    " :watched_read_at, :revision, :changed_revision, :propagated_to)"
+    " ON CONFLICT (key) DO UPDATE SET basic_udi = excluded.basic_udi, record = excluded.record, document_version = excluded.document_version,"
     " read_at = excluded.read_at, watched_read_at = excluded.watched_read_at, revision = excluded.revision,"
     " changed_revision = excluded.changed_revision, propagated_to = excluded.propagated_to"
 ).bindparams(bindparam("propagated_to", type_=None))
@@ -222,4 +237,8 @@ _CHANGED = text(
     "SELECT key, changed_revision, search_changed_revision FROM basic_records WHERE key IN :keys"
 ).bindparams(bindparam("keys", expanding=True))
 _UNPROPAGATED = text("SELECT key FROM basic_records WHERE propagated_to IS NOT NULL ORDER BY key LIMIT :most")
+_CHUNK = 1_000
+_NOTE_SCOPED = text(
+    "UPDATE basic_records SET propagated_to = '', scoped_at = :read_at WHERE basic_udi IN :basic_udis"
+).bindparams(bindparam("basic_udis", expanding=True))
 _NOTE_PROPAGATED = text("UPDATE basic_records SET propagated_to = :after WHERE key = :key")

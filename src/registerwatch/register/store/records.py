@@ -248,7 +248,8 @@ class RecordStore:
             await note_propagated(connection, key, udis[-1] if len(udis) == most else None)
             stored = await _stored(connection, udis)
             devices = [from_document(row.device_json) for row in stored.values() if row.basic_key == key]
-            batch = Batch({}, {}, revision, basic.record.read_at or now, await device_scopes(connection, devices))
+            read_at = max(basic.record.read_at or now, basic.scoped_at or 0)
+            batch = Batch({}, {}, revision, read_at, await device_scopes(connection, devices))
             batch.renew_under(stored, basic)
             await self._apply(connection, batch, source, context, now=now)
         return len(udis) == most
