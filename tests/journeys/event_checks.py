@@ -301,7 +301,7 @@ class EventChecks:
             return
         if seen is None:
             return
-        if self._was_overtaken(read, seen, snapshots):
+        if read.is_said_to_be_overtaken or self._was_overtaken(read, seen, snapshots):
             self._memory = memory_before
             return  # the next read tells what this one would have
         seen = self._with_believed_total(read, seen)

@@ -102,6 +102,11 @@ class Read:
         """What the product says of it."""
         return not self.task.cancelled() and type(self.task.result()).__name__ == "Refreshed"
 
+    @property
+    def is_said_to_be_overtaken(self) -> bool:
+        """Whether the product says that another read was stored meanwhile, and nothing of this one."""
+        return self.is_said_to_be_stored and getattr(self.task.result(), "is_overtaken", False)
+
     def begins_again(self, kind: Kind, key: str) -> bool:
         """Whether it asks its first question again, though that was answered: another read was stored meanwhile and
         nothing of this one, so that it is made a second time.
