@@ -71,7 +71,7 @@ async def test_a_new_watch_shows_what_the_register_says_now(harness: ServiceHarn
     assert set(response.json()) == {"watch"}
     watch = response.json()["watch"]
     served = (await harness.get(f"/v1/devices/{device.primary_di}")).json()
-    assert set(watch) == WATCH_FIELDS
+    assert set(watch) == {*WATCH_FIELDS, "certificate_standing"}
     assert isinstance(watch["id"], int)
     assert (watch["kind"], watch["subject"]) == ("udi", device.primary_di)
     assert watch["label"] == (served["trade_name"] or served["device_name"] or device.primary_di)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import to_builtins
 
-from registerwatch.watches.expiring import expiring, standings
+from registerwatch.watches.expiring import expiring
 from registerwatch.watches.models import Expiring, Watch
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot
 from tests.watches.builders import ISSUED, WITHDRAWN, a_certificate, a_snapshot, without_certificates
@@ -82,10 +82,7 @@ def test_a_certificate_is_called_by_its_worst_state_unless_a_revision_of_that_da
 
     def called(*statuses: str) -> list[str]:
         revisions = [a_certificate("Z-1", str(n), in_days(9), status) for n, status in enumerate(statuses)]
-        answers = [
-            standings([a_watch(*each)], NOW.timestamp()).get(("A1", "Z-1", in_days(9)), "")
-            for each in (revisions, revisions[::-1])
-        ]
+        answers = [item.standing for each in (revisions, revisions[::-1]) for item in soon(a_watch(*each))]
         return sorted(set(answers))
 
     assert called(WITHDRAWN, ISSUED) == [""]

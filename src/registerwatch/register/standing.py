@@ -26,6 +26,8 @@ EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
 NEEDS_ATTENTION = frozenset({"warn", "bad"})
 """Tones of what is known not to be good."""
 
+_TOLD_BY_DATE = frozenset({CertificateState.EXPIRED, CertificateState.ENDING, CertificateState.VALID})
+"""States in which the end date of a certificate is all that is to be said of its end."""
 _MARKET: Mapping[str, str] = {
     StatusFilter.ON.code: "good",
     StatusFilter.OFF.code: "warn",
@@ -178,6 +180,15 @@ def device_standing(status: str, status_code: str, certificates: Sequence[ShownC
 def actor_standing(status: str, status_code: str) -> SubjectStanding:
     """An actor of this status (words and code)."""
     return SubjectStanding((status, actor_tone(status_code)))
+
+
+def words_beside_end(alike: Iterable[ShownCertificate]) -> str:
+    """How a certificate stands where its end date is not all that is to be said: `Withdrawn`, `Restricted` and alike.
+    Of several with one number and end date the worst counts; empty where the date is all that is to be said of one.
+    """
+    worst_first = sorted(alike, key=lambda each: each.state.rank)
+    is_told_by_date = any(each.state in _TOLD_BY_DATE for each in worst_first)
+    return "" if is_told_by_date or not worst_first else worst_first[0].words
 
 
 def worst_tone(tones: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """Watches, syncs, events over REST."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Depends, Query
@@ -110,11 +111,11 @@ async def list_watches(
     """All of them without parameters; with `limit` or `after` page by page. Works after the period has ended too."""
     now = service.clock.now()
     if not parameters.is_given:
-        listed = WatchList.of(await service.watches.service.all(caller), now)
+        listed = await WatchList.of(await service.watches.service.all(caller), now)
         return private_response(listed.of_account(caller.account, now))
     after = parameters.after or 0
     page = await service.watches.service.page(caller, after=after, limit=parameters.limit)
-    return private_response(WatchList.of_page(page, after, now).of_account(caller.account, now))
+    return private_response((await WatchList.of_page(page, after, now)).of_account(caller.account, now))
 
 
 @router.post(
@@ -189,5 +190,6 @@ async def list_events(
 async def list_expiring(service: InjectedService, caller: Reader) -> Response:
     """Stored certificate dates from 30 days past to 180 days ahead; the register is not asked."""
     watches, now = await service.watches.service.all(caller), service.clock.now()
-    found = ExpiringAnswer(expiring(watches, now), [watch.subject for watch in unsure(watches)] or UNSET)
+    items = await asyncio.to_thread(expiring, watches, now)  # the states of many certificates take time
+    found = ExpiringAnswer(items, [watch.subject for watch in unsure(watches)] or UNSET)
     return private_response(found.of_account(caller.account, now))

@@ -164,3 +164,11 @@ class Expiring(Struct, frozen=True, omit_defaults=True):
             examples=[False],
         ),
     ] = True
+    standing: Annotated[
+        str,
+        Meta(
+            description="How it stands where its end date is not all that is to be said: withdrawn, suspended,"
+            " restricted and others, in the words of the pages; missing otherwise.",
+            examples=["Withdrawn"],
+        ),
+    ] = ""

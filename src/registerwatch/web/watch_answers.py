@@ -1,5 +1,6 @@
 """The contract's watch, event and sync objects, as REST and the tools answer them."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal, Self
 
@@ -7,12 +8,13 @@ from msgspec import UNSET, UnsetType
 
 from registerwatch.accounts.ended_period import EndedPeriod
 from registerwatch.accounts.models import PERIOD_ENDED, Account
-from registerwatch.clock import iso_utc
+from registerwatch.clock import day_of, iso_utc
 from registerwatch.db.row_pages import RowPage
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_listing import EventPage
 from registerwatch.watches.models import Event, EventKind, EventSeverity, HealthState, Watch
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot
+from registerwatch.watches.standing import certificates_of
 from registerwatch.watches.sync import SyncResult
 from registerwatch.web.answers import Answer, AnyError, doc, instant, iso_or_none
 
@@ -25,6 +27,9 @@ SEVERITIES = f"How much it matters: {', '.join(f'`{severity}`' for severity in E
 PORTFOLIO = "Whether the watch of an SRN tells of its devices: new ones, and those that leave the market."
 CERTIFICATES = "Whether the watch of an SRN tells of its certificates, and of those that end soon."
 NOTIFIES = "Whether its changes are sent to webhooks; they are listed in any case."
+
+MAX_QUICK = 100
+"""Watches whose objects are made without a thread."""
 
 _EMPTY = Snapshot()
 
@@ -104,6 +109,14 @@ class WatchObject(Answer, kw_only=True, gc=False):
             False,
         ),
     ] = UNSET
+    certificate_standing: Annotated[
+        str | UnsetType,
+        doc(
+            "How the certificates stand that the register lists of a device, in the words of the pages: the worst, and"
+            " of how many it is where others stand better. Left out where none was read or none is listed.",
+            "Suspended (1 of 2)",
+        ),
+    ] = UNSET
     complete: Annotated[
         bool,
         doc(
@@ -141,6 +154,7 @@ class WatchObject(Answer, kw_only=True, gc=False):
             certificate=certificate,
             cert_expiry=expiry,
             certificate_listed=False if seen.unlisted_certs else UNSET,
+            certificate_standing=certificates_of(seen, day_of(now)).words or UNSET,
             complete=watch.is_complete,
             last_sync=iso_or_none(watch.last_sync),
             last_error=watch.last_error,
@@ -158,15 +172,15 @@ class WatchList(AnswerOfWatches):
     more: Annotated[bool | UnsetType, doc("Whether there are others after these.")] = UNSET
 
     @classmethod
-    def of(cls, watches: Sequence[Watch], now: float) -> "WatchList":
+    async def of(cls, watches: Sequence[Watch], now: float) -> "WatchList":
         """Watches as they are at `now` (unix seconds)."""
-        return cls(watches=[WatchObject.of(each, now) for each in watches])
+        return cls(watches=await _objects_of(watches, now))
 
     @classmethod
-    def of_page(cls, page: RowPage[Watch], after: int, now: float) -> "WatchList":
+    async def of_page(cls, page: RowPage[Watch], after: int, now: float) -> "WatchList":
         """The watches after one, as they are at `now` (unix seconds)."""
         last = page.rows[-1].id if page.rows else after
-        return cls(watches=[WatchObject.of(each, now) for each in page.rows], next=last, more=page.more)
+        return cls(watches=await _objects_of(page.rows, now), next=last, more=page.more)
 
 
 class OneWatch(Answer):
@@ -282,6 +296,13 @@ class SyncRefused(AnyError):
     synced: Annotated[int, doc("Always 0.", 0)]
     events: Annotated[list[SyncEvent], doc("Always empty.")]
     error: Annotated[str, doc("Why nothing was synced.", PERIOD_ENDED)]
+
+
+async def _objects_of(watches: Sequence[Watch], now: float) -> list[WatchObject]:
+    """Watches in the order given; many in a thread, since the states of their certificates take time."""
+    if len(watches) <= MAX_QUICK:
+        return [WatchObject.of(each, now) for each in watches]
+    return await asyncio.to_thread(lambda: [WatchObject.of(each, now) for each in watches])
 
 
 def _first_values(certificates: Iterable[SeenCertificate]) -> tuple[str, str]:

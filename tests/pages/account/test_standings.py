@@ -121,7 +121,27 @@ async def test_answers_for_programs_have_the_facts_that_pages_tell(harness: Serv
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
-async def test_a_calendar_says_how_a_certificate_stands_where_its_end_date_is_not_all(
+async def test_watches_for_programs_say_how_certificates_stand_in_the_words_of_the_pages(
+    harness: ServiceHarness, owner_pages: PagesClient, account: ListSteps
+) -> None:
+    key = account.owner.api_key
+    answers = {each["subject"]: each for each in await harness.get_list(key, "watches")}
+    tool = await used(harness, "list_watches", key)
+    rows = {row[2]: row[4] for row in (await owner_pages.page("/app/watches")).rows}
+
+    assert tool.payload["watches"] == list(answers.values())
+    for name, standing in _expected(harness).items():
+        words = standing.certificates.words
+        assert answers[UDIS[name]].get("certificate_standing", "") == words, name
+        assert standing.certificates.tone == "good" or words.casefold() in rows[UDIS[name]].casefold(), name
+    assert "certificate_standing" not in answers[UDIS["no certificate"]]
+    earlier = answers[UDIS["an earlier one is no longer listed"]]
+    assert ("certificate_standing" in earlier, earlier["certificate_listed"]) == (False, False)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_calendar_and_v1_say_how_a_certificate_stands_where_its_end_date_is_not_all(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     statuses = "issued", "restricted", "suspended", "withdrawn", "expired"
@@ -140,6 +160,14 @@ async def test_a_calendar_says_how_a_certificate_stands_where_its_end_date_is_no
         "End date of certificate Z-suspended (suspended): Pump",
         "End date of certificate Z-withdrawn (withdrawn): Pump",
     ]
+    items = await harness.get_list(key, "items")
+    assert {each["certificate"]: each.get("standing") for each in items} == {
+        "Z-issued": None,
+        "Z-expired": "Expired by status, not by date",
+        "Z-restricted": "Restricted",
+        "Z-suspended": "Suspended",
+        "Z-withdrawn": "Withdrawn",
+    }
 
 
 def test_a_change_to_a_status_that_is_not_good_is_mailed_as_high() -> None:

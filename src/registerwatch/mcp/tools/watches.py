@@ -62,7 +62,8 @@ class WatchesArguments(msgspec.Struct):
 
 @tool(
     "List watches",
-    "List what the account watches: each subject with its name, status, first certificate and its expiry, when it was"
+    "List what the account watches: each subject with its name, status, first certificate and its expiry, how its"
+    " certificates stand (`certificate_standing`; a date of expiry alone does not say that one is valid), when it was"
     " last read and why the last read failed, if it did. `notice`, where it is there, says that the account's period"
     " has ended and nothing is read any more: repeat it. With an argument the payload has `next` and `more` too: call"
     " again with `after` set to `next` to go on." + _WITH_KEY,
@@ -75,10 +76,10 @@ async def list_watches(arguments: WatchesArguments, context: ToolContext) -> Too
     caller = await context.caller()
     service, now = context.service.watches.service, context.service.clock.now()
     if arguments == WatchesArguments():
-        return payload(WatchList.of(await service.all(caller), now).of_account(caller.account, now))
+        return payload((await WatchList.of(await service.all(caller), now)).of_account(caller.account, now))
     after, limit = arguments.after or 0, min(arguments.limit or MAX_WATCHES, MAX_WATCHES)
     page = await service.page(caller, after=after, limit=limit)
-    return payload(WatchList.of_page(page, after, now).of_account(caller.account, now))
+    return payload((await WatchList.of_page(page, after, now)).of_account(caller.account, now))
 
 
 @tool(

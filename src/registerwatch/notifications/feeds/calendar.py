@@ -12,7 +12,6 @@ from registerwatch.accounts.ended_period import HEADLINE, EndedPeriod
 from registerwatch.clock import date_in_words, day_of
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.feeds.models import CalendarContent
-from registerwatch.watches.expiring import Standings
 from registerwatch.watches.models import Expiring, Watch
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"
@@ -56,8 +55,7 @@ def pieces(
     )
     for first in range(0, len(shown.items), EVENTS_AT_ONCE):
         chosen = shown.items[first : first + EVENTS_AT_ONCE]
-        called = [(item, _called(item, shown.standings)) for item in chosen]
-        yield b"".join(_event_with_alarms(*each, public_url, read, at, days) for each in called)
+        yield b"".join(_event_with_alarms(item, _called(item), public_url, read, at, days) for item in chosen)
     yield _END
 
 
@@ -87,12 +85,11 @@ def _days(text: str) -> int:
     return int(bare)
 
 
-def _called(item: Expiring, standings: Standings) -> str:
+def _called(item: Expiring) -> str:
     """`Certificate Z-25-052 ends`, `End date of certificate Z-25-052 (withdrawn)`."""
-    words = standings.get((item.subject, item.certificate, item.expiry), "")
-    if not words:
+    if not item.standing:
         return f"Certificate {item.certificate} ends"
-    return f"End date of certificate {item.certificate} ({words[:1].lower()}{words[1:]})"
+    return f"End date of certificate {item.certificate} ({item.standing[:1].lower()}{item.standing[1:]})"
 
 
 def _event_with_alarms(

@@ -7,7 +7,6 @@ import msgspec
 
 from registerwatch.accounts.ended_period import EndedPeriod
 from registerwatch.watches.event_listing import GroupPage
-from registerwatch.watches.expiring import Standings
 from registerwatch.watches.models import Expiring, HealthState, Watch
 
 MAX_FEEDS = 10
@@ -55,11 +54,10 @@ class FeedPage(msgspec.Struct, frozen=True):
 
 
 class CalendarContent(msgspec.Struct, frozen=True):
-    """What a calendar shows: certificates that end soon; watches of which some may be missing or outdated; how those
-    certificates stand of which the date is not all; the end of the account's period, where it is over.
+    """What a calendar shows: certificates that end soon; watches of which some may be missing or outdated; the end
+    of the account's period, where it is over.
     """
 
     items: Sequence[Expiring]
     unsure: Sequence[Watch] = ()
-    standings: Standings = {}
     ended: EndedPeriod | None = None

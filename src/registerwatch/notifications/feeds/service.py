@@ -29,7 +29,7 @@ from registerwatch.notifications.feeds.models import (
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.event_listing import EventFilter
 from registerwatch.watches.event_repository import newest_groups
-from registerwatch.watches.expiring import expiring, standings, unsure
+from registerwatch.watches.expiring import expiring, unsure
 from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
 
 MAX_TOKEN_LENGTH = 100
@@ -101,7 +101,8 @@ class FeedService:
             holder = await _holder(connection, token)
             watches = await watch_repository.of_account(connection, holder.account_id)
         now = self._clock.now()
-        return CalendarContent(expiring(watches, now), unsure(watches), standings(watches, now), holder.ended(now))
+        items = await asyncio.to_thread(expiring, watches, now)  # the states of many certificates take time
+        return CalendarContent(items, unsure(watches), holder.ended(now))
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
         now = int(self._clock.now())
