@@ -23,6 +23,10 @@ DAY = date(2026, 12, 17)
         (FieldChange("cert_ends", "2026-12-17", "today", "Z-1"), "certificate Z-1 ends today"),
         (FieldChange("cert_ends", "2026-12-16", "1 day ago", "Z-1"), "certificate Z-1 ended yesterday"),
         (FieldChange("cert_ends", "2026-12-15", "2 days ago", "Z-1"), "certificate Z-1 ended 2 days ago"),
+        (
+            FieldChange("cert_ends", "2026-12-24", "in 8 days", "Z-1", standing="Suspended"),
+            "end date of certificate Z-1 (suspended) in 7 days",
+        ),
         (FieldChange("cert_refused", "", "A-17"), "refused application for a certificate: A-17"),
         (FieldChange("status", "On the EU market", "Not on the market"), "Not on the market"),
         (FieldChange("version", "4", "5"), "new version 5 of the record"),

@@ -11,13 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete, update
 
+from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
+from registerwatch.clock import date_in_words
 from registerwatch.db.tables import certificates, deliveries, ticks, watches
 from registerwatch.notifications.gathering import GATHERING_SECONDS
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.models import Certificate
-from registerwatch.watches import expiry
+from registerwatch.watches import expiry, repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.expiry import ExpiryService
 from registerwatch.watches.expiry_marks import (
@@ -32,6 +34,9 @@ from registerwatch.watches.expiry_marks import (
     when,
 )
 from registerwatch.watches.options import WatchOptions, with_options
+from registerwatch.watches.repository import NewWatch
+from tests.mcp.messages import used
+from tests.notifications.feeds import feed_reader
 from tests.notifications.mail_steps import email_channel, mail_user
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import SRN, ServiceHarness
@@ -166,6 +171,48 @@ async def test_a_certificate_that_the_register_calls_expired_is_not_said_to_end_
     assert await told(harness, of_maker) == [("Z-2", "in 30 days")]
     await run(harness, 30)
     assert "Z-1" not in dict([*await told(harness, of_device), *await told(harness, of_maker)])
+
+
+@pytest.mark.anyio
+async def test_an_end_says_how_the_certificate_stood_where_its_date_was_not_all(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner.session))
+    ends, later = day(harness, 31), day(harness, 400)
+    prefix = "refdata.certificate-status."
+    statuses = {"Z-1": "issued", "Z-2": "restricted", "Z-3": "suspended", "Z-4": "held-back"}
+    begins_later: dict[str, Any] = {"valid_from": later, "status_code": f"{prefix}issued"}
+    listed = {number: {"status_code": prefix + status} for number, status in statuses.items()} | {"Z-5": begins_later}
+    async with harness.database.transaction() as connection:
+        new = [NewWatch(subject) for subject in (UDI, SRN)]
+        await repository.add(connection, caller.account.id, new, harness.now)
+        for number, differs in listed.items():
+            await list_certificate(connection, number, ends, **differs)
+    await store(harness, *(Certificate(number, expiry=ends, **differs) for number, differs in listed.items()))
+    await run(harness)
+    await run(harness, 1)
+
+    events = await harness.get_list(owner.api_key, "events")
+    stood = {"Z-1": None, "Z-2": "Restricted", "Z-3": "Suspended", "Z-4": "Held back", "Z-5": "Not valid yet"}
+    assert [event["subject"] for event in events] == [SRN, UDI]
+    for event in events:
+        assert {change["certificate"]: change.get("standing") for change in event["changes"]} == stood
+    assert (await used(harness, "list_changes", owner.api_key)).payload["events"] == events
+    items = await harness.get_list(owner.api_key, "items")
+    assert {item["certificate"]: item.get("standing") for item in items} == stood
+    feed = (await harness.post("/v1/feeds", owner.api_key)).json()["feed"]
+    days = feed_reader.days_of((await harness.client.get(feed["expiring"])).content)
+    text = " ".join(
+        entry.text for entry in feed_reader.feed_of((await harness.client.get(feed["events"])).content).entries
+    )
+    for number, words in stood.items():
+        called = "End of the certificate" if words is None else "End date of the certificate"
+        beside = "" if words is None else f" ({words[:1].lower()}{words[1:]})"
+        assert f"{called} ({number}): {date_in_words(ends)}, in 30 days{beside}\n" in text + "\n"
+        assert any(f"ertificate {number}{beside}" in each.summary for each in days)
+
+    await store(harness, *(Certificate(number, expiry=later, status_code=ISSUED) for number in listed))
+    again = await harness.get_list(owner.api_key, "events")
+    assert again[-2:] == events, "events keep the words of their time"
 
 
 ISSUED, EXPIRED = "refdata.certificate-status.issued", "refdata.certificate-status.expired"

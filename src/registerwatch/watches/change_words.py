@@ -19,6 +19,8 @@ from registerwatch.watches.news_changes import NUMBER_OF, REFUSED
 NOTHING = "nothing"
 """What stands for an empty value before a change."""
 NEW_CERTIFICATE = "new certificate"
+END_DATE = "end date of the certificate"
+"""In place of its end, where the date is not all that is to be said of that."""
 VERSION = "version"
 MAX_NAMED = 3
 """Devices that a line names."""
@@ -61,6 +63,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     """The device that it is about, or the first of those that it counts."""
     revision: str = ""
     """The revision of the certificate whose field it is, where the register gives one."""
+    standing: str = ""
+    """How the certificate stood whose end is near, where its end date was not all that was to be said."""
 
     @property
     def title(self) -> str:
@@ -102,9 +106,10 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         return (date_in_words(self.before) if self.is_date else self.before) or NOTHING
 
     def when(self, day: date) -> str:
-        """How near the end of a certificate is, counted from `day`: `in 7 days`; empty of any other row."""
-        days = self._days_left(day)
-        return "" if days is None else distance(days)
+        """How near the end of a certificate is, counted from `day`: `in 7 days`, `in 7 days (suspended)`; empty of any
+        other row.
+        """
+        return " ".join(filter(None, [self._distance(day), f"({self._stood})" if self.standing else ""]))
 
     def after_text(self, day: date, named: int = MAX_NAMED) -> str:
         """What is now: `Suspended`, `24 Dec 2026`, `24 Dec 2026, in 7 days`, `12: Zolid, Savina and 10 more`."""
@@ -128,6 +133,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         if self.number is not None:
             return self.count
         if self.is_end:
+            if self.standing:
+                return f"end date of {certificate} ({self._stood}) {self._distance(day) or self.after}"
             is_past = (self._days_left(day) or 0) < 0
             return f"{certificate} {'ended' if is_past else 'ends'} {self.when(day) or after}"
         if self.field == STATUS:
@@ -144,7 +151,15 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     def shortened(self, most: int) -> "ChangeRow":
         """The row with values of at most so many characters."""
         before = None if self.before is None else _short(self.before, most)
-        return replace(self, before=before, after=_short(self.after, most))
+        return replace(self, before=before, after=_short(self.after, most), standing=_short(self.standing, most))
+
+    @property
+    def _stood(self) -> str:
+        return self.standing[:1].lower() + self.standing[1:]
+
+    def _distance(self, day: date) -> str:
+        days = self._days_left(day)
+        return "" if days is None else distance(days)
 
     def _days_left(self, day: date) -> int | None:
         return days_left(self.after, day) if self.is_end else None
@@ -182,12 +197,18 @@ def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRo
         number = int(change.new) if change.new.isdecimal() else None
         return replace(row, before=None, number=number, devices=tuple(counted))
     if change.field == ENDS:
-        return replace(row, before=None, after=change.old or change.new)
+        return _end_row(row, change)
     if change.device:
         return replace(row, before=None, devices=(_device(change),))
     if change.field == NUMBER and not change.old:
         return replace(row, name=NEW_CERTIFICATE, before=None, certificate=change.certificate or change.new)
     return replace(row, before=None) if change.field == REFUSED else row
+
+
+def _end_row(row: ChangeRow, change: FieldChange) -> ChangeRow:
+    standing = change.standing or ""
+    name = END_DATE if standing else row.name
+    return replace(row, name=name, before=None, after=change.old or change.new, standing=standing)
 
 
 def _device(change: FieldChange) -> NamedDevice:

@@ -44,6 +44,14 @@ class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     revision: Annotated[
         str | None, Meta(description="Revision of the certificate, where the register gives one.", examples=["01"])
     ] = None
+    standing: Annotated[
+        str | None,
+        Meta(
+            description="How a certificate stood whose end is near, where its end date was not all that was to be said:"
+            " suspended, restricted and others, in the words of the pages.",
+            examples=["Suspended"],
+        ),
+    ] = None
 
 
 def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]:

@@ -1,6 +1,7 @@
 """Which ends of certificates are told: of which certificates, at which days, and in which words. Pure."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
@@ -10,6 +11,7 @@ import msgspec
 
 from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.models import Certificate
+from registerwatch.register.standing import words_beside_end
 from registerwatch.watches.diff import FieldChange
 
 ENDS = "cert_ends"
@@ -57,6 +59,8 @@ class DueCertificate(msgspec.Struct, frozen=True):
     may_tell: bool = True
     """Whether it ends by this date, as far as the register says now; else its marks wait."""
     revision: str = ""
+    standing: str = ""
+    """How it stands where that date is not all that is to be said."""
 
 
 class EndingCertificate(msgspec.Struct, frozen=True):
@@ -76,16 +80,21 @@ def due_certificates(known: Sequence[EndingCertificate], since: date, until: dat
     may be told where it ends by this date and no other revision of it ends later, or has no end date.
     """
     latest = _LatestEnds(each.shown.certificate for each in known if each.shown.ends_by_date)
-    found: dict[tuple[str, date], DueCertificate] = {}
+    found: defaultdict[tuple[str, date], list[EndingCertificate]] = defaultdict(list)
     for each in known:
         ends = _date(each.last_end)
         if ends is not None and since <= ends <= until:
-            certificate = each.shown.certificate
-            key = _key(certificate)
-            alike = found.get((key, ends))
-            may_tell = (alike is not None and alike.may_tell) or (each.ends_then and not latest.has_later(certificate))
-            found[key, ends] = DueCertificate(key, certificate.number, ends, may_tell, certificate.revision)
-    return list(found.values())
+            found[_key(each.shown.certificate), ends].append(each)
+    return [_due(key, ends, alike, latest) for (key, ends), alike in found.items()]
+
+
+def _due(key: str, ends: date, alike: Sequence[EndingCertificate], latest: "_LatestEnds") -> DueCertificate:
+    """Certificates that are alike and end on one day, as one."""
+    certificate = alike[-1].shown.certificate
+    ending = [each.shown for each in alike if each.ends_then]
+    may_tell = any(not latest.has_later(each.certificate) for each in ending)
+    standing = words_beside_end(ending)
+    return DueCertificate(key, certificate.number, ends, may_tell, certificate.revision, standing)
 
 
 def _key(certificate: Certificate) -> str:
@@ -140,8 +149,9 @@ class Notice(msgspec.Struct, frozen=True):
     @property
     def change(self) -> FieldChange:
         """The change of an event that tells it."""
-        ends, number, revision = self.certificate.expiry.isoformat(), self.certificate.number, self.certificate.revision
-        return FieldChange(ENDS, ends, when(self.days), number or None, revision=revision or None)
+        due = self.certificate
+        told = due.expiry.isoformat(), when(self.days), due.number or None
+        return FieldChange(ENDS, *told, revision=due.revision or None, standing=due.standing or None)
 
     @property
     def reached_on(self) -> date:

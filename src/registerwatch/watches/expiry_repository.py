@@ -95,7 +95,7 @@ async def manufacturer_watches(
     rows = (await connection.execute(page.where(of_watch.exists()).order_by(watches.c.id).limit(limit))).all()
     revision_is_near = select(near.id).where(near.srn == cert.srn, near.number == cert.number, is_near)
     identity = cert.srn, cert.notified_body, cert.number, cert.revision
-    state = cert.expiry, cert.last_expiry, cert.status_code, cert.unlisted_at
+    state = cert.valid_from, cert.expiry, cert.last_expiry, cert.status_code, cert.unlisted_at
     listed = select(*identity, *state).where(cert.srn.in_({row.subject for row in rows}), cert.is_latest.is_(True))
     known: defaultdict[str, list[EndingCertificate]] = defaultdict(list)
     for row in await connection.execute(listed.where(revision_is_near.exists())):
@@ -163,6 +163,7 @@ def _listed(row: Row[*tuple[Any, ...]], today: date) -> EndingCertificate:
         row.number,
         revision=row.revision,
         expiry=row.expiry,
+        valid_from=row.valid_from,
         status_code=row.status_code,
         notified_body=row.notified_body,
     )

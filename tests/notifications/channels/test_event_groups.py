@@ -109,6 +109,20 @@ def test_ends_of_certificates_are_told_once_though_days_were_counted_on_two_days
     assert [block.splitlines()[0] for block in blocks_of(mail.text)] == ["High: Certificate Z-77", "Medium: Acme"]
 
 
+def test_an_end_is_said_of_a_suspended_certificate_of_those_alone_who_have_it_suspended() -> None:
+    suspended = replace(ENDS, standing="Suspended")
+    blocks = blocks_of(
+        mail_about(
+            *(of_device(watch, ENDS) for watch in (2, 3)), *(of_device(watch, suspended) for watch in (4, 5))
+        ).text
+    )
+
+    assert sorted((re.findall("About (.+)", block), "suspended" in block) for block in blocks) == [
+        (["2 watches: Device 2, Device 3"], False),
+        (["2 watches: Device 4, Device 5"], True),
+    ]
+
+
 def test_a_change_is_said_of_no_watch_whose_device_has_the_certificate_otherwise() -> None:
     mail = mail_about(
         *(of_device(watch, SUSPENDED) for watch in (2, 3)), *(of_device(watch, REVISED) for watch in (4, 5))

@@ -92,6 +92,13 @@ SAMPLES = [
         FieldChange("cert_ends", "2027-01-22", "in 7 days", "Z-1"),
         line_in_utc="End of the certificate (Z-1): 22 Jan 2027, in 7 days",
     ),
+    a_sample(
+        "End date of the certificate (Z-1, revision 01)",
+        None,
+        "22 Jan 2027, in 6 days (suspended)",
+        FieldChange("cert_ends", "2027-01-22", "in 7 days", "Z-1", revision="01", standing="Suspended"),
+        line_in_utc="End date of the certificate (Z-1, revision 01): 22 Jan 2027, in 7 days (suspended)",
+    ),
     a_sample("Refused application for a certificate", None, "A-17", FieldChange("cert_refused", "", "A-17")),
     a_sample(
         "Devices registered",

@@ -114,7 +114,7 @@ def _reported_by_several(events: Iterable[MailedEvent]) -> Mapping[_Certificate,
     for event in events:
         for position, row in enumerate(event.changes if event.manufacturer_srn else ()):
             if row.certificate:
-                change = row.certificate, event.manufacturer_srn, (row.field, row.before, row.after)
+                change = row.certificate, event.manufacturer_srn, (row.field, row.before, row.after, row.standing)
                 same.setdefault(change, []).append(_Reported(event, position))
     found: dict[_Certificate, list[Sequence[_Reported]]] = {}
     for (certificate, srn, _), reports in same.items():

@@ -85,6 +85,7 @@ def _cleaned(row: ChangeRow) -> ChangeRow:
         before=None if row.before is None else _value(row.before),
         after=_value(row.after),
         certificate=clean(row.certificate, MAX_CERTIFICATE_LENGTH),
+        standing=_value(row.standing),
         devices=tuple(
             NamedDevice(clean(each.name, MAX_DEVICE_LENGTH), _value(each.code)) for each in row.devices[:MAX_DEVICES]
         ),
