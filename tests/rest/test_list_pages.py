@@ -145,7 +145,7 @@ async def test_deliveries_come_page_by_page_newest_first(harness: ServiceHarness
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=1001", "limit=x", "after=-1", "after=99999999999999999999", "page=2"]
+    "query", ["limit=0", "limit=1001", "limit=x", "limit=7.0", "after=-1", "after=99999999999999999999", "page=2"]
 )
 @pytest.mark.parametrize("path", ["/v1/watches", "/v1/audit"])
 async def test_what_is_no_parameter_or_no_value_of_one_is_refused(

@@ -1,7 +1,7 @@
 """Basic UDI-DI records in the copy, by the key that the rows of their devices name (`basicUdiDiDataUlid`).
 
 A record that was read is stored before anything is made of it, so all who need it at that time use the same one. Where
-it differs from what was stored, `RecordStore.propagate` brings the devices under it up to date afterwards; and so it does
+it differs from what was stored, `RecordStore.propagate` brings the devices under it up to date afterwards; so it does
 where certificates changed whose scopes name the Basic UDI-DI.
 """
 
@@ -224,7 +224,8 @@ _UPSERT = text(
     "INSERT INTO basic_records (key, basic_udi, record, document_version, read_at, watched_read_at, revision,"
     " changed_revision, propagated_to) VALUES (:key, :basic_udi, :record, :document_version, :read_at,"
     " :watched_read_at, :revision, :changed_revision, :propagated_to)"
-    " ON CONFLICT (key) DO UPDATE SET basic_udi = excluded.basic_udi, record = excluded.record, document_version = excluded.document_version,"
+    " ON CONFLICT (key) DO UPDATE SET basic_udi = excluded.basic_udi, record = excluded.record,"
+    " document_version = excluded.document_version,"
     " read_at = excluded.read_at, watched_read_at = excluded.watched_read_at, revision = excluded.revision,"
     " changed_revision = excluded.changed_revision, propagated_to = excluded.propagated_to"
 ).bindparams(bindparam("propagated_to", type_=None))
