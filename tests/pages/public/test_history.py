@@ -61,7 +61,7 @@ async def test_an_actor_shows_what_changed_and_what_it_was(site: SiteMaker) -> N
         await harness.get(f"/a/{SRN}")
         await harness.finish_background_work()
         await harness.client.post(f"/a/{SRN}")
-        harness.world.change_actor(SRN, name="Another AG")
+        harness.world.change_actor(SRN, name="Another AG", status="inactive")
         harness.clock.move(DAY)
         await harness.client.post(f"/a/{SRN}")
 
@@ -75,9 +75,13 @@ async def test_an_actor_shows_what_changed_and_what_it_was(site: SiteMaker) -> N
         await harness.post_watches(owner.api_key, SRN)
         cookie = {"Cookie": f"session={await harness.browser_session(owner.email, owner.password)}"}
         page = Markup.of(await harness.client.get(f"/a/{SRN}", headers=cookie))
+        whole = Markup.of(await harness.get(f"/a/{SRN}/history"))
         then = Markup.of(await harness.get(f"/a/{SRN}/history", at=iso_utc(NOW)))
 
         assert f"Name: {MAKER['name']} → Another AG" in page.main.replace("became ", "")
+        for each in page, whole:
+            assert "Status: Active → Inactive" in each.main.replace("became ", "")
+            assert "refdata" not in each.main
         assert f"Devices newly registered: 12 ({HOSTILE}, {gtin(2)}, " in page.main
         assert page.link(gtin(10)) == f"/d/{gtin(10)}"
         assert " and 2 more)" in page.main

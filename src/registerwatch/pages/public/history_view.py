@@ -9,6 +9,7 @@ import msgspec
 from registerwatch.clock import date_in_words, iso_utc, utc_in_words
 from registerwatch.pages.languages import language_name
 from registerwatch.pages.public.device_details import TITLES as CHARACTERISTICS
+from registerwatch.register.codes import label
 from registerwatch.register.history_service import Entry, HistoryPage
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.store.record_history import ValueChange
@@ -133,6 +134,8 @@ def lines_of(change: ValueChange) -> list[Line]:
         return [Line(title_of(change.field), _codes(change.old or []), _codes(change.new or []))]
     if change.field == "characteristics":
         return list(_characteristics(change.old or {}, change.new or {}))
+    if change.field == "status_code":
+        return [Line(title_of(change.field), label(text_of(change.old)), label(text_of(change.new)))]
     if change.field == "updated":
         return [Line(title_of(change.field), _instant(change.old), _instant(change.new))]
     is_date = change.field in DATES
