@@ -147,6 +147,29 @@ async def test_a_device_is_compared_with_itself_at_two_dates(site: SiteMaker) ->
         assert then.link("Compare with now").startswith(f"/compare?d={FIRST}&at=2027-01-15T23")
 
 
+async def test_a_device_that_the_register_lists_no_more_is_not_the_same_as_one_on_the_market(site: SiteMaker) -> None:
+    async with site(registration(FIRST, "Stem"), registration(SECOND, "Stem")) as harness:
+        await _read_in_full(harness, FIRST, SECOND)
+        since = (await harness.service.records.state()).revision
+        await harness.service.records.delist(SECOND, read_at=harness.now, since=since)
+
+        page = await _get(harness, FIRST, SECOND)
+        file = _csv(await harness.client.get(page.link("As CSV")))
+        device = Markup.of(await harness.get(f"/d/{SECOND}"))
+
+        gone = "No longer listed", "When it was last listed: On the EU market"
+        assert _rows(page)["Market status ≠ Differs"] == ["On the EU market", " ".join(gone)]
+        assert next(row for row in file if row[0] == "Market status")[1:] == [
+            "Differs",
+            "On the EU market",
+            "; ".join(gone),
+        ]
+        assert "The register listed this record no more at that time." not in page.main
+        assert "legalStatus" not in device.structured
+        assert "Market status: No longer listed." in device.structured["description"]
+        assert "Market status: No longer listed." in device.one("meta", name="description")["content"]
+
+
 @pytest.mark.parametrize(
     ("codes", "dates", "status", "told"),
     [

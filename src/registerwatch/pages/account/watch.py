@@ -159,7 +159,9 @@ async def _view(service: Service, visitor: Visitor, details: WatchDetails, befor
     device = actor = instants = None
     if details.watch.kind == "udi":
         answer, instants = await service.devices.known(subject), await service.records.last_read(subject)
-        device = None if answer is None else DeviceView(_served.decode(answer.body), today)
+        if answer is not None:
+            is_listed = answer.stored.delisted_at is None
+            device = DeviceView(_served.decode(answer.body), today, is_listed=is_listed)
     else:
         actor = await service.documents.actor(subject)
     is_real = service.settings.reads_real_register

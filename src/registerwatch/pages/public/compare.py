@@ -14,7 +14,7 @@ from registerwatch.errors import InvalidInput
 from registerwatch.pages.addresses import compare_address, with_query
 from registerwatch.pages.public.comparison import Absence, Column, Comparison
 from registerwatch.pages.public.device import DeviceView, served_device
-from registerwatch.pages.public.history import device_view_then, today_of, was_listed
+from registerwatch.pages.public.history import device_view_then, today_of
 from registerwatch.pages.public.summaries import PageSummary, origin_of
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.register.devices import DeviceAnswer, NoDevice
@@ -194,14 +194,15 @@ def _column_then(udi: str, past: AsOf) -> Column:
     view = device_view_then(past)
     if view is None:
         return Column(udi, instant=past.instant, absence=Absence.UNKNOWN_THEN, reason=past.note or "")
-    return Column(udi, view, past.instant, is_listed=was_listed(past))
+    return Column(udi, view, past.instant)
 
 
 def _column(service: Service, udi: str, answer: DeviceAnswer | NoDevice) -> Column:
     if isinstance(answer, NoDevice):
         absence = Absence.UNREADABLE if answer.is_unreadable else Absence.NOT_IN_COPY
         return Column(udi, absence=absence, reason=answer.reason)
-    return Column(udi, DeviceView(served_device(answer), today_of(service)))
+    is_listed = answer.stored.delisted_at is None
+    return Column(udi, DeviceView(served_device(answer), today_of(service), is_listed=is_listed))
 
 
 def _file(found: Comparison) -> tuple[list[str], list[Row]]:

@@ -9,6 +9,7 @@ from registerwatch.pages.addresses import actor_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.public.device import DeviceView
 from registerwatch.register.certificate_states import ShownCertificate
+from registerwatch.register.standing import DELISTED
 
 NOT_READ_YET, NOT_GIVEN, NOT_NAMED = "Not read yet", "Not given", "Not named"
 
@@ -167,6 +168,8 @@ def _version(view: DeviceView) -> str:
 
 def _market_status(view: DeviceView) -> Cell:
     status = view.device.status
+    if not view.is_listed:
+        return Cell((Fact(DELISTED[0]), *([Fact(f"When it was last listed: {status}")] if status else [])))
     return Cell((Fact(status),)) if status else Cell((Fact("Not known"),), is_known=False)
 
 

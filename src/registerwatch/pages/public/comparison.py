@@ -29,7 +29,6 @@ class Column(msgspec.Struct, frozen=True):
     instant: int | None = None
     is_of_dates: bool = False
     """Whether the other columns are the same device at other times."""
-    is_listed: bool = True
     absence: Absence | None = None
     reason: str = ""
 
@@ -60,7 +59,7 @@ class Column(msgspec.Struct, frozen=True):
         """Why it may be out of date, or that it was listed no more; empty where neither is so."""
         if self.view is None:
             return ""
-        if not self.is_listed:
+        if self.view.is_past and not self.view.is_listed:
             return "The register listed this record no more at that time."
         return self.view.device.error or ""
 

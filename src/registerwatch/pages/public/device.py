@@ -72,6 +72,8 @@ class DeviceView(msgspec.Struct, frozen=True):
     """The certificates of its manufacturer, None where they are not shown."""
     is_past: bool = False
     """Whether `today` is a day in the past, and the device what it was then."""
+    is_listed: bool = True
+    """Whether the register listed the device at the last read."""
 
     @property
     def standing_title(self) -> str:
@@ -221,7 +223,8 @@ async def _device_page(
     today = day_of(service.clock.now())
     served = served_device(answer)
     history = await service.history.device(served.udi, only_changes=True)
-    view = DeviceView(served, today, await section_beside_device(service, served))
+    is_listed = answer.stored.delisted_at is None
+    view = DeviceView(served, today, await section_beside_device(service, served), is_listed=is_listed)
     similar = await similar_devices(service, served)
     summary = device_summary(view, origin_of(service.settings))
     watched = await own_watches(request, service, [served.udi, served.manufacturer_srn])
@@ -231,7 +234,6 @@ async def _device_page(
         settled=view.in_full and view.device.error is None,
         view=view,
         own_watches=watched,
-        is_listed=answer.stored.delisted_at is None,
         has_old_certificates=service.devices.has_old_certificates(answer.stored),
         newer_listing=await _newer_listing(service, served) if watched else None,
         said=said,
@@ -242,7 +244,7 @@ async def _device_page(
         emdn_names=(await service.facet_names.of({Facet.EMDN: list(served.emdn)}))[Facet.EMDN],
         history=HistoryView(history, f"{device_address(view.device.udi)}/history"),
         summary=summary,
-        structured=script_text(medical_device(view.device, view.name, summary)),
+        structured=script_text(medical_device(view.device, view.name, summary, is_listed=is_listed)),
         in_eudamed=EUDAMED_DEVICE + view.device.uuid if service.settings.reads_real_register else None,
     )
 

@@ -115,13 +115,8 @@ def device_view_then(past: AsOf) -> DeviceView | None:
         complete=not missing,
         missing=missing,
     )
-    return DeviceView(served, today=day_of(past.instant), is_past=True)
-
-
-def was_listed(past: AsOf) -> bool:
-    """Whether the register listed the record that answered then."""
-    current = past.states.current
-    return current is not None and past.states.states[current]["delisted_at"] is None
+    is_listed = state["delisted_at"] is None
+    return DeviceView(served, today=day_of(past.instant), is_past=True, is_listed=is_listed)
 
 
 def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Response:
@@ -137,7 +132,6 @@ def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Re
         view=view,
         device=view.device,
         since=view.device.read_at,
-        is_listed=was_listed(past),
         structured="",
         in_eudamed=None,
     )

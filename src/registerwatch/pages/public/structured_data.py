@@ -21,8 +21,10 @@ def script_text(content: dict[str, Any]) -> Markup:
     return Markup(msgspec.json.encode(content).decode().translate(_HARMLESS))  # noqa: S704  # escaped for its place
 
 
-def medical_device(device: Device, name: str, summary: PageSummary) -> dict[str, Any]:
-    """A device. It is a `Product` too, which is where schema.org has manufacturer, model and part number."""
+def medical_device(device: Device, name: str, summary: PageSummary, *, is_listed: bool = True) -> dict[str, Any]:
+    """A device, without a market status where the register no longer lists it. It is a `Product` too, which is where
+    schema.org has manufacturer, model and part number.
+    """
     public_url = summary.origin.public_url
     others = [text for text in dict.fromkeys(device.trade_names.values()) if text and text != name]
     identifiers = [_identifier("UDI-DI", device.udi), _identifier("Basic UDI-DI", device.basic_udi)]
@@ -41,7 +43,7 @@ def medical_device(device: Device, name: str, summary: PageSummary) -> dict[str,
             "model": device.device_model,
             "mpn": device.reference,
             "category": device.risk_class,
-            "legalStatus": device.status,
+            "legalStatus": device.status if is_listed else "",
             "code": [{"@type": "MedicalCode", "codeValue": each, "codingSystem": "EMDN"} for each in device.emdn],
         }
     )

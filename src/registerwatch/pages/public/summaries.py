@@ -8,6 +8,7 @@ from markupsafe import Markup
 from registerwatch.clock import date_in_words
 from registerwatch.pages.addresses import actor_address, certificate_address, device_address, search_address
 from registerwatch.pages.rendering import day, isolated
+from registerwatch.register.standing import DELISTED
 from registerwatch.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def device_summary(view: "DeviceView", origin: Origin) -> PageSummary:
     device = view.device
     kind = f"{device.risk_class} medical device" if device.risk_class else "medical device"
     maker = f" of {_name(device.manufacturer_name)}" if device.manufacturer_name else ""
-    status = device.status or "not known"
+    status = (device.status if view.is_listed else DELISTED[0]) or "not known"
     text = f"{_name(view.name)}: {kind}{maker}, UDI-DI {device.udi}. Market status: {status}."
     return PageSummary(
         title=f"{_name(view.name)} · {device.udi}",
