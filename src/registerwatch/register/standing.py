@@ -19,6 +19,8 @@ EndFact = tuple[str, str]
 FIRST_END, COVERED_UNTIL = "First end", "Covered until"
 NOT_READ, NONE_LISTED = "Not read", "None listed"
 """In files in place of the standing of certificates."""
+CERTIFICATES_NOT_READ, CERTIFICATES_NOT_ALL_READ = "Certificates not read", "Certificates not all read"
+"""Beside the status of a device: whether its certificates, or the others of them, are good is not known."""
 DELISTED: Badge = ("No longer listed", "warn")
 """In place of all that is good of a device or an actor that the register listed once and does no more."""
 EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
@@ -151,12 +153,14 @@ class SubjectStanding(msgspec.Struct, frozen=True):
     certificates: CertificateStanding = CertificateStanding()
     has_unlisted: bool = False
     """Whether the register listed a certificate once and lists none now, as far as that is known."""
+    has_unread: bool = False
+    """Whether nobody has read its certificates, or not all of them."""
 
     @property
     def badges(self) -> Sequence[Badge]:
-        """Its status, and the worst of its certificates; unknown ones are left out."""
+        """Its status, the worst of its certificates, and that some were not read; unknown ones are left out."""
         earlier = [EARLIER_UNLISTED] if self.has_unlisted else []
-        return [*(each for each in (self.status, self.certificates.badge) if each[0]), *earlier]
+        return [*(each for each in (self.status, self.certificates.badge) if each[0]), *earlier, *self._unread]
 
     @property
     def warnings(self) -> Sequence[Badge]:
@@ -167,6 +171,12 @@ class SubjectStanding(msgspec.Struct, frozen=True):
     def tone(self) -> str:
         """The worst tone of its badges."""
         return worst_tone(tone for _, tone in self.badges)
+
+    @property
+    def _unread(self) -> Sequence[Badge]:
+        if not self.has_unread:
+            return ()
+        return [(CERTIFICATES_NOT_ALL_READ if self.certificates.certificates else CERTIFICATES_NOT_READ, "none")]
 
 
 NOTHING_KNOWN = SubjectStanding(("", "none"))

@@ -49,8 +49,15 @@ class WatchOverview(msgspec.Struct, frozen=True):
 
     @property
     def off_market(self) -> int:
-        """Devices that are no longer placed on the EU market, or not intended for it, when they were last read."""
-        return sum(each.off_market for each in self.states.values())
+        """Devices that are no longer placed on the EU market, or not intended for it, when they were last read; without
+        those that the register lists no more.
+        """
+        return sum(each.off_market for state, each in self.states.items() if state != "unknown")
+
+    @property
+    def delisted(self) -> int:
+        """Those that the register listed once and lists no more: some of those whose state is `unknown`."""
+        return self.states["unknown"].once_read if "unknown" in self.states else 0
 
     @property
     def longest_unread(self) -> int | None:

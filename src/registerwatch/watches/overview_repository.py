@@ -18,7 +18,7 @@ from registerwatch.watches.repository import health_state
 
 class StateCount(msgspec.Struct, frozen=True):
     """The watches in one state: how many, how many were never read, how many failed, when the first was read last, how
-    many devices the register has as not on the EU market.
+    many devices the register has as not on the EU market, of how many there is a snapshot.
     """
 
     watches: int
@@ -26,6 +26,7 @@ class StateCount(msgspec.Struct, frozen=True):
     failed: int
     read_first: int | None
     off_market: int
+    once_read: int
 
 
 class FailingWatch(msgspec.Struct, frozen=True):
@@ -52,13 +53,14 @@ async def states(
             func.sum(case((watches.c.failing_since.is_not(None), 1), else_=0)),
             func.min(watches.c.last_sync),
             func.sum(case((or_(*_off_market()), 1), else_=0)),
+            func.count(watches.c.snapshot),
             last_recheck,
         )
         .where(watches.c.account_id == account_id)
         .group_by(state)
     )
     rows = (await connection.execute(counted)).all()
-    return {row[0]: StateCount(*row[1:6]) for row in rows}, next((row[6] for row in rows), None)
+    return {row[0]: StateCount(*row[1:7]) for row in rows}, next((row[7] for row in rows), None)
 
 
 async def failing(connection: AsyncConnection, account_id: int, limit: int) -> Sequence[FailingWatch]:

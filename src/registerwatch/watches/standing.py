@@ -4,17 +4,25 @@ from datetime import date
 
 from registerwatch.register.certificate_states import ShownCertificate, in_order, shown_certificate
 from registerwatch.register.models import Certificate
-from registerwatch.register.standing import CertificateStanding, SubjectStanding, actor_standing, device_standing
+from registerwatch.register.standing import (
+    NOTHING_KNOWN,
+    CertificateStanding,
+    SubjectStanding,
+    actor_standing,
+    device_standing,
+)
 from registerwatch.structs import replace
 from registerwatch.watches.snapshot import Kind, SeenCertificate, Snapshot, listed_certificates
 
 
-def standing_of(kind: Kind, seen: Snapshot, today: date) -> SubjectStanding:
-    """How a device or an actor stands."""
+def standing_of(kind: Kind, seen: Snapshot, today: date, *, is_delisted: bool = False) -> SubjectStanding:
+    """How a device or an actor stands: without its status where the register lists it no more."""
     if kind == "udi":
         found = device_standing(seen.status, seen.status_code, certificates_of(seen, today).certificates)
-        return replace(found, has_unlisted=bool(seen.unlisted_certs))
-    return actor_standing(seen.manufacturer_status, seen.manufacturer_status_code)
+        found = replace(found, has_unlisted=bool(seen.unlisted_certs), has_unread=not seen.has_all_certs)
+    else:
+        found = actor_standing(seen.manufacturer_status, seen.manufacturer_status_code)
+    return replace(found, status=NOTHING_KNOWN.status) if is_delisted else found
 
 
 def certificates_of(seen: Snapshot, today: date) -> CertificateStanding:

@@ -6,7 +6,7 @@ How its subject stands is told by `watches.standing`.
 from collections.abc import Mapping
 
 from registerwatch.register.standing import DELISTED
-from registerwatch.watches.models import HealthState, Watch
+from registerwatch.watches.models import READ_IN_PART, HealthState, Watch
 
 STATES: Mapping[HealthState, str] = {
     "ok": "Read",
@@ -16,8 +16,21 @@ STATES: Mapping[HealthState, str] = {
     "unread": "Not read yet",
     "unknown": "Not in the register",
 }
+LAST_READ_FAILED, LAST_READ_IN_PART = "Last read failed", "Last read was in part"
+"""Of a watch that was read within three days; filters by state find it as `Read`."""
 
 
 def state_words(watch: Watch, state: HealthState) -> str:
-    """The state of a watch in words; of one whose subject was read once, that it is no longer listed."""
-    return DELISTED[0] if watch.is_delisted else STATES[state]
+    """The state of a watch in words: of one whose subject was read once, that it is no longer listed; of one that was
+    read within three days, what came of the last read where that was not all well.
+    """
+    if watch.is_delisted:
+        return DELISTED[0]
+    if is_last_read_bad(watch, state):
+        return LAST_READ_IN_PART if watch.last_error in READ_IN_PART else LAST_READ_FAILED
+    return STATES[state]
+
+
+def is_last_read_bad(watch: Watch, state: HealthState) -> bool:
+    """Whether the last read of a watch failed or was in part, though the watch is still `ok`."""
+    return state == "ok" and bool(watch.last_error)

@@ -83,7 +83,7 @@ def _row(shown: ShownLine, found: FoundTable, typed: Sequence[int], is_watched: 
             stored.name,
             stored.manufacturer_name,
             stored.manufacturer_srn,
-            "" if line.coverage == "delisted" else stored.status,
+            shown.standing.status[0],
             stored.risk_class,
         ]
     return [

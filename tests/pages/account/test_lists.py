@@ -10,11 +10,12 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter, label
-from registerwatch.register.models import Certificate
+from registerwatch.register.models import Certificate, Completeness
+from registerwatch.structs import replace
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import a_full_reading, a_udi
-from tests.support.harness import ServiceHarness
+from tests.support.harness import SRN, ServiceHarness
 
 pytestmark = pytest.mark.anyio
 
@@ -70,8 +71,31 @@ async def test_a_line_that_is_listed_no_more_is_as_bad_as_its_device(
     address = await kept(harness, owner_pages, a_workbook(["UDI"], *([udi] for udi in subjects)))
     page, file = await owner_pages.page(address), await owner_pages.client.get(f"{address}/lines.csv")
 
-    assert [row[2] for row in page.rows] == ["! No longer listed", "✕ No longer listed"]
+    assert [row[2] for row in page.rows] == ["! No longer listed", "! No longer listed"]
     assert (file.text.count("No longer listed"), "the EU market" in file.text) == (2, False)
+
+
+async def test_a_line_is_not_good_whose_certificates_nobody_has_read(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    on: dict[str, Any] = {"status": label(StatusFilter.ON.code), "status_code": StatusFilter.ON.code}
+    await harness.store(replace(a_full_reading("u-7", a_udi(7), **on), completeness=Completeness.SOME))
+
+    page = await owner_pages.page(await kept(harness, owner_pages, a_workbook(["UDI"], [a_udi(7)])))
+
+    assert page.rows[0][2] == "– Found"
+    assert "Certificates: not read" in page.rows[0][3]
+
+
+async def test_the_line_of_a_manufacturer_says_its_status(harness: ServiceHarness, owner_pages: PagesClient) -> None:
+    await harness.store_actor(status_code="refdata.actor-status.inactive")
+
+    address = await kept(harness, owner_pages, a_workbook(["SRN"], [SRN]))
+    page, file = await owner_pages.page(address), await owner_pages.client.get(f"{address}/lines.csv")
+
+    assert page.rows[0][2:] == ["! Found", "Acme ! Status: Inactive"]
+    [row] = csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff")))
+    assert (row["Result"], row["Market status"]) == ("Found", "Inactive")
 
 
 async def test_a_result_says_no_more_and_no_better_than_its_lines_do(

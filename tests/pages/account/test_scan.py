@@ -143,6 +143,53 @@ async def test_a_device_that_the_register_lists_no_more_has_nothing_good(
     assert ("No longer listed" in file.text, "On the EU market" in file.text) == (True, False)
 
 
+async def test_a_device_whose_certificates_nobody_has_read_is_not_good(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    market = StatusFilter.ON.code
+    known = Certificate("Z-1", expiry="2031-01-01")
+    for number, certs in ((1, ()), (2, (known,))):
+        reading = a_full_reading(
+            f"u-{number}", a_udi(number), status=label_of_code(market), status_code=market, certs=certs
+        )
+        await harness.store(replace(reading, completeness=Completeness.SOME))
+
+    page = await scan(owner_pages, a_udi(1), kept=[a_udi(2)])
+
+    assert [row[3] for row in page.rows] == [
+        "– In the register – Certificates not read",
+        "– In the register – Certificates not all read",
+    ]
+    shown = next(each for each in page.all("section") if "scanned-code" in (each["class"] or ""))
+    announced = "In the register, Certificates not read"
+    assert (shown["class"], shown["data-announce"]) == ("scanned-code none", announced)
+
+
+async def test_a_device_that_left_the_market_and_then_the_register_is_no_longer_listed(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    market = StatusFilter.OFF.code
+    await harness.store(a_full_reading(udi=UDI, status=label_of_code(market), status_code=market))
+    since = (await harness.service.records.state()).revision
+    await harness.service.records.delist(UDI, read_at=harness.now, since=since)
+
+    page = await scan(owner_pages, UDI)
+
+    assert [row[3] for row in page.rows] == ["! No longer listed"]
+    assert "EU market" not in page.main
+
+
+async def test_the_file_says_the_status_of_a_manufacturer(harness: ServiceHarness, owner_pages: PagesClient) -> None:
+    await harness.store_actor(status_code="refdata.actor-status.inactive")
+
+    page = await scan(owner_pages, SRN)
+    file = await owner_pages.post("/app/scan", step="csv", codes=SRN)
+
+    assert [row[3] for row in page.rows] == ["– In the register ! Inactive"]
+    [row] = csv.DictReader(io.StringIO(file.text.removeprefix("\ufeff")))
+    assert (row["State"], row["Market status"], row["Certificates"]) == ("In the register", "Inactive", "")
+
+
 async def test_files_of_the_copy_say_where_certificates_are_older_than_their_record(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:

@@ -13,7 +13,7 @@ from registerwatch.clock import day_of
 from registerwatch.pages.addresses import compare_address
 from registerwatch.register.certificate_states import CertificateState, shown_certificates
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, CERTIFICATE_STATUSES, StatusFilter, label
-from registerwatch.register.models import Certificate, Device
+from registerwatch.register.models import Certificate, Completeness, Device
 from registerwatch.register.standing import SubjectStanding, device_standing, market_tone
 from registerwatch.structs import replace
 from registerwatch.watches import repository
@@ -63,7 +63,11 @@ STANDINGS: Mapping[str, tuple[StatusFilter, Sequence[Certificate]]] = {
     "not for the EU, and withdrawn": (StatusFilter.NOT_EU, (_certificate("Z-1", FAR, "withdrawn"),)),
     "no certificate": (StatusFilter.ON, ()),
     "an earlier one is no longer listed": (StatusFilter.ON, ()),
+    "certificates are not read": (StatusFilter.ON, ()),
+    "not all certificates are read": (StatusFilter.ON, (VALID,)),
 }
+UNREAD = frozenset({"certificates are not read", "not all certificates are read"})
+"""Devices that a load brought, whose certificates nobody has read since."""
 EARLIER = {"an earlier one is no longer listed": _certificate("Z-1", FAR)}
 """Certificates that were listed before."""
 UDIS = {name: a_udi(number) for number, name in enumerate(STANDINGS)}
@@ -79,8 +83,10 @@ async def account(harness: ServiceHarness, owner_pages: PagesClient) -> ListStep
         own = tuple(replace(each, number=f"{number}-{each.number}") for each in certs)
         told: dict[str, Any] = {"status": label(market.code), "status_code": market.code, "certs": own}
         reading = a_full_reading(f"u-{number}", UDIS[name], trade_name=name, **told)
-        await harness.store(reading)
-        watches.append(NewWatch(UDIS[name], name, encoded(_seen(reading.device, EARLIER.get(name))), harness.now))
+        completeness = Completeness.SOME if name in UNREAD else reading.completeness
+        await harness.store(replace(reading, completeness=completeness))
+        seen = _seen(reading.device, EARLIER.get(name), are_all_read=name not in UNREAD)
+        watches.append(NewWatch(UDIS[name], name, encoded(seen), harness.now))
     key = await _watch(harness, owner_pages, *watches)
     return ListSteps(harness, NewAccount("", "", await owner_pages.rest_session(), key, {}))
 
@@ -111,9 +117,9 @@ async def test_answers_for_programs_have_the_facts_that_pages_tell(harness: Serv
         assert (await used(harness, "get_device", udi=UDIS[name])).payload == answer
         certificates = [Certificate(each["number"], **_facts(each)) for each in answer["certs"]]
         line = lines[UDIS[name]]
-        assert device_standing(
-            answer["status"], answer["status_code"], shown_certificates(certificates, today)
-        ).badges == list(standing.badges)
+        told = device_standing(answer["status"], answer["status_code"], shown_certificates(certificates, today))
+        assert replace(told, has_unread="certificates" in answer["missing"]).badges == list(standing.badges)
+        assert line["certificates_read"] is (name not in UNREAD)
         assert line["status"] == standing.status[0]
         if standing.certificates.covered_until:
             assert line["certified_until"] == standing.certificates.covered_until
@@ -189,9 +195,9 @@ def test_the_page_has_every_state_in_order_of_seriousness() -> None:
     ]
 
 
-def _seen(device: Device, earlier: Certificate | None) -> Snapshot:
+def _seen(device: Device, earlier: Certificate | None, *, are_all_read: bool) -> Snapshot:
     """What the watch of a device has seen, of which the register listed a certificate earlier."""
-    now = snapshot_of_device(device, certificates_read=True, searched=True)
+    now = snapshot_of_device(device, certificates_read=bool(device.certs) or are_all_read, searched=are_all_read)
     if earlier is None:
         return now
     before = replace(device, certs=(earlier,))
@@ -237,7 +243,10 @@ def _worst_rank(words: str) -> int:
 def _expected(harness: ServiceHarness) -> dict[str, SubjectStanding]:
     today = day_of(harness.now)
     return {
-        name: device_standing(label(market.code), market.code, shown_certificates(certs, today))
+        name: replace(
+            device_standing(label(market.code), market.code, shown_certificates(certs, today)),
+            has_unread=name in UNREAD,
+        )
         for name, (market, certs) in STANDINGS.items()
     }
 

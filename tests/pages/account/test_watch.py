@@ -1,12 +1,14 @@
 """The page of one watch, walked through its states."""
 
+import csv
+import io
 from typing import Any
 
 import pytest
 from sqlalchemy import update
 
 from registerwatch.db.tables import watches
-from registerwatch.register.codes import StatusFilter
+from registerwatch.register.codes import StatusFilter, label
 from registerwatch.watches import event_repository, repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.event_repository import NewEvent
@@ -17,7 +19,7 @@ from registerwatch.watches.snapshot import encoded
 from registerwatch.watches.timeline import PAGE_LENGTH
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
-from tests.register.builders import UDI, a_full_reading
+from tests.register.builders import UDI, a_full_reading, a_udi
 from tests.register.certificate_rows import a_certificate, a_refusal, note_walk, store_certificates
 from tests.support.harness import SRN, ServiceHarness
 from tests.support.statements import counted_statements
@@ -66,7 +68,11 @@ async def test_a_watch_shows_its_record_what_happened_and_what_people_set(
 
     assert accessibility_problems(page) == []
     assert "It could not be read just now." in page.main
-    assert "Last read failed" in page.main
+    assert "! Last read failed" in page.main
+    listed = await owner_pages.page("/app/watches", state="ok")
+    assert listed.rows[0][5] == "Last read failed 17 Jan 2027"
+    [in_file] = csv.DictReader(io.StringIO((await owner_pages.get("/app/watches.csv")).text.removeprefix("\ufeff")))
+    assert in_file["Read state"] == "Last read failed"
     assert "Not read, 3 times" in page.main
     assert [each.text for each in page.all("h3")] == ["17 Jan 2027", "16 Jan 2027"]
     assert [row[0] for row in page.rows[-2:]] == ["Catalogue reference", "Version of the record"]
@@ -91,10 +97,11 @@ async def test_a_read_that_could_not_read_certificates_is_no_failed_one(
     async with harness.database.transaction() as connection:
         await connection.execute(update(watches).values(partial))
 
-    page = await owner_pages.page(address)
+    page, listed = await owner_pages.page(address), await owner_pages.page("/app/watches")
 
     assert "! Last read was in part" in page.main
     assert "Last read failed" not in page.main
+    assert listed.rows[0][5].startswith("Last read was in part ")
     await harness.finish_background_work()
 
 
@@ -274,6 +281,33 @@ async def test_a_device_that_has_left_the_register_is_no_longer_listed_wherever_
     assert "No longer listed" in files[0]
     assert "On the EU market" not in files[0]
     assert "device no longer listed" in files[1]
+
+
+@pytest.mark.parametrize("market", [StatusFilter.ON, StatusFilter.OFF, StatusFilter.NOT_EU])
+async def test_a_device_that_has_left_the_register_is_that_alone_whatever_its_market_status_was(
+    harness: ServiceHarness, owner_pages: PagesClient, market: StatusFilter
+) -> None:
+    told: dict[str, Any] = {"status": label(market.code), "status_code": market.code}
+    await harness.store(a_full_reading(udi=UDI, **told))
+    since = (await harness.service.records.state()).revision
+    await harness.service.records.delist(UDI, read_at=harness.now, since=since)
+    seen = a_snapshot(a_seen_certificate(expiry="2027-02-01"), **told)
+    caller, new = await owner_pages.caller(), NewWatch(UDI, "Stent", encoded(seen), harness.now)
+    async with harness.database.transaction() as connection:
+        await repository.add(connection, caller.account.id, [new, NewWatch(a_udi(5), "Never listed")], harness.now)
+        await connection.execute(update(watches).values(last_error=NOT_REGISTERED))
+
+    watch, listed = await owner_pages.page("/app/watches/1"), await owner_pages.page("/app/watches", sort="-name")
+    today = await owner_pages.page("/app")
+
+    ending = "! Certificate ends within 90 days"
+    assert f"{ending} ! No longer listed" in watch.main
+    assert watch.main.count(told["status"]) == 1, "when it was last listed"
+    assert listed.rows[0][4] == ending
+    assert "Watches 2 1 not in the register, 1 no longer listed Certificates" in today.main
+    assert today.rows[0][1] == "Stent ! No longer listed"
+    [certificate] = (await owner_pages.page("/app/certificates")).rows
+    assert "! No longer listed" in " ".join(certificate)
 
 
 async def test_the_watch_of_a_manufacturer_has_options_and_names_its_devices(

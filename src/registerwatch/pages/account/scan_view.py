@@ -63,7 +63,7 @@ class ScannedCode(msgspec.Struct, frozen=True):
     def words(self) -> str:
         """The same for people; of a device that is listed and not on the EU market, its market status."""
         is_off_market = self.line.kind == "udi" and self.standing.status[1] in NEEDS_ATTENTION
-        return self.market_status if self.state == "listed" and is_off_market else WORDS[self.state]
+        return self.status if self.state == "listed" and is_off_market else WORDS[self.state]
 
     @property
     def badges(self) -> Sequence[Badge]:
@@ -82,9 +82,11 @@ class ScannedCode(msgspec.Struct, frozen=True):
         return worst_tone(tone for _, tone in self.badges)
 
     @property
-    def market_status(self) -> str:
-        """Of a device, in words; empty where it is not known, and where the register no longer lists the device."""
-        return self.standing.status[0] if self.line.kind == "udi" and self.state != "delisted" else ""
+    def status(self) -> str:
+        """The market status of a device or the status of an actor, in words; empty where it is not known, and where the
+        register no longer lists the device.
+        """
+        return self.standing.status[0]
 
     @property
     def address(self) -> str:

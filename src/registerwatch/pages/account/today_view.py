@@ -7,6 +7,7 @@ import msgspec
 from registerwatch.notifications.channel_models import ListedChannel
 from registerwatch.pages.account.choice_words import place_of
 from registerwatch.pages.account.event_rows import EventRow
+from registerwatch.register.standing import DELISTED
 from registerwatch.register.store.records import CopyState
 from registerwatch.watches.event_marks import MAX_COUNTED, UnseenEvents
 from registerwatch.watches.expiring import PAST_DAYS
@@ -79,9 +80,14 @@ class Today(msgspec.Struct, frozen=True):
         return [(each.value, number) for each in EventSeverity if (number := self.unseen.counts.by_severity[each])]
 
     @property
-    def states(self) -> list[tuple[str, str]]:
-        """States that watches are in, with words for a sentence."""
-        return [(state, words.lower()) for state, words in STATES.items() if self.overview.count(state)]
+    def states(self) -> list[tuple[str, str, int]]:
+        """States that watches are in, with words for a sentence and how many are; those that the register lists no more
+        are not among those that it never listed.
+        """
+        delisted = self.overview.delisted
+        counts = {state: self.overview.count(state) - delisted * (state == "unknown") for state in STATES}
+        found: list[tuple[str, str, int]] = [(state, STATES[state].lower(), counts[state]) for state in STATES]
+        return [each for each in [*found, ("unknown", DELISTED[0].lower(), delisted)] if each[2]]
 
     @property
     def past_days(self) -> int:

@@ -13,12 +13,10 @@ from registerwatch.register.standing import Badge
 from registerwatch.structs import replace
 from registerwatch.watches.listing import PAGE_ROWS, ListedWatch, WatchCounts
 from registerwatch.watches.models import HealthState, SyncRun, Watch
-from registerwatch.watches.snapshot import Snapshot
 from registerwatch.watches.standing import standing_of
-from registerwatch.watches.watch_states import STATES, state_words
+from registerwatch.watches.watch_states import STATES, is_last_read_bad, state_words
 from registerwatch.web.watch_answers import WatchObject
 
-_NOTHING = Snapshot()
 BADGES: Mapping[HealthState, str] = {
     "ok": "",
     "failing": "bad",
@@ -43,25 +41,32 @@ class WatchRow(msgspec.Struct, frozen=True):
         return cls(listed, WatchObject.of(listed.watch, now), str(listed.watch.id) in chosen, today)
 
     @property
-    def state(self) -> str:
-        """Its state in words."""
-        return state_words(self.listed.watch, self.answer.health.state)
+    def state(self) -> Badge:
+        """Its state in words, and the tone."""
+        return state_badge(self.listed.watch, self.answer.health.state)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its last read went well, and lately."""
+        return self.answer.health.state == "ok" and not self.listed.watch.last_error
 
     @property
     def warnings(self) -> Sequence[Badge]:
         """What of its subject is not good."""
         watch = self.listed.watch
-        return standing_of(watch.kind, watch.snapshot or _NOTHING, self.today).warnings
+        if watch.snapshot is None:
+            return ()
+        return standing_of(watch.kind, watch.snapshot, self.today, is_delisted=watch.is_delisted).warnings
 
     @property
     def status(self) -> str:
         """The status of its subject."""
         return shown_status(self.listed.watch, self.answer)
 
-    @property
-    def badge(self) -> str:
-        """The class of its state."""
-        return BADGES[self.answer.health.state]
+
+def state_badge(watch: Watch, state: HealthState) -> Badge:
+    """The state of a watch in words, and the tone; empty for one that nothing is wrong with."""
+    return state_words(watch, state), "warn" if is_last_read_bad(watch, state) else BADGES[state]
 
 
 def shown_status(watch: Watch, answer: WatchObject) -> str:

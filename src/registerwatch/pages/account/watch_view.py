@@ -8,14 +8,14 @@ import msgspec
 
 from registerwatch.clock import day_of
 from registerwatch.pages.account.changes import ShownChange, shown_changes
-from registerwatch.pages.account.watch_rows import BADGES
+from registerwatch.pages.account.watch_rows import state_badge
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.pages.public.listed_certificates import CertificateSection
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.codes import label
-from registerwatch.register.standing import DELISTED, Badge, SubjectStanding
+from registerwatch.register.standing import DELISTED, NOTHING_KNOWN, Badge, SubjectStanding
 from registerwatch.register.store.documents import StoredActor
 from registerwatch.register.store.records import LastRead
 from registerwatch.structs import replace
@@ -26,11 +26,8 @@ from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot
 from registerwatch.watches.standing import shown_of, standing_of
 from registerwatch.watches.timeline import PAGE_LENGTH, Position, TimelineEntry
 from registerwatch.watches.watch_details import WatchDetails
-from registerwatch.watches.watch_states import state_words
+from registerwatch.watches.watch_states import LAST_READ_IN_PART
 from registerwatch.web.countries import country_name
-
-LAST_READ_FAILED, LAST_READ_IN_PART = ("Last read failed", "warn"), ("Last read was in part", "warn")
-"""Of a watch that was read within three days."""
 
 
 class ShownEntry(msgspec.Struct, frozen=True):
@@ -92,18 +89,21 @@ class WatchView(msgspec.Struct, frozen=True):
     @property
     def state(self) -> tuple[str, str]:
         """Its state in words, and the tone."""
-        state = self.watch.health(self.now)
-        if state == "ok" and self.watch.last_error:
-            return LAST_READ_IN_PART if self.is_partial else LAST_READ_FAILED
-        return state_words(self.watch, state), BADGES[state] or "none"
+        words, tone = state_badge(self.watch, self.watch.health(self.now))
+        return words, tone or "none"
 
     @property
     def standing(self) -> SubjectStanding:
         """How its subject stands: its status, and its certificates as the copy has them; where the copy has none, as
         they were last seen.
         """
-        found = standing_of(self.watch.kind, self.seen, self.today)
-        if self.device is None or not self.device.certificates:
+        if not self.is_known:
+            return NOTHING_KNOWN
+        found = standing_of(self.watch.kind, self.seen, self.today, is_delisted=self.watch.is_delisted)
+        if self.device is None:
+            return found
+        found = replace(found, has_unread=found.has_unread and self.device.certificates_unread)
+        if not self.device.certificates:
             return found
         return replace(found, certificates=self.device.standing, has_unlisted=False)
 
@@ -117,7 +117,7 @@ class WatchView(msgspec.Struct, frozen=True):
         """What came of the last read, where that was not all well."""
         if self.watch.is_delisted:
             return DELISTED[0]
-        return LAST_READ_IN_PART[0] if self.is_partial else "Not read"
+        return LAST_READ_IN_PART if self.is_partial else "Not read"
 
     @property
     def unlisted(self) -> Sequence[ShownCertificate]:

@@ -18,6 +18,7 @@ from registerwatch.register.identifiers import kind
 from registerwatch.register.models import Certificate
 from registerwatch.register.standing import SubjectStanding, actor_standing, device_standing
 from registerwatch.register.store.documents import seconds_behind
+from registerwatch.structs import replace
 
 _DEVICES = (
     "SELECT primary_di, document, delisted_at, certs_read_at, read_at FROM devices"
@@ -59,10 +60,12 @@ class StoredStanding(Struct, frozen=True, gc=False):
         return certificates.in_file(are_all_read=are_all_read, were_all_read=self.certs_read)
 
     def standing(self, today: date) -> SubjectStanding:
-        """How it stands on a day."""
+        """How it stands on a day: without its market status where the register lists it no more."""
         if self.actor_status_code:
             return actor_standing(label(self.actor_status_code), self.actor_status_code)
-        return device_standing(self.status, self.status_code, shown_certificates(self.certs, today))
+        status, code = (self.status, self.status_code) if self.is_listed else ("", "")
+        found = device_standing(status, code, shown_certificates(self.certs, today))
+        return replace(found, has_unread=not self.certs_read)
 
 
 class _Part(Struct, frozen=True, gc=False):
