@@ -17,7 +17,7 @@ from registerwatch.watches.expiry_marks import MARKS
 from registerwatch.watches.models import FAILING_AFTER, OVERDUE_AFTER, EventSeverity
 from registerwatch.watches.news_changes import MAX_DEVICES
 from registerwatch.watches.sync_runs import RUN_SECONDS
-from registerwatch.watches.watch_states import STATES
+from registerwatch.watches.watch_states import LAST_READ_FAILED, LAST_READ_IN_PART, STATES
 
 ROOT = Path(__file__).parents[1]
 TEMPLATES = ROOT / "src" / "registerwatch" / "pages" / "templates"
@@ -94,7 +94,8 @@ def test_every_state_of_a_watch_is_explained_and_no_other() -> None:
         (ROOT / "docs" / WATCHING).read_text(encoding="utf-8").partition("| state | means |")[2].partition("\n\n")[0]
     )
     explained = re.findall(r"^\| ([^|-]+) \|", table, flags=re.MULTILINE)
-    assert sorted(explained) == sorted(each.lower() for each in (*STATES.values(), DELISTED[0]))
+    words = *STATES.values(), LAST_READ_FAILED, LAST_READ_IN_PART, DELISTED[0]
+    assert sorted(explained) == sorted(each.lower() for each in words)
 
 
 @pytest.mark.parametrize(
