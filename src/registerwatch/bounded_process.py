@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 REFUSED = 3
 QUICK_NICENESS, NICENESS = 4, 10
-"""The service and others on the machine go first: a process has a third of a core beside a busy service, which is enough
-for most files, and one that takes longer than `QUICK_SECONDS` a tenth."""
+"""The service and others on the machine go first: beside a busy service a process has a third of a core, and after
+`QUICK_SECONDS` a tenth. Most files need no longer (docs/performance.md)."""
 QUICK_SECONDS = 1.0
 
 
