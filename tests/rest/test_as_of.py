@@ -92,7 +92,8 @@ class AsOfChecks:
         for name, possible in record.fields.items():
             assert device[name] in possible, f"{name} is none of {possible}: {about}"
         assert told["listed"] in record.is_listed, about
-        assert told["unchanged_since"] in {iso_utc(each.at) for each in self.journal.before(udi, instant)}, about
+        looks = [*self.journal.before(udi, instant), *self.journal.lists_before(instant)]
+        assert told["unchanged_since"] in {iso_utc(each.at) for each in looks}, about
         if record.is_full:
             assert told["missing"] == [], about
             self._certificates_of(udi, instant, device, about)

@@ -32,7 +32,7 @@ from registerwatch.rest.description import (
     RequestBody,
     answer,
 )
-from registerwatch.rest.parameters import PageParameters, RowId, WholeNumber, row_id
+from registerwatch.rest.parameters import PageParameters, RowId, row_id
 from registerwatch.rest.routers import account_router
 from registerwatch.rest.sessions import Email, NewPassword
 from registerwatch.web.answers import Done
@@ -88,9 +88,7 @@ class KeyRequest(RequestBody):
 class TrailParameters(PageParameters):
     """Which part of the audit trail is answered."""
 
-    before: WholeNumber | None = Field(
-        None, ge=0, le=MAX_ROW_ID, description="Only what comes before this id, newest first."
-    )
+    before: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what comes before this id, newest first.")
 
 
 @router.get("/v1/me", summary="The account", responses=answer(AccountObject))

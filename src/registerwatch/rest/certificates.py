@@ -26,7 +26,7 @@ from registerwatch.rest.description import (
     operation_id,
 )
 from registerwatch.rest.direct_route import DirectRoute
-from registerwatch.rest.parameters import WholeNumber, only_known_parameters
+from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.web.answers import NOT_FOUND
 from registerwatch.web.certificate_answers import (
     EXAMPLE_ID,
@@ -99,7 +99,7 @@ def _described(**schema: Any) -> dict[str, Any]:
 class PageOfCertificates(BaseModel):
     """Which part of a list of certificates is answered."""
 
-    limit: WholeNumber = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most certificates in the answer.")
+    limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most certificates in the answer.")
     after: str = Field(
         "",
         description="The `after` of the page before; the page begins behind it.",

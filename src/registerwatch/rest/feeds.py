@@ -23,7 +23,7 @@ from registerwatch.rest.description import (
     Responses,
     answer,
 )
-from registerwatch.rest.parameters import RowId, WholeNumber, row_id
+from registerwatch.rest.parameters import RowId, row_id
 from registerwatch.rest.register import NOT_MODIFIED
 from registerwatch.rest.routers import account_router
 from registerwatch.watches.event_listing import EventFilter
@@ -50,9 +50,7 @@ class TokenParameters(BaseModel):
 class FeedParameters(TokenParameters):
     """Which changes a feed shows."""
 
-    before: WholeNumber | None = Field(
-        None, ge=0, le=MAX_ROW_ID, description="Only what is earlier than this id of a change."
-    )
+    before: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what is earlier than this id of a change.")
     kind: list[EventKind] = Field([], description="Only changes of these kinds; may be given several times.")
     severity: list[EventSeverity] = Field([], description="Only these severities; may be given several times.")
     subject: str | None = Field(

@@ -19,7 +19,7 @@ from registerwatch.rest.description import (
     operation_id,
 )
 from registerwatch.rest.direct_route import DirectRoute
-from registerwatch.rest.parameters import WholeNumber, only_known_parameters
+from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.rest.register import IDENTIFIER, NOT_MODIFIED
 from registerwatch.web.answers import NOT_FOUND
 from registerwatch.web.history_answers import ActorHistory, DeviceHistory
@@ -45,7 +45,7 @@ class HistoryParameters(BaseModel):
         description="Answer the record as of then, too: a date means its end (UTC), or an ISO 8601 instant.",
         examples=["2026-06-01"],
     )
-    limit: WholeNumber = Field(DEFAULT_ENTRIES, ge=1, le=MAX_ENTRIES, description="Most entries in the answer.")
+    limit: int = Field(DEFAULT_ENTRIES, ge=1, le=MAX_ENTRIES, description="Most entries in the answer.")
     before: str = Field("", max_length=40, description="Only what is older than the entry with this `id`.")
 
 

@@ -20,7 +20,7 @@ from registerwatch.rest.description import (
     Responses,
     answer,
 )
-from registerwatch.rest.parameters import DEFAULT_PAGE, MAX_PAGE, RowId, WholeNumber, row_id
+from registerwatch.rest.parameters import DEFAULT_PAGE, MAX_PAGE, RowId, row_id
 from registerwatch.rest.placed_body import PlacedBodyRoute
 from registerwatch.rest.routers import account_router
 from registerwatch.tables.table import ReadChoices
@@ -112,12 +112,10 @@ class ChosenLines(BaseModel):
 class LineParameters(ChosenLines):
     """Which lines of a list or of an upload, and which page of them."""
 
-    upload: WholeNumber | None = Field(
-        None, ge=1, le=MAX_ROW_ID, description="Of this upload instead of those of the list."
-    )
+    upload: int | None = Field(None, ge=1, le=MAX_ROW_ID, description="Of this upload instead of those of the list.")
     change: LineChange | None = Field(None, description="With `upload`: beside the list as it is.")
-    after: WholeNumber = Field(0, ge=0, le=MAX_LINE, description="Only lines after this number.")
-    limit: WholeNumber = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most lines in the answer.")
+    after: int = Field(0, ge=0, le=MAX_LINE, description="Only lines after this number.")
+    limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most lines in the answer.")
 
     @property
     def chosen(self) -> LineFilter:

@@ -9,7 +9,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import Header
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field, field_validator
 from starlette.requests import Request
 
 from registerwatch.db.row_pages import MAX_ROW_ID
@@ -20,36 +20,33 @@ from registerwatch.web.unknown_names import unknown_message, unknown_names
 MAX_PAGE, DEFAULT_PAGE = 1_000, 100
 """Rows of one page: at most, and where nobody says."""
 
-_NUMBER = re.compile(r"-?[0-9]{1,40}")
-
 RowId = Annotated[
     str,
     Path(description="Number of a row of the account.", json_schema_extra={"pattern": "^[0-9]{1,40}$"}, examples=["7"]),
 ]
 
 
-def _written_as_a_number(value: Any) -> Any:
-    """Raises `ValueError` for a text such as `7.0`, which would be taken for a whole number."""
-    if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        raise ValueError("a whole number is written with digits alone")
-    return value
-
-
-WholeNumber = Annotated[int, BeforeValidator(_written_as_a_number)]
-
-
 class PageParameters(BaseModel):
     """Which part of a list is answered. Without any, the list is as it always was."""
 
-    after: WholeNumber | None = Field(
-        None, ge=0, le=MAX_ROW_ID, description="Only what comes after this id; 0 for all."
-    )
-    limit: WholeNumber = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most rows in the answer.")
+    after: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what comes after this id; 0 for all.")
+    limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most rows in the answer.")
+
+    @field_validator("after", "limit", "before", mode="before", check_fields=False)
+    @classmethod
+    def _in_digits(cls, value: Any) -> Any:
+        """Raises `ValueError` for a text such as `7.0`, which would be taken for a whole number."""
+        if isinstance(value, str) and not _NUMBER.fullmatch(value):
+            raise ValueError("Input should be a whole number, written in digits")
+        return value
 
     @property
     def is_given(self) -> bool:
         """Whether the request has any of them."""
         return bool(self.model_fields_set)
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,40}")
 
 
 def row_id(text: str) -> int:

@@ -17,7 +17,7 @@ from registerwatch.rest.description import (
     RequestBody,
     answer,
 )
-from registerwatch.rest.parameters import MAX_PAGE, RowId, WholeNumber, row_id
+from registerwatch.rest.parameters import MAX_PAGE, RowId, row_id
 from registerwatch.rest.routers import account_router
 from registerwatch.rest.webhook_answers import (
     EXAMPLE_URL,
@@ -53,7 +53,7 @@ class DeliveryParameters(BaseModel):
     """Which part of the log is answered."""
 
     after: str | None = Field(None, description="Only deliveries that come after this one: earlier ones.")
-    limit: WholeNumber = Field(LOG_LENGTH, ge=1, le=MAX_PAGE, description="Most deliveries in the answer.")
+    limit: int = Field(LOG_LENGTH, ge=1, le=MAX_PAGE, description="Most deliveries in the answer.")
 
 
 @router.post(

@@ -516,6 +516,8 @@ def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> 
     if contradicts(old, shared.record):
         return _Renewed(old, old, row, is_doubtful=True)
     device = with_record(old, shared.record) if row.document_version == DOCUMENT_VERSION else old
+    if old.updated is None:  # a row showed another version, whose date only its detail has
+        device = replace(device, updated=None)
     search = basic.search if basic.search and basic.search.revision > row.certs_revision else None
     if not shared.record.has_all_certificates:
         search, certificates = None, old.certs
