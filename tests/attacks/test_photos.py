@@ -55,6 +55,7 @@ def test_fifty_photos_at_once_are_read_few_at_a_time_and_the_service_still_answe
     assert _sent(service, _session(service), photo).status_code == 200, "the next account's photo is read"
 
 
+@pytest.mark.nightly
 def test_photos_that_come_slowly_keep_no_other_network_from_sending_one(service: AttackedService) -> None:
     photo = saved(Image.effect_noise((800, 800), 60))
     assert len(photo) > MAX_BODY_BYTES, "it needs a place"

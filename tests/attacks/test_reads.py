@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from urllib.parse import quote
 
+import pytest
+
 from tests.attacks.service import AttackedService
 from tests.support.processes import until
 
@@ -34,6 +36,7 @@ def test_answers_that_are_taken_slowly_are_ended_and_give_their_memory_back(serv
         until(lambda: not _taken_from(left), "the end of the connections")
 
 
+@pytest.mark.nightly
 def test_workbooks_of_one_account_leave_others_theirs(service: AttackedService) -> None:
     key, other = service.sign_up(), service.sign_up()
     path = _kept_list(service, key, service.length.times(50, 1_000))

@@ -4,6 +4,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
+import pytest
+
 from tests.attacks.service import AttackedService
 from tests.support import processes
 from tests.support.processes import until
@@ -33,6 +35,7 @@ def test_a_crawler_of_records_that_were_loaded_in_bulk_leaves_watchers_their_par
         _assert_is_read_in_time(service, before)
 
 
+@pytest.mark.nightly
 def test_readers_of_records_that_are_not_stored_leave_watchers_their_part(service: AttackedService) -> None:
     before = _last_sync(service)
     codes = [f"0{number:013d}" for number in range(4_000_000, 4_000_000 + 2 * PER_MINUTE)]

@@ -28,6 +28,10 @@ window.BarcodeDetector = class {
 """
 
 
+READ_MILLISECONDS = 30_000
+"""A photo is read by a process of low priority."""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream") as launched:
@@ -100,11 +104,11 @@ def test_a_photo_is_read_as_soon_as_it_is_chosen(context: BrowserContext) -> Non
 
     page.locator("#photo").set_input_files({"name": "label.jpg", "mimeType": "image/jpeg", "buffer": photo})
 
-    expect(page.get_by_role("heading", name=NAME)).to_be_visible()
+    expect(page.get_by_role("heading", name=NAME)).to_be_visible(timeout=READ_MILLISECONDS)
     expect(page.locator("#announcement")).to_have_text(f"In the register: {NAME}")
     assert rows(page) == [a_udi(7), NAME]
     page.locator("#photo").set_input_files({"name": "x.jpg", "mimeType": "image/jpeg", "buffer": b"\xff\xd8\xff"})
-    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_role("alert")).to_be_visible(timeout=READ_MILLISECONDS)
     assert len(rows(page)) == 2, "what was scanned stays"
     assert [each for each in complaints(page) if "400" not in each] == []
 
