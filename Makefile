@@ -29,7 +29,7 @@ test: $(VENV)/dev.stamp ## set up what the tests need, then run what every chang
 nightly: $(VENV)/dev.stamp ## run the long forms of the tests too, then the attacks, judged by the clock
 	@$(BIN)/python tools/system_packages.py
 	CRASHES=20 $(BIN)/python -m pytest -n auto --maxprocesses 4 --nightly --ignore=tests/attacks
-	$(BIN)/python -m pytest tests/attacks --attack -n 0
+	$(MAKE) attack
 
 quick: $(VENV)/dev.stamp ## run the tests under the surfaces, without processes and PostgreSQL, in under a minute
 	$(BIN)/python -m pytest -n auto --quick $(TESTS)
