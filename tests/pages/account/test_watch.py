@@ -256,18 +256,25 @@ async def test_a_certificate_that_was_seen_once_and_is_no_longer_listed_is_said_
     assert (watch["certificate"], watch["certificate_listed"]) == (gone.number, False)
 
 
+async def watch_what_left_the_register(
+    harness: ServiceHarness, owner_pages: PagesClient, read: dict[str, Any], *new: NewWatch
+) -> None:
+    """Watch a device that was read once and left the register, and what else the register does not have."""
+    await harness.store(a_full_reading(udi=UDI, **read))
+    since = (await harness.service.records.state()).revision
+    await harness.service.records.delist(UDI, read_at=harness.now, since=since)
+    caller = await owner_pages.caller()
+    async with harness.database.transaction() as connection:
+        await repository.add(connection, caller.account.id, new, harness.now)
+        await connection.execute(update(watches).values(last_error=NOT_REGISTERED))
+
+
 async def test_a_device_that_has_left_the_register_is_no_longer_listed_wherever_it_is_shown(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
     market: dict[str, Any] = {"status": "On the EU market", "status_code": StatusFilter.ON.code}
-    await harness.store(a_full_reading(udi=UDI, **market))
-    since = (await harness.service.records.state()).revision
-    await harness.service.records.delist(UDI, read_at=harness.now, since=since)
     seen = a_snapshot(a_seen_certificate(expiry="2029-01-01"), **market)
-    caller, new = await owner_pages.caller(), NewWatch(UDI, "Stent", encoded(seen), harness.now)
-    async with harness.database.transaction() as connection:
-        await repository.add(connection, caller.account.id, [new], harness.now)
-        await connection.execute(update(watches).values(last_error=NOT_REGISTERED))
+    await watch_what_left_the_register(harness, owner_pages, market, NewWatch(UDI, "Stent", encoded(seen), harness.now))
 
     watch, public = await owner_pages.page("/app/watches/1"), Markup.of(await harness.get(f"/d/{UDI}"))
     listed = await owner_pages.page("/app/watches")
@@ -288,14 +295,9 @@ async def test_a_device_that_has_left_the_register_is_that_alone_whatever_its_ma
     harness: ServiceHarness, owner_pages: PagesClient, market: StatusFilter
 ) -> None:
     told: dict[str, Any] = {"status": label(market.code), "status_code": market.code}
-    await harness.store(a_full_reading(udi=UDI, **told))
-    since = (await harness.service.records.state()).revision
-    await harness.service.records.delist(UDI, read_at=harness.now, since=since)
     seen = a_snapshot(a_seen_certificate(expiry="2027-02-01"), **told)
-    caller, new = await owner_pages.caller(), NewWatch(UDI, "Stent", encoded(seen), harness.now)
-    async with harness.database.transaction() as connection:
-        await repository.add(connection, caller.account.id, [new, NewWatch(a_udi(5), "Never listed")], harness.now)
-        await connection.execute(update(watches).values(last_error=NOT_REGISTERED))
+    new = [NewWatch(UDI, "Stent", encoded(seen), harness.now), NewWatch(a_udi(5), "Never listed")]
+    await watch_what_left_the_register(harness, owner_pages, told, *new)
 
     watch, listed = await owner_pages.page("/app/watches/1"), await owner_pages.page("/app/watches", sort="-name")
     today = await owner_pages.page("/app")
