@@ -38,6 +38,11 @@ class DeviceAnswer(msgspec.Struct, frozen=True, gc=False):
         return self.stored.in_full
 
     @property
+    def is_listed(self) -> bool:
+        """Whether the register listed it at the last read."""
+        return self.stored.delisted_at is None
+
+    @property
     def tag(self) -> bytes:
         """The `ETag`."""
         return b'W/"%d.%d%s"' % (self.stored.revision, self.stored.read_at, b"" if self.problem is None else b".e")

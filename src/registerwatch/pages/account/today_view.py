@@ -85,9 +85,12 @@ class Today(msgspec.Struct, frozen=True):
         are not among those that it never listed.
         """
         delisted = self.overview.delisted
-        counts = {state: self.overview.count(state) - delisted * (state == "unknown") for state in STATES}
-        found: list[tuple[str, str, int]] = [(state, STATES[state].lower(), counts[state]) for state in STATES]
-        return [each for each in [*found, ("unknown", DELISTED[0].lower(), delisted)] if each[2]]
+        found = [(state, words, self.overview.count(state)) for state, words in STATES.items() if state != "unknown"]
+        unknown = [
+            ("unknown", STATES["unknown"], self.overview.count("unknown") - delisted),
+            ("unknown", DELISTED[0], delisted),
+        ]
+        return [(state, words.lower(), number) for state, words, number in [*found, *unknown] if number]
 
     @property
     def past_days(self) -> int:

@@ -160,8 +160,7 @@ async def _view(service: Service, visitor: Visitor, details: WatchDetails, befor
     if details.watch.kind == "udi":
         answer, instants = await service.devices.known(subject), await service.records.last_read(subject)
         if answer is not None:
-            is_listed = answer.stored.delisted_at is None
-            device = DeviceView(_served.decode(answer.body), today, is_listed=is_listed)
+            device = DeviceView(_served.decode(answer.body), today, is_listed=answer.is_listed)
     else:
         actor = await service.documents.actor(subject)
     is_real = service.settings.reads_real_register

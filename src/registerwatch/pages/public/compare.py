@@ -201,8 +201,7 @@ def _column(service: Service, udi: str, answer: DeviceAnswer | NoDevice) -> Colu
     if isinstance(answer, NoDevice):
         absence = Absence.UNREADABLE if answer.is_unreadable else Absence.NOT_IN_COPY
         return Column(udi, absence=absence, reason=answer.reason)
-    is_listed = answer.stored.delisted_at is None
-    return Column(udi, DeviceView(served_device(answer), today_of(service), is_listed=is_listed))
+    return Column(udi, DeviceView(served_device(answer), today_of(service), is_listed=answer.is_listed))
 
 
 def _file(found: Comparison) -> tuple[list[str], list[Row]]:

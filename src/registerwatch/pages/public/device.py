@@ -223,8 +223,7 @@ async def _device_page(
     today = day_of(service.clock.now())
     served = served_device(answer)
     history = await service.history.device(served.udi, only_changes=True)
-    is_listed = answer.stored.delisted_at is None
-    view = DeviceView(served, today, await section_beside_device(service, served), is_listed=is_listed)
+    view = DeviceView(served, today, await section_beside_device(service, served), is_listed=answer.is_listed)
     similar = await similar_devices(service, served)
     summary = device_summary(view, origin_of(service.settings))
     watched = await own_watches(request, service, [served.udi, served.manufacturer_srn])
@@ -244,7 +243,7 @@ async def _device_page(
         emdn_names=(await service.facet_names.of({Facet.EMDN: list(served.emdn)}))[Facet.EMDN],
         history=HistoryView(history, f"{device_address(view.device.udi)}/history"),
         summary=summary,
-        structured=script_text(medical_device(view.device, view.name, summary, is_listed=is_listed)),
+        structured=script_text(medical_device(view.device, view.name, summary, is_listed=view.is_listed)),
         in_eudamed=EUDAMED_DEVICE + view.device.uuid if service.settings.reads_real_register else None,
     )
 
