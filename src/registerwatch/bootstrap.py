@@ -327,7 +327,7 @@ def build_service(
             clock,
             watches.news,
             register_checks,
-            ScopedDevices(copy, DevicesOfAccounts()),
+            ScopedDevices(copy, DevicesOfAccounts(), refresher.propagate_rest),
             every=max(CERTIFICATE_SWEEP_SECONDS, settings.sweep_interval),
         ),
         accounts=build_accounts(

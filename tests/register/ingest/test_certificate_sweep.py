@@ -114,7 +114,7 @@ def a_sweep(harness: ServiceHarness, told_watches: ToldWatches) -> CertificateSw
         service.http, service.budgets[Host.REGISTER], user_agent="a test", timeout=5.0, retry_policies=FAST_RETRIES
     )
     source = EudamedCertificateLists(requests, f"{REGISTER}/eudamed")
-    devices = ScopedDevices(service.records, DevicesOfAccounts())
+    devices = ScopedDevices(service.records, DevicesOfAccounts(), service.refresher.propagate_rest)
     return CertificateSweep(
         harness.database, source, harness.clock, told_watches, service.register_checks, devices, every=HOUR
     )

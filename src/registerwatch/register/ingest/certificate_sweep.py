@@ -147,7 +147,7 @@ class CertificateSweep:
             read_at = min((each.read_at for each in read.values()), default=self._now())
             named_now = await named_by(connection, list(read))
             await self._renew_devices(connection, named | named_now, named ^ named_now, read_at)
-        await self._renew_rest()
+        await self._devices.renew_rest()
         return len(read)
 
     async def _run(self, lease: WalkLease) -> SweepResult:
@@ -159,7 +159,7 @@ class CertificateSweep:
         async with self._database.transaction() as connection:
             await lease.hold(connection)
             await self._store(connection, compared, asked, lease.began_at)
-        await self._renew_rest()
+        await self._devices.renew_rest()
         await self._tell()
         end = next(each for each in compared.ends if each.name == CERTIFICATES)
         news = len(compared.certificates.news) + len(compared.refusals.news)
@@ -284,9 +284,6 @@ class CertificateSweep:
         """Compare devices that certificates name, or named before; those that nobody watches where that `changed`."""
         now = self._now()
         await self._devices.renew(connection, named, changed, read_at=read_at, now=now, source=store.SOURCE)
-
-    async def _renew_rest(self) -> None:
-        await self._devices.renew_rest(now=self._now(), source=store.SOURCE)
 
     def _now(self) -> int:
         return int(self._clock.now())

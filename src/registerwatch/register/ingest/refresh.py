@@ -18,6 +18,7 @@ from registerwatch.errors import RegisterwatchError
 from registerwatch.register.identifiers import kind
 from registerwatch.register.ingest.basic_reads import SharingRule
 from registerwatch.register.ingest.subject_reads import (
+    MAX_PROPAGATED,
     Refreshed,
     RefreshResult,
     SubjectReads,
@@ -241,9 +242,9 @@ class Refresher:
         is_told = entry[1].is_asked or self.remembered(subject) is not None
         return entry[1].reason if is_told else None
 
-    async def propagate_rest(self) -> None:
-        """Bring devices up to date with Basic UDI-DI records whose reader was stopped before it came to that."""
-        await self._reads.propagate_rest()
+    async def propagate_rest(self, most: int = MAX_PROPAGATED) -> None:
+        """As `SubjectReads` does it."""
+        await self._reads.propagate_rest(most)
 
     async def settle(self, subject: str, timeout_seconds: float) -> None:
         """Wait until no read of the subject is under way, so long at most."""

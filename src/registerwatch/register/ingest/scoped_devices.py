@@ -1,10 +1,10 @@
 """Bringing devices up to date with the certificates whose scope names them, without a read of the devices."""
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.register.observation import ReadContext, WatchedDevices
+from registerwatch.register.observation import WatchedDevices
 from registerwatch.register.store.basic_records import note_scoped
 from registerwatch.register.store.records import RecordStore
 
@@ -17,8 +17,11 @@ MAX_PROPAGATED = 500
 class ScopedDevices:
     """The devices that certificates name."""
 
-    def __init__(self, copy: RecordStore, watched: WatchedDevices) -> None:
-        self._copy, self._watched = copy, watched
+    def __init__(
+        self, copy: RecordStore, watched: WatchedDevices, propagate_rest: Callable[[int], Awaitable[None]]
+    ) -> None:
+        """`propagate_rest` brings devices up to date with so many Basic UDI-DI records: `SubjectReads` has it."""
+        self._copy, self._watched, self._propagate_rest = copy, watched, propagate_rest
 
     async def revision(self) -> int:
         """The revision of the copy: what is listed from now on is younger than every device that it has."""
@@ -48,10 +51,8 @@ class ScopedDevices:
                 connection, udis[:MAX_RENEWED], due=udis[MAX_RENEWED:], read_at=read_at, now=now, source=source
             )
 
-    async def renew_rest(self, *, now: int, source: str) -> None:
+    async def renew_rest(self) -> None:
         """Compare the certificates of all devices that are to be compared, a few in each transaction. Where it is
         stopped, the next recheck goes on.
         """
-        for key in await self._copy.basic_records.unpropagated(MAX_PROPAGATED):
-            while await self._copy.propagate(key, source=source, now=now, context=ReadContext()):
-                pass
+        await self._propagate_rest(MAX_PROPAGATED)

@@ -95,9 +95,11 @@ class SubjectReads:
         """Whether reading an actor's list of devices can bring what is missing of it."""
         return self._lists is not None and self._lists.is_worth_reading(srn)
 
-    async def propagate_rest(self) -> None:
-        """Bring devices up to date with Basic UDI-DI records whose reader was stopped before it came to that."""
-        for key in await self._copy.basic_records.unpropagated(MAX_PROPAGATED):
+    async def propagate_rest(self, most: int = MAX_PROPAGATED) -> None:
+        """Bring devices up to date with Basic UDI-DI records that some do not show yet: those whose reader was stopped
+        before it came to that, and those that changed scopes of certificates name.
+        """
+        for key in await self._copy.basic_records.unpropagated(most):
             await self._propagate(key, ReadContext())
 
     async def _device(self, udi: str, request: SubjectRequest) -> RefreshResult:
