@@ -8,7 +8,14 @@ import pytest
 from bench.labels import WHOLE, Shot, label, photographed, saved, symbol
 from PIL import ExifTags, Image
 
-from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, ProcessOutput, run_process
+from registerwatch.bounded_process import (
+    BoundedProcesses,
+    ProcessBounds,
+    ProcessEnd,
+    ProcessFailed,
+    ProcessOutput,
+    run_process,
+)
 from registerwatch.errors import Overloaded
 from registerwatch.scan.symbols import Symbol
 from registerwatch.tables.table import ReadChoices, Table
@@ -16,6 +23,7 @@ from registerwatch.watches.import_table import ParsedList
 from tests.tables.workbooks import a_workbook
 
 BOUNDS = ProcessBounds(cpu_seconds=1, wall_seconds=10, memory_bytes=200 * 1024 * 1024)
+READ = ProcessBounds(cpu_seconds=10, wall_seconds=60, memory_bytes=1024**3)
 BUSY = "Others are being read."
 
 
@@ -26,7 +34,7 @@ class HeldWork:
         self.gate = threading.Event()
         self.begun: list[bytes] = []
 
-    def __call__(self, _module: str, content: bytes, _bounds: ProcessBounds) -> ProcessOutput:
+    def __call__(self, _module: str, content: bytes, _bounds: ProcessBounds, _end: ProcessEnd) -> ProcessOutput:
         self.begun.append(content)
         if content.endswith(b"slow"):
             self.gate.wait(20)
@@ -71,15 +79,34 @@ async def test_who_waits_too_long_is_told_and_a_place_is_kept_until_its_process_
     assert await shared.run(b"quick", 1) == b"quick"
 
 
+@pytest.mark.anyio
+async def test_a_process_for_which_nobody_waits_any_more_is_killed_so_that_the_service_can_end() -> None:
+    begun = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def run(_module: str, content: bytes, bounds: ProcessBounds, end: ProcessEnd) -> ProcessOutput:
+        loop.call_soon_threadsafe(begun.set)
+        return run_process("code", content, bounds, end)  # a prompt of Python
+
+    shared = BoundedProcesses("none", READ, most=1, most_per_account=1, wait_seconds=1, busy=BUSY, run=run)
+    endless = asyncio.create_task(shared.run(b"while True: pass\n\n", 1))
+    await begun.wait()
+    endless.cancel()
+    async with asyncio.timeout(READ.wall_seconds / 2):
+        with pytest.raises(asyncio.CancelledError):
+            await endless
+
+
 def test_a_process_that_breaks_down_or_takes_too_long_is_told_from_one_that_refuses() -> None:
     with pytest.raises(ProcessFailed):
-        run_process("no_such_module", b"", BOUNDS)
+        run_process("no_such_module", b"", BOUNDS, ProcessEnd())
     with pytest.raises(ProcessFailed):
-        run_process("registerwatch.watches.import_process", b"", ProcessBounds(1, 0.001, BOUNDS.memory_bytes))
+        run_process(
+            "registerwatch.watches.import_process", b"", ProcessBounds(1, 0.001, BOUNDS.memory_bytes), ProcessEnd()
+        )
 
 
 ELEMENT_STRING = "(01)04012345000009(17)280131(10)LÖT"
-READ = ProcessBounds(cpu_seconds=10, wall_seconds=60, memory_bytes=1024**3)
 
 
 def test_confined_processes_have_what_they_need_for_each_format_and_code() -> None:
@@ -101,4 +128,4 @@ def test_confined_processes_have_what_they_need_for_each_format_and_code() -> No
 
 
 def _made(module: str, content: bytes) -> bytes:
-    return run_process(f"registerwatch.{module}", content, READ).content
+    return run_process(f"registerwatch.{module}", content, READ, ProcessEnd()).content

@@ -10,6 +10,7 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -47,7 +48,30 @@ class ProcessOutput(msgspec.Struct, frozen=True):
     seconds: float
 
 
-RunProcess = Callable[[str, bytes, ProcessBounds], ProcessOutput]
+class ProcessEnd:
+    """Ends a process early, from any thread: the one that is under way, or one that begins later."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_wanted = False
+
+    def begun(self, process: subprocess.Popen[bytes]) -> None:
+        """Note which process it is."""
+        with self._lock:
+            self._process = process
+            if self._is_wanted:
+                process.kill()
+
+    def end(self) -> None:
+        """Kill the process."""
+        with self._lock:
+            self._is_wanted = True
+            if self._process is not None:
+                self._process.kill()
+
+
+RunProcess = Callable[[str, bytes, ProcessBounds, ProcessEnd], ProcessOutput]
 """As `run_process`."""
 
 Work = Callable[[bytes], bytes]
@@ -99,21 +123,22 @@ class BoundedProcesses:
         """What the module makes of a content, which came from a network, if from any.
 
         Raises `InvalidInput` where it refuses it, `ProcessFailed`, `Overloaded` where too many are under way, and
-        `RateLimited` where the account has used its share of the processor. The place is kept until the process has
-        ended, also where nobody waits for it any more.
+        `RateLimited` where the account has used its share of the processor. Where it is cancelled, the process is
+        killed. The place is kept until the process has ended.
         """
         async with AsyncExitStack() as held:
             place = self._places.place(account_id, network)
             await enter_within(self._wait_seconds, held, place, otherwise=self._busy)
             if self._budget is not None:
                 await self._budget.require(account_id)
-            return await run_uncancelled(self._counted(content, account_id))
+            end = ProcessEnd()
+            return await run_uncancelled(self._counted(content, account_id, end), on_cancel=end.end)
 
-    async def _counted(self, content: bytes, account_id: int) -> bytes:
+    async def _counted(self, content: bytes, account_id: int, end: ProcessEnd) -> bytes:
         """What the module makes of a content. A process that did not say what it took counts as it may have taken."""
         began, seconds = time.monotonic(), None
         try:
-            output = await asyncio.to_thread(self._run, self._module, content, self._bounds)
+            output = await asyncio.to_thread(self._run, self._module, content, self._bounds, end)
             seconds = output.seconds
             return output.content
         except ContentRefused as refused:
@@ -126,11 +151,13 @@ class BoundedProcesses:
                 await self._budget.spend(account_id, seconds)
 
 
-def run_process(module: str, content: bytes, bounds: ProcessBounds) -> ProcessOutput:
-    """What a module makes of a content, in a process of its own. Raises `ContentRefused`, `ProcessFailed`."""
+def run_process(module: str, content: bytes, bounds: ProcessBounds, end: ProcessEnd) -> ProcessOutput:
+    """What a module makes of a content, in a process of its own. Raises `ContentRefused`, and `ProcessFailed`, also
+    where it was ended.
+    """
     command = [sys.executable, "-I", "-m", module]
     try:
-        code, told = _ended(command, content, bounds.wall_seconds)
+        code, told = _ended(command, content, bounds.wall_seconds, end)
     except subprocess.TimeoutExpired:
         raise ProcessFailed from None
     if code not in (0, REFUSED):
@@ -141,7 +168,7 @@ def run_process(module: str, content: bytes, bounds: ProcessBounds) -> ProcessOu
     return ProcessOutput(output, float(seconds))
 
 
-def _ended(command: Sequence[str], content: bytes, wall_seconds: float) -> tuple[int, bytes]:
+def _ended(command: Sequence[str], content: bytes, wall_seconds: float, end: ProcessEnd) -> tuple[int, bytes]:
     """The exit code of a process and what it wrote. Raises `TimeoutExpired`; then it is killed."""
     with subprocess.Popen(  # noqa: S603  # our own module
         command,
@@ -150,6 +177,7 @@ def _ended(command: Sequence[str], content: bytes, wall_seconds: float) -> tuple
         stderr=subprocess.DEVNULL,  # an error may repeat what was sent, which no log is to have
         env={},
     ) as process:
+        end.begun(process)
         try:
             with suppress(subprocess.TimeoutExpired):
                 told, _ = process.communicate(content, timeout=min(QUICK_SECONDS, wall_seconds))

@@ -1,4 +1,4 @@
-"""A service that is attacked: a process of its own on one core, somebody's account, and how others fare meanwhile."""
+"""A service that is attacked: a process of its own, somebody's account, and how others fare meanwhile."""
 
 import os
 import socket
@@ -23,10 +23,8 @@ from tests.journeys.held_servers import Register, register
 from tests.support import processes
 from tests.support.paces import start_fast
 
-MAX_GROWTH = 40 << 20
-"""Bytes of memory that an attack may leave behind. Hashing a password maps 19 MB in each of two arenas, which stay so:
-one of them may be mapped before an attack.
-"""
+MAX_GROWTH = 48 << 20
+"""Bytes of memory that an attack may leave behind. Hashing a password maps 19 MB in each of two arenas, which stay."""
 CLIENTS = 20
 """Other people who ask while an attack goes on."""
 MAX_WAIT = 100.0
@@ -51,6 +49,17 @@ class Length:
     def judges(self, *, waited: float, at_most: float) -> None:
         """Hold somebody's wait against its bound, in seconds."""
         assert not self.is_timed or waited < at_most, waited
+
+    @contextmanager
+    def on_core(self, which: Callable[[set[int]], int]) -> Iterator[None]:
+        """Where waits are judged, this process, and what it starts in the block, computes on one core alone."""
+        cores = os.sched_getaffinity(0)
+        if self.is_timed:
+            os.sched_setaffinity(0, {which(cores)})
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, cores)
 
     def times(self, short: int, full: int) -> int:
         """How often something is done."""
@@ -178,7 +187,7 @@ class AttackedService:
             if self.length.is_timed:
                 time.sleep(SECONDS_AT_REST)
         memory, computed = self._memory(), self._computed()
-        with self.others.asking(has_work=has_work) as during, _on_core(max):
+        with self.others.asking(has_work=has_work) as during, self.length.on_core(max):
             yield
         self._settle(memory + max_growth)
         grown, spent = self._memory() - memory, self._computed() - computed
@@ -247,7 +256,7 @@ def _p99(waits: list[float]) -> float:
 
 @contextmanager
 def attacked_service(folder: Path, database_url: str, length: Length, **settings: str) -> Iterator[AttackedService]:
-    """A service on one core, with rate limits, behind a proxy that is trusted, so that attackers have addresses."""
+    """A service with rate limits, behind a proxy that is trusted, so that attackers have addresses."""
     with ExitStack() as parts:
         world = parts.enter_context(register(seed=23))
         values = {
@@ -264,7 +273,7 @@ def attacked_service(folder: Path, database_url: str, length: Length, **settings
         env = processes.environment(folder / "data", database_url, **values)
         node = Node("attacked", ("serve",), {**env, "MALLOC_ARENA_MAX": "2"}, folder / "log")
         parts.callback(node.end)
-        with _on_core(min):
+        with length.on_core(min):
             node.start()
         node.wait_until_ready()
         service = AttackedService(node, world, length, folder)
@@ -301,14 +310,3 @@ def new_address() -> str:
     """An address that nobody had before."""
     number = next(_addresses)
     return f"172.{16 + (number >> 16 & 15)}.{number >> 8 & 255}.{number & 255}"
-
-
-@contextmanager
-def _on_core(which: Callable[[set[int]], int]) -> Iterator[None]:
-    """The process, and what it starts in the block, computes on one core alone."""
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {which(cores)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)

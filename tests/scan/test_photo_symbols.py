@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from registerwatch.bounded_process import ProcessBounds, ProcessOutput
+from registerwatch.bounded_process import ProcessBounds, ProcessEnd, ProcessOutput
 from registerwatch.errors import InvalidInput
 from registerwatch.scan.photo_process import BOUNDS, PhotoReader, photo_processes
 from registerwatch.scan.photo_symbols import symbols_in_photo
@@ -176,7 +176,7 @@ NO_PHOTOS = {
 async def test_no_process_is_started_for_what_does_not_begin_as_a_photo() -> None:
     started: list[bytes] = []
 
-    def note(_module: str, content: bytes, _bounds: ProcessBounds) -> ProcessOutput:
+    def note(_module: str, content: bytes, _bounds: ProcessBounds, _end: ProcessEnd) -> ProcessOutput:
         started.append(content)
         return ProcessOutput(b"[]", 0.1)
 

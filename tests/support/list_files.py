@@ -5,7 +5,7 @@ from collections.abc import Callable
 from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
 from registerwatch.accounts.work_budget import WorkBudget
-from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessOutput
+from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessEnd, ProcessOutput
 from registerwatch.lists.worker import ListWorker
 from registerwatch.tables.process import BOUNDS, BUSY, WAIT_SECONDS, TableReader, _read
 from tests.support.harness import ServiceHarness
@@ -16,7 +16,7 @@ Reading = Callable[[bytes], bytes]
 def in_this_process(read: Reading = _read, *, budget: WorkBudget | None = None) -> TableReader:
     """A reader of files, few at a time as always. `read` takes the choices and the file, and gives the table."""
 
-    def run(_module: str, content: bytes, _bounds: ProcessBounds) -> ProcessOutput:
+    def run(_module: str, content: bytes, _bounds: ProcessBounds, _end: ProcessEnd) -> ProcessOutput:
         return ProcessOutput(read(content), 0.01)
 
     processes = BoundedProcesses(

@@ -10,7 +10,7 @@ import pytest
 from bench.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographed, saved, symbol
 from PIL import Image
 
-from registerwatch.bounded_process import ProcessBounds, ProcessOutput
+from registerwatch.bounded_process import ProcessBounds, ProcessEnd, ProcessOutput
 from registerwatch.db.tables import accounts
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter
 from registerwatch.register.codes import label as label_of_code
@@ -299,7 +299,7 @@ class CountedRun:
     def __init__(self) -> None:
         self.running = self.most = self.runs = 0
 
-    def __call__(self, _module: str, _content: bytes, _bounds: ProcessBounds) -> ProcessOutput:
+    def __call__(self, _module: str, _content: bytes, _bounds: ProcessBounds, _end: ProcessEnd) -> ProcessOutput:
         self.running += 1
         self.runs += 1
         self.most = max(self.most, self.running)
