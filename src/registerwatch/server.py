@@ -1,5 +1,6 @@
 """Running the application under uvicorn."""
 
+import sys
 import time
 from types import FrameType
 
@@ -13,11 +14,16 @@ from registerwatch.settings import Settings
 from registerwatch.web.connections import raise_file_limit
 from registerwatch.web.http_server import server_config
 
+SWITCH_SECONDS = 0.0005
+"""So long a thread that reads what somebody sent keeps the interpreter while the event loop waits for it. It is 5 ms
+where nothing is said, for each step of a request (docs/performance.md)."""
+
 
 def serve(settings: Settings, host: str, port: int, *, background: bool = True) -> None:
     """Serve until interrupted; requests under way are finished first."""
     logs.set_up(settings.log_format)
     raise_file_limit()
+    sys.setswitchinterval(SWITCH_SECONDS)
     with paused_collector():
         app = create_app(settings, background=background)
         config = server_config(app, host, port)

@@ -16,6 +16,7 @@ from registerwatch.accounts.work_budget import WorkBudget
 from registerwatch.clock import Clock, day_of
 from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput, Overloaded, RateLimited
+from registerwatch.giving_way import giving_way
 from registerwatch.lists import line_repository, repository
 from registerwatch.lists.lines import due_at, known_of, row_of
 from registerwatch.lists.matching import Known, Match, ReadLine, match, match_of
@@ -177,17 +178,20 @@ class ListWorker:
         """Match some lines again that the copy did not have; whether there may be more."""
         now = int(self._clock.now())
         async with self._database.reading() as connection:
-            if not await line_repository.due(connection, now, 1):
-                return False
+            waiting = await line_repository.due(connection, now, AT_ONCE)
+        if not waiting:
+            return False
+        codes = {each.code for each in waiting}
+        read = await asyncio.to_thread(lambda: {code: ReadLine.of_code(code) for code in giving_way(codes)})
         async with self._database.transaction() as connection:
             await repository.locked_revisions(connection)
-            due = await line_repository.due(connection, now, AT_ONCE)
-            lines = await asyncio.to_thread(lambda: [ReadLine.of_code(each.code) for each in due])
+            due = [each for each in await line_repository.due(connection, now, AT_ONCE) if each.code in read]
+            lines = [read[each.code] for each in due]
             known = await known_of(connection, self._copy, lines)
             found = _matches(lines, known, self._today())
             matches = [(each, due_at(line, each, now)) for line, each in zip(lines, found, strict=True)]
             await line_repository.set_matches(connection, due, matches)
-        return len(due) == AT_ONCE
+        return len(waiting) == AT_ONCE
 
     def _today(self) -> date:
         return day_of(self._clock.now())
@@ -290,7 +294,7 @@ def _bytes_of(table: Table) -> int:
 
 
 def _read_lines(rows: Sequence[TableRow]) -> list[ReadLine]:
-    return [ReadLine.of(row) for row in rows]
+    return [ReadLine.of(row) for row in giving_way(rows)]
 
 
 def _matches(lines: Iterable[ReadLine], known: Known, today: date) -> list[Match]:

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from registerwatch.errors import InvalidInput
+from registerwatch.giving_way import giving_way
 from registerwatch.register.identifiers import (
     Kind,
     can_be_stored,
@@ -128,7 +129,7 @@ class ImportPlan:
 
 def read_lines(lines: Iterable[ListLine]) -> list[ReadLine]:
     """Read the code of each line. Half a millisecond for a line that is made to be slow."""
-    return [ReadLine.of(line) for line in lines]
+    return [ReadLine.of(line) for line in giving_way(lines)]
 
 
 def plan_lines(
