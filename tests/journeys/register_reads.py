@@ -17,7 +17,7 @@ import httpx2
 
 from registerwatch_standins.register.faults import Drift, Faults, Kind, Mode, Rule, kind_of
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
-from registerwatch_standins.register.records import Certificate, Registration
+from registerwatch_standins.register.records import Actor, Certificate, Registration
 from registerwatch_standins.register.wire.codes import certificate_type
 from registerwatch_standins.register.world import World
 from tests.journeys.expected_events import (
@@ -491,9 +491,8 @@ def all_fields(record: Registration) -> dict[str, Value]:
 
 def actor_fields(world: World, srn: str) -> dict[str, Value]:
     """What the register says of an actor."""
-    found, total = world.actor(srn), world.search(DeviceFilter(srn=srn), 0, 20)
-    status = found.status if found else ""
-    return {"name": plain(found.name if found else ""), **_of_rows(srn, *total, of_itself=status)}
+    total, _ = world.search(DeviceFilter(srn=srn), 0, 1)
+    return _actor_fields(world.actor(srn), total)
 
 
 def certificates_of(world: World, record: Registration) -> dict[CertificateKey, WatchedCertificate]:
@@ -511,14 +510,21 @@ def _actor_seen(read: Read) -> Seen | None:
     named, devices = read.of("actor-search").get(read.subject), read.of("search").get(read.subject)
     if named is None or devices is None or named.fault or devices.fault or named.truth is None:
         return None
-    status = named.truth.status
-    return Seen({"name": plain(named.truth.name), **_of_rows(read.subject, *devices.truth, of_itself=status)})
+    total, _ = devices.truth
+    return Seen(_actor_fields(named.truth, total))
 
 
-def _of_rows(srn: str, total: int, rows: list[Registration], *, of_itself: str) -> dict[str, Value]:
-    """The number of an actor's devices, and its status as they have it, else as its own record does."""
-    status = rows[0].manufacturer.status if rows and srn[3:5] in _NAMED else of_itself
-    return {"device_total": plain(total), "manufacturer_status": Value(status, _readable(status))}
+def _actor_fields(actor: Actor | None, total: int) -> dict[str, Value]:
+    """Name and status of an actor, as its own row has them, and the number of its devices.
+
+    The rows of its devices are asked for after its own, and may have another status by then.
+    """
+    name, status = (actor.name, actor.status) if actor else ("", "")
+    return {
+        "name": plain(name),
+        "device_total": plain(total),
+        "manufacturer_status": Value(status, _readable(status)),
+    }
 
 
 def _device_seen(read: Read, memory: Memory) -> Seen | None:
