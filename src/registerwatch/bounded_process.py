@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
@@ -22,9 +22,6 @@ from registerwatch.accounts.account_places import AccountPlaces, enter_within
 from registerwatch.db.run_uncancelled import run_uncancelled
 from registerwatch.errors import InvalidInput
 from registerwatch.process_confinement import confine
-
-if TYPE_CHECKING:
-    from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
 
 REFUSED = 3
 QUICK_NICENESS, NICENESS = 4, 10
@@ -46,6 +43,16 @@ class ProcessOutput(msgspec.Struct, frozen=True):
 
     content: bytes
     seconds: float
+
+
+class ProcessorBudget(Protocol):
+    """Counts what processes take, by account."""
+
+    async def require(self, account_id: int) -> None:
+        """Raises `RateLimited` where the account has used its share."""
+
+    async def spend(self, account_id: int, seconds: float) -> None:
+        """Note seconds of the processor."""
 
 
 class ProcessEnd:
@@ -105,7 +112,7 @@ class BoundedProcesses:
         most_per_network: int | None = None,
         wait_seconds: float,
         busy: str,
-        budget: "WorkBudget | None" = None,
+        budget: ProcessorBudget | None = None,
         run: RunProcess | None = None,
     ) -> None:
         """`wait_seconds` is how long a content waits for those before it; then `busy` is said. `budget` counts what

@@ -7,7 +7,6 @@ writes the symbols that it shows as JSON. Exit code 3: the file is no photo, and
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +14,7 @@ from registerwatch.bounded_process import (
     BoundedProcesses,
     ProcessBounds,
     ProcessFailed,
+    ProcessorBudget,
     RunProcess,
     Work,
     answer_from_input,
@@ -22,9 +22,6 @@ from registerwatch.bounded_process import (
 from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers.gs1_fields import load_fields
 from registerwatch.scan.symbols import Symbol
-
-if TYPE_CHECKING:
-    from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
 
 MAX_AT_A_TIME, MAX_OF_ACCOUNT, MAX_OF_NETWORK = 2, 1, 1
 WAIT_SECONDS = 15.0
@@ -44,7 +41,7 @@ BUSY = "Other photos are being read at the moment. Send yours again in a few sec
 
 
 def photo_processes(
-    bounds: ProcessBounds = BOUNDS, run: RunProcess | None = None, budget: "WorkBudget | None" = None
+    bounds: ProcessBounds = BOUNDS, run: RunProcess | None = None, budget: ProcessorBudget | None = None
 ) -> BoundedProcesses:
     """The processes that read photos."""
     return BoundedProcesses(

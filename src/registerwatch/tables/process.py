@@ -7,19 +7,22 @@ takes a line of JSON with the choices, then the file; and writes the table as Me
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessFailed, Work, answer_from_input
+from registerwatch.bounded_process import (
+    BoundedProcesses,
+    ProcessBounds,
+    ProcessFailed,
+    ProcessorBudget,
+    Work,
+    answer_from_input,
+)
 from registerwatch.errors import InvalidInput
 from registerwatch.register.identifiers.gs1_fields import load_fields
 from registerwatch.tables.encodings import load_encodings
 from registerwatch.tables.reading import read_table
 from registerwatch.tables.table import MAX_FILE_BYTES, ReadChoices, Table
-
-if TYPE_CHECKING:
-    from registerwatch.accounts.work_budget import WorkBudget  # a process has no use for the database's library
 
 MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1
 WAIT_SECONDS = 20.0
@@ -36,7 +39,7 @@ _choices_decoder = msgspec.json.Decoder(ReadChoices)
 
 
 def table_processes(
-    bounds: ProcessBounds = BOUNDS, wait_seconds: float = WAIT_SECONDS, budget: "WorkBudget | None" = None
+    bounds: ProcessBounds = BOUNDS, wait_seconds: float = WAIT_SECONDS, budget: ProcessorBudget | None = None
 ) -> BoundedProcesses:
     """The processes that read files."""
     return BoundedProcesses(
