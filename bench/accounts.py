@@ -15,7 +15,7 @@ from bench.processes import ALL_BUT_LOAD, CORES, LOAD_CORE, SERVER_CORE, pinned
 from bench.questions import sample_of
 from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
 from bench.setup import Setup
-from registerwatch.accounts.passwords import owasp_hasher
+from registerwatch.accounts.passwords.passwords import owasp_hasher
 
 READ_DEVICES = 100
 READS_PER_SECOND = 200

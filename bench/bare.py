@@ -21,7 +21,7 @@ from bench.figures import Row
 from bench.load import CONNECTIONS, Answer, Client, Request, rate
 from bench.processes import SERVER_CORE, Server, answering
 from bench.setup import Setup
-from registerwatch.web.http_server import server_config
+from registerwatch.web.limits.http_server import server_config
 
 PEER = "bare ASGI app"
 SERVERS_OWN = ("date", "transfer-encoding", "connection")  # headers that the ASGI server adds by itself

@@ -11,18 +11,18 @@ from structlog.testing import capture_logs
 
 from bench.figures import Figure, Goal, Row
 from bench.setup import Setup, remove_database, timed
-from registerwatch.clock import SystemClock
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
-from registerwatch.register.ingest.certificate_sweep import CertificateSweep
-from registerwatch.register.ingest.register_checks import RegisterChecks
-from registerwatch.register.ingest.scoped_devices import ScopedDevices
+from registerwatch.copy.records import RecordStore
+from registerwatch.ingest.checks.register_checks import RegisterChecks
+from registerwatch.ingest.scoped_devices import ScopedDevices
+from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
+from registerwatch.platform.clock import SystemClock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
 from registerwatch.register.observation import NoWatchedDevices, NullNewsObserver
-from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
-from registerwatch.register.sources.request_budget import RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
-from registerwatch.register.sources.requests import RegisterHttpClient
-from registerwatch.register.store.records import RecordStore
+from registerwatch.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
+from registerwatch.sources.request_budget import RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
+from registerwatch.sources.requests import RegisterHttpClient
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.wire.certificates import listing_row

@@ -21,8 +21,8 @@ from bench.questions import Question, Sample, sample_of
 from bench.search import wait_for_index
 from bench.service import Customer, bring_up_to_date, customer, served, stand_in_register
 from bench.setup import Setup, say
-from registerwatch.register.search.queries import MAX_RESULTS, NAME_ROWS
-from registerwatch.register.search.ties import MANY
+from registerwatch.copy.search.queries import MAX_RESULTS, NAME_ROWS
+from registerwatch.copy.search.ties import MANY
 
 BARE_MICROSECONDS = 45
 """What the bare application took where the goals in microseconds were set; elsewhere they are as many times it."""

@@ -24,14 +24,14 @@ from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
 from registerwatch.app import app_over
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.clock import SystemClock
-from registerwatch.db import tables
-from registerwatch.db.migrate import upgrade
-from registerwatch.lists.worker import ListWorker
+from registerwatch.files.lists.worker import ListWorker
+from registerwatch.files.tables import process as table_process
+from registerwatch.files.tables.process import TableReader
+from registerwatch.files.tables.table import ReadChoices, Table
+from registerwatch.platform.clock import SystemClock
+from registerwatch.platform.db import tables
+from registerwatch.platform.db.migrate import upgrade
 from registerwatch.settings import Settings
-from registerwatch.tables import process as table_process
-from registerwatch.tables.process import TableReader
-from registerwatch.tables.table import ReadChoices, Table
 
 LINES, COLUMNS = 50_000, 8
 OTHER = "on PostgreSQL"

@@ -21,12 +21,12 @@ from bench.simulation import SimulatedClock, SlowTransport, let_pass
 from registerwatch.accounts import repository as accounts
 from registerwatch.accounts.plans import PlanName
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.db.migrate import upgrade
+from registerwatch.platform.db.migrate import upgrade
 from registerwatch.register.basic_records import SharedRecord, SharedSearch
 from registerwatch.register.models import DeviceReading
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.settings import Settings
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.eudamed import mapping, wire
 from registerwatch.watches import repository
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded, label_of, snapshot_of_device

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bench.simulation import SimulatedClock
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.filters import ActorFilter, CertificateFilter, DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di

@@ -20,7 +20,7 @@ from bench.processes import SERVER_CORE, ProcessFailed, pinned
 from bench.setup import Setup, remove_database, timed
 from registerwatch.app import app_over
 from registerwatch.bootstrap import Service, build_service, running
-from registerwatch.db import tables
+from registerwatch.platform.db import tables
 from registerwatch.settings import Settings
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot, encoded
 

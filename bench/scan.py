@@ -14,7 +14,7 @@ from PIL import Image
 
 from bench.labels import PRIMARY, PRODUCTION, WHOLE, Shot, SymbolName, photo_of, saved
 from bench.processes import spent_by
-from registerwatch.scan.photo_symbols import symbols_in_photo
+from registerwatch.files.scan.photo_symbols import symbols_in_photo
 
 PAGE = Path(__file__).parents[1] / "docs" / "scanning.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- end of measured -->\n"
@@ -84,7 +84,7 @@ def _photos() -> dict[str, bytes]:
 
 def _used(content: bytes) -> Use:
     begun = time.perf_counter()
-    spent = spent_by([sys.executable, "-I", "-m", "registerwatch.scan.photo_process"], content, environment={})
+    spent = spent_by([sys.executable, "-I", "-m", "registerwatch.files.scan.photo_process"], content, environment={})
     return Use(time.perf_counter() - begun, spent.megabytes * 1e6 / 2**20)
 
 

@@ -13,8 +13,8 @@ from sqlalchemy import text
 from bench.load import Client, Request, post
 from bench.processes import REGISTERWATCH, SERVER_CORE, Server, answering, service_environment
 from bench.setup import Setup, Stored, say, timed
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
 
 USERS = 5
 KEYS = 5

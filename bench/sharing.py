@@ -27,7 +27,7 @@ from bench.simulation import SimulatedClock, SlowTransport
 from registerwatch.accounts import repository as accounts
 from registerwatch.accounts.plans import PlanName
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.db.migrate import upgrade
+from registerwatch.platform.db.migrate import upgrade
 from registerwatch.register.models import from_document
 from registerwatch.settings import Settings
 from registerwatch.watches import repository

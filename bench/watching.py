@@ -19,17 +19,17 @@ from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.processes import LOAD_CORE, SERVER_CORE, pinned
 from bench.setup import Setup, remove_database, timed
 from registerwatch.background.loops import deliver
-from registerwatch.clock import SystemClock
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
-from registerwatch.net.resolver import DnsResolver
-from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, checked_connections
+from registerwatch.copy.records import RecordStore
 from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS, WebhookChannel, body_of
-from registerwatch.notifications.delivery import MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
+from registerwatch.notifications.delivery.delivery import MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
 from registerwatch.notifications.models import EventType, Notification
 from registerwatch.notifications.outbox import DeliveryOutbox
+from registerwatch.platform.clock import SystemClock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
+from registerwatch.platform.net.resolver import DnsResolver
+from registerwatch.platform.net.safe_http import CheckedNetwork, SafeHttpClient, checked_connections
 from registerwatch.register.models import Completeness, Device, DeviceReading
-from registerwatch.register.store.records import RecordStore
 from registerwatch.watches.observe import WatchObserver
 from registerwatch.watches.snapshot import encoded, snapshot_of_device
 

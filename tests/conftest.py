@@ -17,8 +17,8 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
 from tests.support import postgresql, redis
 from tests.support.captures import shared
 from tests.support.compiled_statements import compile_statements_once

@@ -8,7 +8,10 @@ import pytest
 from bench.labels import WHOLE, Shot, label, photographed, saved, symbol
 from PIL import ExifTags, Image
 
-from registerwatch.bounded_process import (
+from registerwatch.errors import Overloaded
+from registerwatch.files.scan.symbols import Symbol
+from registerwatch.files.tables.table import ReadChoices, Table
+from registerwatch.platform.bounded_process import (
     BoundedProcesses,
     ProcessBounds,
     ProcessEnd,
@@ -16,10 +19,7 @@ from registerwatch.bounded_process import (
     ProcessOutput,
     run_process,
 )
-from registerwatch.errors import Overloaded
-from registerwatch.scan.symbols import Symbol
-from registerwatch.tables.table import ReadChoices, Table
-from registerwatch.watches.import_table import ParsedList
+from registerwatch.watches.imports.import_table import ParsedList
 from tests.tables.workbooks import a_workbook
 
 BOUNDS = ProcessBounds(cpu_seconds=1, wall_seconds=10, memory_bytes=200 * 1024 * 1024)
@@ -102,7 +102,10 @@ def test_a_process_that_breaks_down_or_takes_too_long_is_told_from_one_that_refu
         run_process("no_such_module", b"", BOUNDS, ProcessEnd())
     with pytest.raises(ProcessFailed):
         run_process(
-            "registerwatch.watches.import_process", b"", ProcessBounds(1, 0.001, BOUNDS.memory_bytes), ProcessEnd()
+            "registerwatch.watches.imports.import_process",
+            b"",
+            ProcessBounds(1, 0.001, BOUNDS.memory_bytes),
+            ProcessEnd(),
         )
 
 

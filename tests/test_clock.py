@@ -5,11 +5,11 @@ from unittest.mock import patch
 
 import pytest
 
-from registerwatch.clock import ClockJumps, date_in_words, in_words, is_recent, utc_in_words
-from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.register.ingest.daily_load import DailyLoad
-from registerwatch.register.ingest.refresh import MEMORY_SECONDS
-from registerwatch.watches.recheck import RecheckResult
+from registerwatch.ingest.daily_load import DailyLoad
+from registerwatch.ingest.refresh import MEMORY_SECONDS
+from registerwatch.notifications.delivery.delivery import DeliveryService
+from registerwatch.platform.clock import ClockJumps, date_in_words, in_words, is_recent, utc_in_words
+from registerwatch.watches.reading.recheck import RecheckResult
 from tests.support.fakes import SteppedClock
 from tests.support.harness import WEBHOOK_URL, ServiceHarness, ServiceStarter
 

@@ -12,7 +12,7 @@ import yaml  # type: ignore[import-untyped]  # comes without types
 
 from registerwatch.errors import ConfigurationError
 from registerwatch.settings import Settings, load_settings, variable_name
-from registerwatch.web.body_limits import LARGER_BODIES, MAX_BODY_BYTES
+from registerwatch.web.limits.body_limits import LARGER_BODIES, MAX_BODY_BYTES
 from tests.support.command_words import command_words
 
 ROOT = Path(__file__).parents[1]

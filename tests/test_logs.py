@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from registerwatch import logs
+from registerwatch.platform import logs
 from tests.support.terminal import logs_as_they_are
 
 

@@ -12,11 +12,11 @@ from registerwatch.pages.documentation.library import TOPICS
 from registerwatch.register.standing import DELISTED
 from registerwatch.settings import Settings
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_rules import severity_of
-from registerwatch.watches.expiry_marks import MARKS
+from registerwatch.watches.events.event_rules import severity_of
 from registerwatch.watches.models import FAILING_AFTER, OVERDUE_AFTER, EventSeverity
-from registerwatch.watches.news_changes import MAX_DEVICES
-from registerwatch.watches.sync_runs import RUN_SECONDS
+from registerwatch.watches.news.expiry_marks import MARKS
+from registerwatch.watches.news.news_changes import MAX_DEVICES
+from registerwatch.watches.reading.sync_runs import RUN_SECONDS
 from registerwatch.watches.watch_states import LAST_READ_FAILED, LAST_READ_IN_PART, STATES
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from registerwatch.process_confinement import AUDIT_ARCH, COMPUTING, LANDLOCK, SECCOMP, means
+from registerwatch.platform.process_confinement import AUDIT_ARCH, COMPUTING, LANDLOCK, SECCOMP, means
 
 TRIES = """
 import ctypes, json, os, socket, sys

@@ -24,36 +24,35 @@ from registerwatch.rest import (
     certificates,
     channels,
     codes,
-    errors,
     feeds,
     history,
     imports,
     lists,
     mail_bounces,
-    metrics,
     open_sessions,
     register,
     sessions,
-    system,
     watches,
     webhooks,
 )
-from registerwatch.rest.description import DescribedApi
-from registerwatch.rest.every_answer import EveryAnswer, RequestCounts
-from registerwatch.rest.health_report import HealthReport
-from registerwatch.rest.middleware import BodyRequired, StoredDevices
-from registerwatch.rest.webhook_description import describe_webhooks
+from registerwatch.rest.health import metrics, system
+from registerwatch.rest.health.health_report import HealthReport
+from registerwatch.rest.openapi.description import DescribedApi
+from registerwatch.rest.openapi.webhook_description import describe_webhooks
+from registerwatch.rest.routing import errors
+from registerwatch.rest.routing.every_answer import EveryAnswer, RequestCounts
+from registerwatch.rest.routing.middleware import BodyRequired, StoredDevices
 from registerwatch.settings import Settings
-from registerwatch.web.body_limits import BodyLimits
 from registerwatch.web.compression import Compression
 from registerwatch.web.document_response import places_of_documents
-from registerwatch.web.forwarded_headers import ForwardedHeaders, NoticeForwardedHeaders
-from registerwatch.web.large_bodies import places_of_files, places_of_large_bodies, places_of_photos
-from registerwatch.web.query_limit import QueryLimit
-from registerwatch.web.rate_limits import build_limits
+from registerwatch.web.files.spreadsheet import Workbooks
+from registerwatch.web.limits.body_limits import BodyLimits
+from registerwatch.web.limits.forwarded_headers import ForwardedHeaders, NoticeForwardedHeaders
+from registerwatch.web.limits.large_bodies import places_of_files, places_of_large_bodies, places_of_photos
+from registerwatch.web.limits.query_limit import QueryLimit
+from registerwatch.web.limits.rate_limits import build_limits
 from registerwatch.web.route_table import install_route_table
 from registerwatch.web.security_headers import security_headers
-from registerwatch.web.spreadsheet import Workbooks
 
 ROUTERS = (
     certificates.router,  # before that of actors, which takes any path below theirs

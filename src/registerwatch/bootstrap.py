@@ -10,95 +10,95 @@ import httpcore2
 import httpx2
 import msgspec
 
+from registerwatch.accounts.limits.work_budget import WorkBudget
 from registerwatch.accounts.notices import AccountNotices
-from registerwatch.accounts.passwords import Passwords
+from registerwatch.accounts.passwords.passwords import Passwords
 from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
 from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.accounts.work_budget import WorkBudget
 from registerwatch.background import loops
 from registerwatch.background.run_forever import cancel_and_wait
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.wiring import Billing, build_billing
-from registerwatch.clock import Clock, SystemClock
-from registerwatch.db.disk import MIN_FREE_FOR_FILES, DiskCheck
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
-from registerwatch.db.schedule import Schedule
-from registerwatch.db.secret_cipher import SecretCipher
+from registerwatch.copy.actor_lists import ActorLists
+from registerwatch.copy.certificates.certificate_documents import SeenDocuments
+from registerwatch.copy.certificates.certificate_queries import CertificateQueries
+from registerwatch.copy.documents.documents import DocumentReader
+from registerwatch.copy.documents.open_documents import open_documents
+from registerwatch.copy.nomenclature import NomenclatureStore
+from registerwatch.copy.records import RecordStore
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.indexer import Indexer
+from registerwatch.copy.search.manufacturer_devices import ManufacturerDevices
+from registerwatch.copy.search.queries import SearchService
+from registerwatch.copy.unread_fields import UnreadFieldStore
 from registerwatch.errors import ConfigurationError, SecretUnreadable
-from registerwatch.health import HealthChecks
-from registerwatch.lists.wiring import Lists, build_lists
+from registerwatch.files.lists.wiring import Lists, build_lists
+from registerwatch.files.scan.photo_process import PhotoReader, photo_processes
+from registerwatch.files.tables.process import MAX_AT_A_TIME as MAX_FILES_AT_A_TIME
+from registerwatch.ingest.bulk_load import BulkLoader
+from registerwatch.ingest.checks.register_checks import RegisterChecks
+from registerwatch.ingest.checks.register_status import RegisterStatusReader
+from registerwatch.ingest.daily_load import DailyLoad
+from registerwatch.ingest.device_lists import DeviceListReader
+from registerwatch.ingest.listed_reads import ListedReads
+from registerwatch.ingest.refresh import Refresher
+from registerwatch.ingest.scoped_devices import ScopedDevices
+from registerwatch.ingest.subject_reads import SubjectReads
+from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
+from registerwatch.ingest.sweeps.device_sweep import DeviceSweeper
+from registerwatch.ingest.sweeps.sweep_turn import SweepAdapters
+from registerwatch.lookup.actors import ActorService
+from registerwatch.lookup.certificate_documents import CertificateDocuments
+from registerwatch.lookup.certificate_service import CertificateService
+from registerwatch.lookup.code_service import CodeService
+from registerwatch.lookup.devices import DeviceService
+from registerwatch.lookup.facet_names import FacetNames
+from registerwatch.lookup.history_service import HistoryService
+from registerwatch.lookup.refresh_service import RefreshService
 from registerwatch.mail.mailer import Mailer, mailer_of
-from registerwatch.net.resolver import DnsResolver
-from registerwatch.net.safe_http import CheckedNetwork, Connections, SafeHttpClient, checked_connections
 from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS
-from registerwatch.notifications.delivery import MAX_CONCURRENT
+from registerwatch.notifications.delivery.delivery import MAX_CONCURRENT
 from registerwatch.notifications.feeds.service import FeedService
-from registerwatch.notifications.targets import MAX_TESTS
+from registerwatch.notifications.targets.targets import MAX_TESTS
 from registerwatch.notifications.wiring import Notifications, build_notifications
-from registerwatch.register.actors import ActorService
-from registerwatch.register.certificate_documents import CertificateDocuments
-from registerwatch.register.certificate_service import CertificateService
-from registerwatch.register.code_service import CodeService
-from registerwatch.register.devices import DeviceService
-from registerwatch.register.facet_names import FacetNames
-from registerwatch.register.history_service import HistoryService
-from registerwatch.register.ingest.bulk_load import BulkLoader
-from registerwatch.register.ingest.certificate_sweep import CertificateSweep
-from registerwatch.register.ingest.daily_load import DailyLoad
-from registerwatch.register.ingest.device_lists import DeviceListReader
-from registerwatch.register.ingest.device_sweep import DeviceSweeper
-from registerwatch.register.ingest.listed_reads import ListedReads
-from registerwatch.register.ingest.refresh import Refresher
-from registerwatch.register.ingest.register_checks import RegisterChecks
-from registerwatch.register.ingest.register_status import RegisterStatusReader
-from registerwatch.register.ingest.scoped_devices import ScopedDevices
-from registerwatch.register.ingest.subject_reads import SubjectReads
-from registerwatch.register.ingest.sweep_turn import SweepAdapters
+from registerwatch.platform.clock import Clock, SystemClock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
+from registerwatch.platform.db.schedule import Schedule
+from registerwatch.platform.disk import MIN_FREE_FOR_FILES, DiskCheck
+from registerwatch.platform.health import HealthChecks
+from registerwatch.platform.net.resolver import DnsResolver
+from registerwatch.platform.net.safe_http import CheckedNetwork, Connections, SafeHttpClient, checked_connections
+from registerwatch.platform.secret_cipher import SecretCipher
 from registerwatch.register.nomenclature import NomenclatureSource
-from registerwatch.register.refresh_service import RefreshService
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.indexer import Indexer
-from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
-from registerwatch.register.search.queries import SearchService
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.checks.assumptions import DAILY
-from registerwatch.register.sources.checks.source_checks import SourceChecks
-from registerwatch.register.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
-from registerwatch.register.sources.data_lake.client import DataLakeClient
-from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
-from registerwatch.register.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
-from registerwatch.register.sources.eudamed.client import EudamedClient
-from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceListing
-from registerwatch.register.sources.eudamed.documents import EudamedDocuments
-from registerwatch.register.sources.eudamed.nomenclature import EudamedNomenclature
-from registerwatch.register.sources.record_file import RecordFile
-from registerwatch.register.sources.request_budget import RequestBudget
-from registerwatch.register.sources.request_observer import RequestObserver
-from registerwatch.register.sources.request_pace import START_PER_MINUTE, PaceLimits
-from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy, retry_policies_of_slow_host
-from registerwatch.register.sources.source import BulkSource
-from registerwatch.register.sources.unread_fields import UnreadFields
-from registerwatch.register.store.actor_lists import ActorLists
-from registerwatch.register.store.certificate_documents import SeenDocuments
-from registerwatch.register.store.certificate_queries import CertificateQueries
-from registerwatch.register.store.documents import DocumentReader
-from registerwatch.register.store.nomenclature import NomenclatureStore
-from registerwatch.register.store.open_documents import open_documents
-from registerwatch.register.store.records import RecordStore
-from registerwatch.register.store.unread_fields import UnreadFieldStore
-from registerwatch.scan.photo_process import PhotoReader, photo_processes
 from registerwatch.settings import Settings
-from registerwatch.tables.process import MAX_AT_A_TIME as MAX_FILES_AT_A_TIME
-from registerwatch.watches.event_latency import EventLatencies
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.budget_row import Host
+from registerwatch.sources.checks.assumptions import DAILY
+from registerwatch.sources.checks.source_checks import SourceChecks
+from registerwatch.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
+from registerwatch.sources.data_lake.client import DataLakeClient
+from registerwatch.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
+from registerwatch.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
+from registerwatch.sources.eudamed.client import EudamedClient
+from registerwatch.sources.eudamed.device_listing import EudamedDeviceListing
+from registerwatch.sources.eudamed.documents import EudamedDocuments
+from registerwatch.sources.eudamed.nomenclature import EudamedNomenclature
+from registerwatch.sources.record_file import RecordFile
+from registerwatch.sources.request_budget import RequestBudget
+from registerwatch.sources.request_observer import RequestObserver
+from registerwatch.sources.request_pace import START_PER_MINUTE, PaceLimits
+from registerwatch.sources.requests import RegisterHttpClient, RetryPolicy, retry_policies_of_slow_host
+from registerwatch.sources.source import BulkSource
+from registerwatch.sources.unread_fields import UnreadFields
+from registerwatch.watches.events.event_latency import EventLatencies
 from registerwatch.watches.observe import WatchObserver
 from registerwatch.watches.watched_devices import DevicesOfAccounts
 from registerwatch.watches.wiring import Watches, build_watches
 
 if TYPE_CHECKING:
-    from registerwatch.accounts.provider_client import ProviderClient
+    from registerwatch.accounts.provider.provider_client import ProviderClient
 
 
 CERTIFICATE_SWEEP_SECONDS = 3600
@@ -381,7 +381,7 @@ def _budgets(settings: Settings, database: Database, clock: Clock, start_pace: i
 def _openid_provider(settings: Settings, clock: Clock) -> "ProviderClient | None":
     if not settings.oidc_issuer:
         return None
-    from registerwatch.accounts.provider_client import ProviderClient  # takes a moment to load, which few need
+    from registerwatch.accounts.provider.provider_client import ProviderClient  # takes a moment to load, which few need
 
     secret = settings.oidc_client_secret
     return ProviderClient(

@@ -6,13 +6,13 @@ from types import FrameType
 
 import uvicorn
 
-from registerwatch import logs
 from registerwatch.app import create_app
-from registerwatch.collector import paused_collector
-from registerwatch.rest.system import Readiness
+from registerwatch.platform import logs
+from registerwatch.platform.collector import paused_collector
+from registerwatch.rest.health.system import Readiness
 from registerwatch.settings import Settings
-from registerwatch.web.connections import raise_file_limit
-from registerwatch.web.http_server import server_config
+from registerwatch.web.limits.connections import raise_file_limit
+from registerwatch.web.limits.http_server import server_config
 
 SWITCH_SECONDS = 0.0005
 """So long a thread that reads what somebody sent keeps the interpreter while the event loop waits for it. It is 5 ms

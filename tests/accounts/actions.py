@@ -1,7 +1,7 @@
 """Signing up and coming back, as surfaces do it."""
 
-from registerwatch.accounts.credentials import browser_session_of, credential_of
 from registerwatch.accounts.models import Caller, NewSession
+from registerwatch.accounts.sessions.credentials import browser_session_of, credential_of
 from registerwatch.accounts.wiring import Accounts
 
 EMAIL = "owner@acme.example"

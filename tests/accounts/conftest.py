@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings
 from tests.support.fakes import SteppedClock, quick_passwords
 

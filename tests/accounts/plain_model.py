@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from registerwatch.accounts.credentials import digest_of, masked
 from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT
+from registerwatch.accounts.sessions.credentials import digest_of, masked
 
 Known = tuple[int, str, Role, int | None]
 """As whom somebody is known: the account's id, a name, a role, the user's id."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pyotp
 
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.totp import STEP_SECONDS
+from registerwatch.accounts.second_factors.totp import STEP_SECONDS
 from registerwatch.accounts.wiring import Accounts
 from tests.support.fakes import SteppedClock
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from registerwatch.accounts.account_places import MAX_USERS, AccountPlaces
 from registerwatch.errors import Overloaded
+from registerwatch.platform.account_places import MAX_USERS, AccountPlaces
 
 pytestmark = pytest.mark.anyio
 

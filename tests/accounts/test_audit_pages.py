@@ -2,13 +2,13 @@
 
 import pytest
 
-from registerwatch.accounts import audit_trail
-from registerwatch.accounts.audit import Action
-from registerwatch.accounts.audit_pages import LINES_AT_ONCE, PAGE_LINES, ActionGroup, actions_of
-from registerwatch.accounts.audit_trail import TrailFilter
+from registerwatch.accounts.audit import audit_trail
+from registerwatch.accounts.audit.audit import Action
+from registerwatch.accounts.audit.audit_pages import LINES_AT_ONCE, PAGE_LINES, ActionGroup, actions_of
+from registerwatch.accounts.audit.audit_trail import TrailFilter
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.wiring import Accounts
-from registerwatch.db.engine import Database
+from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, owner_of
 from tests.support.fakes import SteppedClock
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.accounts.credentials import (
+from registerwatch.accounts.models import NewKey, NewSession, Scope
+from registerwatch.accounts.sessions.credentials import (
     MAX_SECRET_LENGTH,
     Credential,
     credential_of,
@@ -17,7 +18,6 @@ from registerwatch.accounts.credentials import (
     new_session,
     new_token,
 )
-from registerwatch.accounts.models import NewKey, NewSession, Scope
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Unauthenticated
 from tests.accounts.actions import by_key, by_session, signed_up

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from registerwatch.accounts.fair_queue import FairQueue
 from registerwatch.errors import Overloaded
+from registerwatch.platform.fair_queue import FairQueue
 
 pytestmark = pytest.mark.anyio
 

@@ -19,34 +19,32 @@ from hypothesis.stateful import (
 from sqlalchemy import URL, Connection, create_engine, text
 
 from registerwatch.accounts.admin import AccountAdmin
-from registerwatch.accounts.api_keys import ApiKeyService
-from registerwatch.accounts.audit import OPERATOR, UNKNOWN_PERSON, Action
-from registerwatch.accounts.audit_pages import AuditTrailReader
-from registerwatch.accounts.code_check import CodeCheck
-from registerwatch.accounts.confirmation import ConfirmationService
-from registerwatch.accounts.credential_uses import CredentialUses
-from registerwatch.accounts.credentials import credential_of, masked
+from registerwatch.accounts.audit.audit import OPERATOR, UNKNOWN_PERSON, Action
+from registerwatch.accounts.audit.audit_pages import AuditTrailReader
 from registerwatch.accounts.deletion import DeletionService
-from registerwatch.accounts.failed_sign_ins import FailedSignIns
-from registerwatch.accounts.idempotency import IdempotencyStore
 from registerwatch.accounts.invitations import InvitationService
-from registerwatch.accounts.mail_limits import MailLimit
+from registerwatch.accounts.limits.idempotency import IdempotencyStore
+from registerwatch.accounts.limits.mail_limits import MailLimit
 from registerwatch.accounts.members import EMAIL_TAKEN, MemberService
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.old_trials import OldTrialService
-from registerwatch.accounts.open_sessions import OpenSessionService
-from registerwatch.accounts.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
+from registerwatch.accounts.passwords.confirmation import ConfirmationService
+from registerwatch.accounts.passwords.password_reset import LINKS_PER_HOUR, TOKEN_SECONDS, PasswordResetService
+from registerwatch.accounts.passwords.proof import ProofService
+from registerwatch.accounts.passwords.unproven_passwords import UNPROVEN_SECONDS
 from registerwatch.accounts.plans import Plan, PlanName, Plans
-from registerwatch.accounts.proof import ProofService
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT, AccountPruner
-from registerwatch.accounts.sessions import SessionService
-from registerwatch.accounts.sign_in import SESSION_SECONDS
+from registerwatch.accounts.second_factors.code_check import CodeCheck
+from registerwatch.accounts.sessions.api_keys import ApiKeyService
+from registerwatch.accounts.sessions.credential_uses import CredentialUses
+from registerwatch.accounts.sessions.credentials import credential_of, masked
+from registerwatch.accounts.sessions.failed_sign_ins import FailedSignIns
+from registerwatch.accounts.sessions.open_sessions import OpenSessionService
+from registerwatch.accounts.sessions.sessions import SessionService
+from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
 from registerwatch.accounts.team import TeamReader
-from registerwatch.accounts.unproven_passwords import UNPROVEN_SECONDS
 from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.db.engine import Database
-from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.errors import (
     CapReached,
     InvalidInput,
@@ -57,8 +55,10 @@ from registerwatch.errors import (
 )
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.secret_cipher import SecretCipher
+from registerwatch.platform.structs import replace
 from registerwatch.settings import Settings
-from registerwatch.structs import replace
 from tests.accounts.plain_model import COLUMNS, NO_PASSWORD, Firm, Known, Model, Opener, Person, Rows
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock, quick_passwords

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from registerwatch.accounts.login_throttle import MAX_CONCURRENT, LoginThrottle
-from registerwatch.accounts.passwords import MAX_WAITING
+from registerwatch.accounts.limits.login_throttle import MAX_CONCURRENT, LoginThrottle
+from registerwatch.accounts.passwords.passwords import MAX_WAITING
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Overloaded, WrongPassword
 from tests.accounts.actions import EMAIL, PASSWORD, signed_up

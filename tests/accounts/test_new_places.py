@@ -2,8 +2,8 @@
 
 import pytest
 
-from registerwatch.accounts.clients import UNKNOWN_CLIENT, Client
-from registerwatch.accounts.new_places import is_new_place
+from registerwatch.accounts.sessions.clients import UNKNOWN_CLIENT, Client
+from registerwatch.accounts.sessions.new_places import is_new_place
 from registerwatch.mail.mailer import Mail
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness
 

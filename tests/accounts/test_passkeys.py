@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts.audit import Action
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.passkey_repository import CHALLENGE_SECONDS
-from registerwatch.accounts.passkeys import MAX_PASSKEYS, has_passkeys
-from registerwatch.accounts.sign_in_steps import NewStep
+from registerwatch.accounts.second_factors.passkey_repository import CHALLENGE_SECONDS
+from registerwatch.accounts.second_factors.passkeys import MAX_PASSKEYS, has_passkeys
+from registerwatch.accounts.sessions.sign_in_steps import NewStep
 from registerwatch.accounts.wiring import Accounts
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, SecondFactorNeeded, WrongCode
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_session, owner_of, prove_address
 from tests.accounts.authenticator import USER_PRESENT, Authenticator
 from tests.accounts.second_factors import app_of

@@ -12,17 +12,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from structlog.testing import capture_logs
 
 from registerwatch.accounts import repository
-from registerwatch.accounts.credentials import digest_of
-from registerwatch.accounts.mail_tasks import MAX_SENDING
+from registerwatch.accounts.limits.mail_tasks import MAX_SENDING
 from registerwatch.accounts.models import NewSession
-from registerwatch.accounts.password_reset import LINKS_PER_HOUR, MAX_TOKEN_LENGTH
+from registerwatch.accounts.passwords.password_reset import LINKS_PER_HOUR, MAX_TOKEN_LENGTH
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.sessions.credentials import digest_of
 from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, MailNotSent, NoSuchAccount, Unauthenticated, WrongPassword
 from registerwatch.mail.mailer import BeforeData, Mail, Mailer, NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.mail.smtp import Failure
+from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
 from tests.support.fakes import SteppedClock, quick_passwords

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from registerwatch.accounts.passwords import MAX_WAITING, Passwords, acceptable
+from registerwatch.accounts.passwords.passwords import MAX_WAITING, Passwords, acceptable
 from registerwatch.accounts.wiring import build_accounts
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Overloaded, WrongPassword
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings
 from tests.accounts.actions import EMAIL, PASSWORD, signed_up
 from tests.register.builders import PROPERTY

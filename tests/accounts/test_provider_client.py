@@ -9,7 +9,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
-from registerwatch.accounts.provider_client import KEPT_SECONDS, ProviderClient
+from registerwatch.accounts.provider.provider_client import KEPT_SECONDS, ProviderClient
 from registerwatch.errors import ProviderSignInFailed
 from tests.support.fakes import SteppedClock
 

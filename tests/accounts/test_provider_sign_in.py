@@ -6,17 +6,17 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from registerwatch.accounts.audit import Action
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import NewSession
-from registerwatch.accounts.password_reset import EndedAccess
-from registerwatch.accounts.provider_client import ProviderClient
-from registerwatch.accounts.provider_repository import REQUEST_SECONDS
-from registerwatch.accounts.provider_sign_in import FinishedSignIn
-from registerwatch.accounts.sign_in_steps import NewStep
+from registerwatch.accounts.passwords.password_reset import EndedAccess
+from registerwatch.accounts.provider.provider_client import ProviderClient
+from registerwatch.accounts.provider.provider_repository import REQUEST_SECONDS
+from registerwatch.accounts.provider.provider_sign_in import FinishedSignIn
+from registerwatch.accounts.sessions.sign_in_steps import NewStep
 from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.db.engine import Database
 from registerwatch.errors import ProviderSignInFailed
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings
 from tests.accounts.actions import EMAIL, by_session, owner_of, prove_address
 from tests.accounts.openid_provider import BACK, CLIENT_ID, CLIENT_SECRET, OpenIdProvider, openid_provider

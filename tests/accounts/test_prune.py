@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.password_reset import TOKEN_SECONDS
+from registerwatch.accounts.passwords.password_reset import TOKEN_SECONDS
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT
-from registerwatch.accounts.sign_in import SESSION_SECONDS
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.db.engine import Database
 from registerwatch.errors import Unauthenticated
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
 from tests.support.fakes import SteppedClock, quick_passwords

@@ -9,13 +9,13 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
-from registerwatch.accounts.credentials import Credential, credential_of, digest_of
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.queries import AccountQueries, profile_of
-from registerwatch.accounts.sign_in import SESSION_SECONDS
+from registerwatch.accounts.sessions.credentials import Credential, credential_of, digest_of
+from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts
-from registerwatch.db.engine import Database
 from registerwatch.errors import Unauthenticated
+from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
 from tests.support.fakes import SteppedClock
 

@@ -8,19 +8,17 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts import recovery_codes, second_factor_repository, totp
-from registerwatch.accounts.audit import Action
-from registerwatch.accounts.clients import Client
-from registerwatch.accounts.code_check import TOLD_AT, owner_of_secret
-from registerwatch.accounts.guessed_codes import MAX_ELSEWHERE, MAX_OF_NETWORK
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller, NewSession
-from registerwatch.accounts.password_reset import EndedAccess
-from registerwatch.accounts.sign_in_steps import MAX_TRIES, NewStep
-from registerwatch.accounts.sign_in_steps import STEP_SECONDS as SECONDS_OF_A_STEP
-from registerwatch.accounts.totp_secrets import TotpSecrets
+from registerwatch.accounts.passwords.password_reset import EndedAccess
+from registerwatch.accounts.second_factors import recovery_codes, second_factor_repository, totp
+from registerwatch.accounts.second_factors.code_check import TOLD_AT, owner_of_secret
+from registerwatch.accounts.second_factors.guessed_codes import MAX_ELSEWHERE, MAX_OF_NETWORK
+from registerwatch.accounts.second_factors.totp_secrets import TotpSecrets
+from registerwatch.accounts.sessions.clients import Client
+from registerwatch.accounts.sessions.sign_in_steps import MAX_TRIES, NewStep
+from registerwatch.accounts.sessions.sign_in_steps import STEP_SECONDS as SECONDS_OF_A_STEP
 from registerwatch.accounts.wiring import Accounts
-from registerwatch.db.engine import Database
-from registerwatch.db.secret_cipher import SecretCipher, key_id_of
 from registerwatch.errors import (
     ConfigurationError,
     InvalidInput,
@@ -32,6 +30,8 @@ from registerwatch.errors import (
     WrongPassword,
 )
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.secret_cipher import SecretCipher, key_id_of
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
 from tests.accounts.second_factors import RECOVERY_CODE, app_of
 from tests.support.fakes import SteppedClock

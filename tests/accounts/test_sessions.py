@@ -6,13 +6,13 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import text
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import NewSession, Role
-from registerwatch.accounts.sessions import WRONG_LOGIN
-from registerwatch.accounts.sign_in import SESSION_SECONDS
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.accounts.sessions.sessions import WRONG_LOGIN
+from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
+from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, signed_up
 from tests.support.fakes import SteppedClock
 from tests.support.harness import ServiceStarter

@@ -14,14 +14,14 @@ import pytest
 
 from registerwatch.accounts.validation import email_address, label
 from registerwatch.errors import InvalidInput
+from registerwatch.files.scan.codes import read_codes
+from registerwatch.files.tables.reading import read_table
+from registerwatch.files.tables.table import ReadChoices
 from registerwatch.mail.clean_text import clean, unlinked
-from registerwatch.notifications.bounce_report import report_of
+from registerwatch.notifications.bounces.bounce_report import report_of
 from registerwatch.register.identifiers import gs1_messages, hibc, iccbba, ifa, parse
-from registerwatch.scan.codes import read_codes
-from registerwatch.tables.reading import read_table
-from registerwatch.tables.table import ReadChoices
-from registerwatch.watches.import_file import text_file_lines
-from registerwatch.watches.import_list import _lines_of
+from registerwatch.watches.imports.import_file import text_file_lines
+from registerwatch.watches.imports.import_list import _lines_of
 from registerwatch.watches.tags import tags_of_text
 from registerwatch.watches.word_difference import word_difference
 from tests.attacks.service import Length

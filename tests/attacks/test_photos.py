@@ -15,7 +15,7 @@ import pytest
 from bench.labels import saved
 from PIL import Image
 
-from registerwatch.web.body_limits import MAX_BODY_BYTES
+from registerwatch.web.limits.body_limits import MAX_BODY_BYTES
 from tests.attacks.service import AttackedService
 
 MAX_PROCESSES = 2

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import httpx2
 
-from registerwatch.clock import iso_utc
+from registerwatch.platform.clock import iso_utc
 from tests.attacks.service import AttackedService
 from tests.mcp.messages import using
 from tests.support import processes

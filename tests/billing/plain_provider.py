@@ -8,9 +8,9 @@ from typing import Any
 
 from registerwatch.billing import provider
 from registerwatch.billing.provider import Checkout, CheckoutOrder, Subscription
-from registerwatch.clock import Clock, SystemClock
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
-from registerwatch.structs import replace
+from registerwatch.platform.clock import Clock, SystemClock
+from registerwatch.platform.structs import replace
 
 DAY = 24 * 3600
 MONTH = 30 * DAY

@@ -16,7 +16,7 @@ from registerwatch.billing.models import (
     shown,
 )
 from registerwatch.billing.provider import Subscription
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 
 START, END = 1_000_000_000, 1_000_000_000 + 30 * DAY
 ACTIVE = Subscription("sub_1", "cus_1", "active", "price_s", False, START, END, None, False)

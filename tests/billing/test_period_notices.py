@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.billing.models import DAY
 from registerwatch.mail.mailer import BeforeData, Mail
 from registerwatch.mail.smtp import Failure

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from registerwatch.billing.provider import Checkout, CheckoutOrder, Subscription
 from registerwatch.billing.stripe_provider import MAX_RETRIES, StripeProvider, subscription_of
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio

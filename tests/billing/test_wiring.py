@@ -8,10 +8,10 @@ import pytest
 
 from registerwatch.billing.stripe_provider import StripeProvider
 from registerwatch.billing.wiring import build_billing
-from registerwatch.clock import SystemClock
-from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentsUnavailable
 from registerwatch.mail.mailer import NoMailer
+from registerwatch.platform.clock import SystemClock
+from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings
 from tests.billing.plain_provider import SETTINGS
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from registerwatch.accounts.wiring import Accounts, build_accounts
-from registerwatch.clock import SystemClock
-from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.platform.clock import SystemClock
+from registerwatch.platform.db.engine import Database
 from registerwatch.settings import load_settings
 from tests.support.fakes import quick_passwords
 from tests.support.harness import ServiceHarness, built_harness

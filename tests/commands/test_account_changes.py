@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from registerwatch.accounts.credentials import masked
+from registerwatch.accounts.sessions.credentials import masked
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.billing import provider
 from registerwatch.billing.cancellation import RETRY_SECONDS

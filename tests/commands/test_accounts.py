@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import WrongPassword
 from tests.commands.steps import EMAIL, MEMBER, PASSWORD, Operator

@@ -1,8 +1,8 @@
 """What a fill says before, while and after it reads."""
 
-from registerwatch.commands.fill_report import FillProgress, forecast_line, unread_lines
-from registerwatch.register.ingest.bulk_load import LoadForecast, LoadProgress
-from registerwatch.register.sources.unread_fields import FieldOf, UnreadCount
+from registerwatch.commands.display.fill_report import FillProgress, forecast_line, unread_lines
+from registerwatch.ingest.bulk_load import LoadForecast, LoadProgress
+from registerwatch.sources.unread_fields import FieldOf, UnreadCount
 
 
 def test_the_expected_time_is_said_with_what_it_rests_on_and_what_is_stored_already() -> None:

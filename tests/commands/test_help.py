@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from registerwatch.cli import Commands
-from registerwatch.register.search.fields import LAYOUT
+from registerwatch.copy.search.fields import LAYOUT
 from tests.support.command_words import loaded_commands
 from tests.support.terminal import Terminal
 
@@ -99,7 +99,7 @@ finally:
     assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
     assert [name for name in loaded if name.startswith("registerwatch.")] == [
         "registerwatch.cli",
-        "registerwatch.collector",
+        "registerwatch.platform.collector",
         "registerwatch.commands",
         "registerwatch.commands.lazy",
         "registerwatch.errors",

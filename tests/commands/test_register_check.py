@@ -8,11 +8,11 @@ import pytest
 from starlette.applications import Starlette
 
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.commands.check_report import CheckReport, print_report
+from registerwatch.commands.display.check_report import CheckReport, print_report
 from registerwatch.commands.register_check import look
-from registerwatch.db.migrate import upgrade
-from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.platform.db.migrate import upgrade
 from registerwatch.settings import Settings
+from registerwatch.sources.checks.names import CheckName
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.drift import Difference
 from registerwatch_standins.register.faults import Faults

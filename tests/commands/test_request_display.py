@@ -6,10 +6,10 @@ import httpx2
 import pytest
 from rich.console import Console
 
-from registerwatch.commands.request_display import Countdown, LookDisplay
+from registerwatch.commands.display.request_display import Countdown, LookDisplay
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.request_observer import Retry
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.request_observer import Retry
 
 URL = "https://ec.europa.eu/tools/eudamed/api/eos"
 REFUSED = RegisterFailure("The register (ec.europa.eu) could not be reached: connection refused.", transient=True)

@@ -13,17 +13,17 @@ import msgspec
 import pytest
 
 from registerwatch.commands.nomenclature_file import read_nomenclature
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificates import NotifiedBody, Refusal, RegisteredCertificate, Scope
 from registerwatch.register.models import Actor, ActorReference, Certificate, Completeness, Device, DeviceReading
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.data_lake import mapping as lake_mapping
-from registerwatch.register.sources.data_lake import wire as lake
-from registerwatch.register.sources.data_lake.reference import KNOWN
-from registerwatch.register.sources.eudamed import certificate_mapping, mapping, wire
-from registerwatch.register.sources.eudamed.guards import check_page
-from registerwatch.register.sources.requests import JsonReader, decode
-from registerwatch.structs import replace
+from registerwatch.sources.data_lake import mapping as lake_mapping
+from registerwatch.sources.data_lake import wire as lake
+from registerwatch.sources.data_lake.reference import KNOWN
+from registerwatch.sources.eudamed import certificate_mapping, mapping, wire
+from registerwatch.sources.eudamed.guards import check_page
+from registerwatch.sources.requests import JsonReader, decode
 from tests.register.sources.reader import reading_of
 from tests.support.captures import OWN, SHARED, capture
 

@@ -11,7 +11,7 @@ import pytest
 from registerwatch.billing.provider import ACTIVE, CANCELED, PAST_DUE, TRIALING, CheckoutOrder, PaymentProvider
 from registerwatch.billing.stripe_provider import StripeProvider
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch_standins.payment.records import Card
 from tests.support.fakes import SteppedClock
 from tests.support.payments import API_KEY, DAY, PAYMENTS, Payments

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.faults import Faults
 from registerwatch_standins.register.filters import CertificateFilter

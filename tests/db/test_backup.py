@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.db import backup
-from registerwatch.db.backup import back_up, check
 from registerwatch.errors import BackupRefused
+from registerwatch.platform.db import backup
+from registerwatch.platform.db.backup import back_up, check
 
 
 @pytest.fixture

@@ -18,16 +18,16 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, literal, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db import migrate
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import DEADLOCKS, MIGRATIONS, config_of, known_schemas, upgrade
-from registerwatch.db.tables import metadata
+from registerwatch.copy.history.history_reader import HistoryReader
+from registerwatch.copy.records import RecordStore
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.register.history_service import as_of
+from registerwatch.lookup.history_service import as_of
+from registerwatch.platform.db import migrate
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import DEADLOCKS, MIGRATIONS, config_of, known_schemas, upgrade
+from registerwatch.platform.db.tables import metadata
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Completeness, Device, DeviceReading
-from registerwatch.register.store.history_reader import HistoryReader
-from registerwatch.register.store.records import RecordStore
-from registerwatch.structs import replace
 from tests.support.postgresql import Cluster
 
 pytestmark = pytest.mark.anyio

@@ -10,9 +10,9 @@ import pytest
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from registerwatch.db.engine import Database
-from registerwatch.db.postgresql import CONNECT_SECONDS, PostgresReads
 from registerwatch.errors import DatabaseUnavailable
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.postgresql import CONNECT_SECONDS, PostgresReads
 
 pytestmark = pytest.mark.anyio
 

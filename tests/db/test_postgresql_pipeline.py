@@ -16,8 +16,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import DataError, DivisionByZero, UndefinedColumn, UndefinedTable
 from psycopg.errors import SyntaxError as WrongSyntax
 
-from registerwatch.db import postgresql_pipeline
-from registerwatch.db.postgresql_pipeline import PipelinedConnection
+from registerwatch.platform.db import postgresql_pipeline
+from registerwatch.platform.db.postgresql_pipeline import PipelinedConnection
 
 pytestmark = pytest.mark.anyio
 

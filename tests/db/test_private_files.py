@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from registerwatch.db.private_files import note_open_folder
+from registerwatch.platform.private_files import note_open_folder
 from tests.support.harness import running_harness
 from tests.support.processes import environment, run
 

@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import bindparam, literal_column, select, union_all
 
-from registerwatch.db.engine import Database
-from registerwatch.db.quick_reads import quick_reads
-from registerwatch.db.statements import PreparedSelect
-from registerwatch.db.tables import copy_state
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.quick_reads import quick_reads
+from registerwatch.platform.db.statements import PreparedSelect
+from registerwatch.platform.db.tables import copy_state
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 import pytest
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
-from registerwatch.db.run_uncancelled import run_uncancelled
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.run_uncancelled import run_uncancelled
 
 pytestmark = pytest.mark.anyio
 

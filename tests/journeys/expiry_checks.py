@@ -15,8 +15,8 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import certificates, watches
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import certificates, watches
 from tests.journeys.event_checks import ENDS, Stored, Watcher, WrongYear
 
 MARKS = (0, 7, 30, 90)

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 
-from registerwatch.db import migrate
+from registerwatch.platform.db import migrate
 from tests.journeys.held_servers import TIMEOUT_SECONDS, DeliveryReceiver, Register, RegisterProxy, register
 from tests.support import postgresql, processes, redis
 from tests.support.paces import start_fast

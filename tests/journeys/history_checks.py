@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from registerwatch.db.engine import Database
+from registerwatch.copy.history.history_reader import HistoryReader
+from registerwatch.copy.history.record_history import RecordHistory
+from registerwatch.platform.db.engine import Database
 from registerwatch.register.models import DETAILS, FLAGS
-from registerwatch.register.store.history_reader import HistoryReader
-from registerwatch.register.store.record_history import RecordHistory
 from tests.journeys.event_checks import WrongYear
 from tests.journeys.register_reads import is_srn
 

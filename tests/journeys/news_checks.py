@@ -16,8 +16,8 @@ from itertools import pairwise
 
 from sqlalchemy import select
 
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import device_sweeps, devices, walks, watches
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import device_sweeps, devices, walks, watches
 from tests.journeys.event_checks import ENDS, EventChecks, Stored, Watcher, WrongYear
 from tests.journeys.expected_events import FieldChange
 from tests.journeys.manufacturers_past import ListedCertificate, ManufacturersPast

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from random import Random
 from uuid import UUID
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.certificate_world import CertificateFields
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.random_changes import make_random_changes

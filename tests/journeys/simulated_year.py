@@ -20,11 +20,11 @@ from registerwatch.accounts import repository
 from registerwatch.accounts.models import Account, Caller, Role
 from registerwatch.accounts.plans import PlanName, plans
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.db.migrate import upgrade
-from registerwatch.db.tables import watches
+from registerwatch.platform.db.migrate import upgrade
+from registerwatch.platform.db.tables import watches
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.requests import RetryPolicy, ignore
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.requests import RetryPolicy, ignore
 from registerwatch.watches.models import Watch
 from registerwatch.watches.options import OptionChange
 from registerwatch.watches.service import WatchService

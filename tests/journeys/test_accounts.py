@@ -14,10 +14,10 @@ import structlog
 from pydantic import SecretStr
 from sqlalchemy import text
 
-from registerwatch import logs
-from registerwatch.accounts.credentials import credential_of, new_key, new_session
+from registerwatch.accounts.sessions.credentials import credential_of, new_key, new_session
 from registerwatch.app import app_over
 from registerwatch.bootstrap import build_service
+from registerwatch.platform import logs
 from registerwatch.settings import Settings
 from tests.support.fakes import quick_passwords
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers

@@ -7,8 +7,8 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from registerwatch.accounts.unproven_passwords import UNPROVEN_SECONDS
-from registerwatch.web.body_limits import MAX_BODY_BYTES
+from registerwatch.accounts.passwords.unproven_passwords import UNPROVEN_SECONDS
+from registerwatch.web.limits.body_limits import MAX_BODY_BYTES
 from tests.support.harness import (
     EMAIL,
     ERROR_FIELDS,

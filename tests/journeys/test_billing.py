@@ -11,7 +11,7 @@ import pytest
 
 from registerwatch.billing.models import RENEWAL_SECONDS
 from registerwatch.billing.stripe_provider import StripeProvider
-from registerwatch.clock import iso_utc
+from registerwatch.platform.clock import iso_utc
 from registerwatch_standins.payment.records import Card, Subscription
 from tests.rest.answers import granted, me, refused
 from tests.support.fakes import SteppedClock

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
-from registerwatch.notifications.delivery import CUT_OFF
+from registerwatch.notifications.delivery.delivery import CUT_OFF
+from registerwatch.platform.db.engine import Database
 from tests.journeys.crash_loop import (
     ACCOUNTS,
     SUBJECTS,

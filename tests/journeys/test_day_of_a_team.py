@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import users
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.mail.mailer import Mail
 from registerwatch.notifications.choices import Choice, Frequency
-from registerwatch.structs import replace
+from registerwatch.platform.db.tables import users
+from registerwatch.platform.structs import replace
 from registerwatch.watches.models import EventSeverity
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import gs1_check_digit

@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Completeness, Device, DeviceReading
-from registerwatch.structs import replace
 from registerwatch_standins.register.faults import Kind, Mode
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration

@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from registerwatch.accounts import known_clients
-from registerwatch.accounts.clients import Client
-from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.sessions import known_clients
+from registerwatch.accounts.sessions.clients import Client
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import InvalidInput
 from registerwatch.mail.mailer import NoMailer
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers

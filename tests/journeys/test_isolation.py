@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.accounts.open_sessions import public_id
+from registerwatch.accounts.sessions.open_sessions import public_id
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.list_files import work_on_lists
 from tests.support.receiver import Receiver, receiver

@@ -6,14 +6,15 @@
 import pytest
 from sqlalchemy import update
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import PlanName, plans
-from registerwatch.db.tables import accounts
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.platform.db.tables import accounts
 from registerwatch.register.models import Certificate
-from registerwatch.watches import event_repository, repository
+from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded, snapshot_of_device
 from tests.pages.account.pages_client import PagesClient

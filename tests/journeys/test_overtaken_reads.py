@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.register.sources.budget_parts import RequestPriority
+from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch_standins.register.faults import Kind, Rule
 from registerwatch_standins.register.records import Registration
 from tests.journeys.register_reads import PROBE

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from sqlalchemy import update
 
-from registerwatch.db.tables import webhooks
 from registerwatch.notifications.models import OVERLAP_SECONDS
+from registerwatch.platform.db.tables import webhooks
 from tests.notifications.steps import expected_signatures
 from tests.support import node
 from tests.support.fakes import ReceivedRequest

@@ -16,18 +16,19 @@ import pytest
 from sqlalchemy import insert
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import deliveries, users, webhooks
 from registerwatch.mail.mailer import Mail
 from registerwatch.mail.smtp import Failure
 from registerwatch.notifications.channels import Channel, HandOver
 from registerwatch.notifications.channels.email import EmailChannel
 from registerwatch.notifications.choices import Choice, Frequency
-from registerwatch.notifications.delivery import CUT_OFF, DeliveryService
+from registerwatch.notifications.delivery.delivery import CUT_OFF, DeliveryService
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.repository import ClaimedDelivery
-from registerwatch.watches import event_repository, repository, tag_repository
+from registerwatch.platform.db.tables import deliveries, users, webhooks
+from registerwatch.watches import repository, tag_repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
 from registerwatch.watches.models import Event, EventSeverity
 from tests.support.harness import ServiceHarness
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from openpyxl import load_workbook
 
-from registerwatch.lists.models import LineFilter
+from registerwatch.files.lists.models import LineFilter
 from registerwatch.register.codes import StatusFilter
 from registerwatch.register.models import Certificate
 from registerwatch.register.other_codes import OtherCode

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from registerwatch.lists.matching import Known, ReadLine, match
-from registerwatch.lists.models import COVERAGES
+from registerwatch.copy.standings import stored_standings
+from registerwatch.files.lists.matching import Known, ReadLine, match
+from registerwatch.files.lists.models import COVERAGES
 from registerwatch.register.codes import StatusFilter
-from registerwatch.register.store.standings import stored_standings
 from tests.lists.steps import ListSteps
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness

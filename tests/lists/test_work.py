@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
+from registerwatch.accounts.limits.work_budget import WINDOW_SECONDS, WorkBudget
 from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import UNCONFIRMED_STORED_BYTES, plans
-from registerwatch.accounts.work_budget import WINDOW_SECONDS, WorkBudget
-from registerwatch.bounded_process import ProcessFailed
-from registerwatch.db.disk import MIN_FREE_FOR_FILES
 from registerwatch.errors import CapReached, DatabaseUnavailable, Overloaded
-from registerwatch.lists import repository
-from registerwatch.lists import worker as list_worker_module
-from registerwatch.lists.models import MAX_LISTS, MAX_WAITING
-from registerwatch.lists.service import NO_FILE, NO_ROOM
-from registerwatch.lists.worker import LEASE_SECONDS, NO_TIME_LEFT, _Work
-from registerwatch.tables.process import TOO_MUCH_WORK, _read
-from registerwatch.tables.table import ReadChoices, Table, TableRow
+from registerwatch.files.lists import repository
+from registerwatch.files.lists import worker as list_worker_module
+from registerwatch.files.lists.models import MAX_LISTS, MAX_WAITING
+from registerwatch.files.lists.service import NO_FILE, NO_ROOM
+from registerwatch.files.lists.worker import LEASE_SECONDS, NO_TIME_LEFT, _Work
+from registerwatch.files.tables.process import TOO_MUCH_WORK, _read
+from registerwatch.files.tables.table import ReadChoices, Table, TableRow
+from registerwatch.platform.bounded_process import ProcessFailed
+from registerwatch.platform.disk import MIN_FREE_FOR_FILES
 from tests.lists.steps import ListSteps
 from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_full_reading, a_udi

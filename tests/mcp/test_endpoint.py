@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from registerwatch.mcp.protocol import MAX_MESSAGES
-from registerwatch.web.body_limits import MAX_BODY_BYTES
+from registerwatch.web.limits.body_limits import MAX_BODY_BYTES
 from tests.mcp.messages import TOOLS, answered, asking, posted, said, telling, used, using
 from tests.support.harness import ServiceHarness, ServiceStarter
 

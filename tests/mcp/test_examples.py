@@ -20,7 +20,7 @@ from registerwatch.mcp.endpoint import UNKNOWN_TOOL
 from registerwatch.mcp.tools.register import DEFAULT_RESULTS, MAX_RESULTS
 from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch.mcp.tools.watches import MAX_CHANGES
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 from tests.mcp.messages import TOOLS
 from tests.support import node
 from tests.support.servers import served_harness

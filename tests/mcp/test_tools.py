@@ -7,13 +7,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import PERIOD_ENDED
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.lookup.actors import ActorAnswer
 from registerwatch.mcp import tools as registered
 from registerwatch.mcp.tools.registry import NEEDS_KEY
-from registerwatch.register.actors import ActorAnswer
-from registerwatch.watches import event_repository
+from registerwatch.watches.events import event_repository
 from registerwatch.web.responses import NO_DATABASE
 from tests.mcp.messages import TOOLS, Said, answered, asking, posted, used, using, without_code
 from tests.register.builders import a_udi

@@ -1,1 +1,1 @@
-"""Tests of `registerwatch.net`."""
+"""Tests of `registerwatch.platform.net`."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.errors import InvalidInput
-from registerwatch.net.addresses import MAX_URL_LENGTH, Target, is_public, target
+from registerwatch.platform.net.addresses import MAX_URL_LENGTH, Target, is_public, target
 
 PRIVATE_HOSTS = [
     "localhost",

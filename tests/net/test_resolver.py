@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from registerwatch.net import resolver as resolver_module
-from registerwatch.net.resolver import DnsResolver
+from registerwatch.platform.net import resolver as resolver_module
+from registerwatch.platform.net.resolver import DnsResolver
 from tests.support.name_server import HANGS, NameServer, name_server
 
 pytestmark = pytest.mark.anyio

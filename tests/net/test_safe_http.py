@@ -11,8 +11,8 @@ from typing import Any
 import httpcore2
 import pytest
 
-from registerwatch.net.resolver import Resolver
-from registerwatch.net.safe_http import (
+from registerwatch.platform.net.resolver import Resolver
+from registerwatch.platform.net.safe_http import (
     MAX_ADDRESSES,
     READ_BYTES,
     TOO_LONG,

@@ -7,21 +7,21 @@ from sqlalchemy import update
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.models import Caller, Role
-from registerwatch.db.tables import users
 from registerwatch.mail.mailer import Mailer
-from registerwatch.notifications import target_repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.channels.email import EmailChannel
 from registerwatch.notifications.choices import EVERYTHING, Choice
-from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.notifications.mail_pace import MailPace
+from registerwatch.notifications.delivery.delivery import DeliveryService
+from registerwatch.notifications.delivery.mail_pace import MailPace
 from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.outbox import DeliveryOutbox
-from registerwatch.notifications.target_changes import columns_of
-from registerwatch.watches import event_repository
+from registerwatch.notifications.targets import target_repository
+from registerwatch.notifications.targets.target_changes import columns_of
+from registerwatch.platform.db.tables import users
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import NewEvent
-from registerwatch.watches.event_rules import classified
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
+from registerwatch.watches.events.event_rules import classified
 from registerwatch.watches.models import Event
 from tests.support.harness import ServiceHarness
 

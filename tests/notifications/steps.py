@@ -9,16 +9,16 @@ from typing import Protocol
 from sqlalchemy import insert, text
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import deliveries
-from registerwatch.net.safe_http import SafeHttpClient
 from registerwatch.notifications.channels import Channel
-from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.wiring import build_channels
-from registerwatch.watches import event_repository
+from registerwatch.platform.db.tables import deliveries
+from registerwatch.platform.net.safe_http import SafeHttpClient
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
 from tests.support.harness import ServiceHarness
 
 CHANGE = FieldChange(field="market status", old="on the market", new="no longer on the market")

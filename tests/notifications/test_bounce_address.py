@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.notifications.bounce_address import (
+from registerwatch.notifications.bounces.bounce_address import (
     MAX_LOCAL_PART,
     bounce_token,
     envelope_sender,

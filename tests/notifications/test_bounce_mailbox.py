@@ -6,8 +6,8 @@ from urllib.parse import quote
 import pytest
 
 from registerwatch.errors import MailboxUnreadable
-from registerwatch.notifications.bounce_mailbox import BounceReader, folder_of
-from registerwatch.notifications.bounce_report import MAX_REPORT_BYTES, BounceReport
+from registerwatch.notifications.bounces.bounce_mailbox import BounceReader, folder_of
+from registerwatch.notifications.bounces.bounce_report import MAX_REPORT_BYTES, BounceReport
 from tests.notifications.bounce_messages import GONE, report
 from tests.support.certificates import Certificate, certificate_for
 from tests.support.imap_server import BREAK, FLOOD, PASSWORD, REFUSAL, SILENCE, USER, ImapServer, imap_server

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.notifications.bounce_report import MAX_REPORT_BYTES, BounceKind, BounceReport, report_of
+from registerwatch.notifications.bounces.bounce_report import MAX_REPORT_BYTES, BounceKind, BounceReport, report_of
 from tests.notifications.bounce_messages import GONE, block, report
 
 TOKEN = "aaaaaaahmfzwk43fon2gk3tboruw63tb"

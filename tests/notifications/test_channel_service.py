@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 import pytest
 
-from registerwatch.accounts import audit_trail
-from registerwatch.accounts.account_places import AccountPlaces
-from registerwatch.accounts.audit import Action
-from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.audit import audit_trail
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.notices import AccountNotices
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import CapReached, InvalidInput, OwnerOnly
-from registerwatch.notifications.channel_models import ChannelChange, NewChannel
-from registerwatch.notifications.channel_service import ChannelService
-from registerwatch.notifications.channel_state import Access, ChannelState
 from registerwatch.notifications.choices import Choice, Frequency
-from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.models import EMAIL, Delivery
-from registerwatch.notifications.targets import TargetService
+from registerwatch.notifications.targets.channel_models import ChannelChange, NewChannel
+from registerwatch.notifications.targets.channel_service import ChannelService
+from registerwatch.notifications.targets.channel_state import Access, ChannelState
+from registerwatch.notifications.targets.targets import TargetService
 from registerwatch.notifications.user_time_zones import UserTimeZones
-from registerwatch.structs import replace
+from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.structs import replace
 from registerwatch.watches.tag_repository import add as add_tags
 from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import queue_change

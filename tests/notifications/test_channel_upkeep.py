@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mail, NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
-from registerwatch.notifications.channel_models import ChannelChange, ListedChannel, NewChannel
-from registerwatch.notifications.channel_state import ChannelState
-from registerwatch.notifications.channel_upkeep import ChannelUpkeep
 from registerwatch.notifications.choices import Choice, Frequency
+from registerwatch.notifications.targets.channel_models import ChannelChange, ListedChannel, NewChannel
+from registerwatch.notifications.targets.channel_state import ChannelState
+from registerwatch.notifications.targets.channel_upkeep import ChannelUpkeep
 from tests.notifications.steps import queue_change
 from tests.support.harness import WEBHOOK_URL, ServiceHarness
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
-from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.notifications.targets import TargetService
+from registerwatch.notifications.delivery.delivery import DeliveryService
+from registerwatch.notifications.targets.targets import TargetService
+from registerwatch.platform.account_places import AccountPlaces
 from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import channels_of, queue_change
 from tests.support.harness import ServiceHarness

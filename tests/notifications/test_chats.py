@@ -5,12 +5,12 @@ import json
 import pytest
 from sqlalchemy import select
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import deliveries, webhooks
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.gathering import GATHERING_SECONDS, GATHERING_STEP_SECONDS
 from registerwatch.notifications.models import REPEAT_PAUSES
+from registerwatch.platform.db.tables import deliveries, webhooks
 from tests.notifications.steps import queue_change
 from tests.support.harness import ServiceHarness
 

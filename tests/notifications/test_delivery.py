@@ -7,10 +7,10 @@ import httpcore2
 import pytest
 from sqlalchemy import text
 
-from registerwatch.db.tables import deliveries, events
 from registerwatch.errors import InvalidInput
-from registerwatch.notifications.delivery import LEASE_SECONDS
-from registerwatch.structs import replace
+from registerwatch.notifications.delivery.delivery import LEASE_SECONDS
+from registerwatch.platform.db.tables import deliveries, events
+from registerwatch.platform.structs import replace
 from tests.accounts.actions import EMAIL
 from tests.notifications.steps import (
     another_process,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registerwatch.notifications.delivery_log import PAGE_ROWS, SHOWN_BODY_LENGTH
+from registerwatch.notifications.delivery.delivery_log import PAGE_ROWS, SHOWN_BODY_LENGTH
 from registerwatch.notifications.models import LogCounts, Outcome
 from tests.notifications.steps import queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from registerwatch.net.resolver import DnsResolver
+from registerwatch.platform.net.resolver import DnsResolver
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 from tests.support.name_server import HANGS, NameServer, name_server
 from tests.support.receiver import Receiver, receiver

@@ -12,14 +12,15 @@ import pytest
 from sqlalchemy import event, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import deliveries, delivery_events, events
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.notifications import outbox, repository, target_repository
-from registerwatch.notifications.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
+from registerwatch.notifications import outbox, repository
+from registerwatch.notifications.delivery.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
 from registerwatch.notifications.models import AttemptResult
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
+from registerwatch.notifications.targets import target_repository
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import deliveries, delivery_events, events
 from tests.notifications.steps import another_process, channels_of, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
 

@@ -9,17 +9,17 @@ from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.background.loops import deliver, send_mails
-from registerwatch.db.tables import deliveries, users
 from registerwatch.mail.mailer import BeforeData, Mail, SmtpMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.mail.message import sender_of
 from registerwatch.mail.server import server_of
 from registerwatch.mail.smtp import Failure
-from registerwatch.notifications.channel_models import NewChannel
 from registerwatch.notifications.channels.email import NOT_PROVEN
-from registerwatch.notifications.delivery import CUT_OFF, LEASE_SECONDS, MAIL_CANDIDATES, MAX_PER_TARGET
+from registerwatch.notifications.delivery.delivery import CUT_OFF, LEASE_SECONDS, MAIL_CANDIDATES, MAX_PER_TARGET
 from registerwatch.notifications.gathering import MAX_GATHERING_SECONDS
 from registerwatch.notifications.models import EMAIL, REPEAT_PAUSES
+from registerwatch.notifications.targets.channel_models import NewChannel
+from registerwatch.platform.db.tables import deliveries, users
 from registerwatch.register.models import Certificate, DeviceReading
 from registerwatch.watches.diff import FieldChange
 from tests.notifications.channels.sample_events import RENAMED, SUSPENDED

@@ -5,14 +5,14 @@ from urllib.parse import quote
 
 import pytest
 
-from registerwatch.accounts.confirmation_repository import UNDELIVERABLE
-from registerwatch.db.tables import webhooks
+from registerwatch.accounts.passwords.confirmation_repository import UNDELIVERABLE
 from registerwatch.mail.mailer import SmtpMailer
 from registerwatch.mail.message import sender_of
 from registerwatch.mail.server import server_of
 from registerwatch.notifications.channels.email import EmailChannel
-from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.models import EMAIL
+from registerwatch.platform.db.tables import webhooks
 from tests.notifications.bounce_messages import GONE, report
 from tests.notifications.channels.sample_events import SUSPENDED
 from tests.notifications.mail_steps import mail_user, send_due, tell

@@ -3,7 +3,7 @@
 import pytest
 
 from registerwatch.errors import InvalidInput
-from registerwatch.notifications.target_addresses import shortened, stored_address
+from registerwatch.notifications.targets.target_addresses import shortened, stored_address
 from tests.notifications.plain_channel import PlainChannel
 
 

@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from registerwatch.db import backup
-from registerwatch.db.secret_cipher import SecretCipher, key_id_of
 from registerwatch.errors import ConfigurationError, SecretUnreadable
-from registerwatch.notifications import target_secrets
 from registerwatch.notifications.channels.webhook_signature import signature
-from registerwatch.notifications.delivery import LEASE_SECONDS
+from registerwatch.notifications.delivery.delivery import LEASE_SECONDS
+from registerwatch.notifications.targets import target_secrets
+from registerwatch.platform.db import backup
+from registerwatch.platform.secret_cipher import SecretCipher, key_id_of
 from registerwatch.settings import load_settings
 from tests.notifications.steps import queue_change
 from tests.support.harness import PASSWORD, WEBHOOK_URL, ServiceHarness, auth_headers, running_harness

@@ -5,15 +5,20 @@ from dataclasses import dataclass
 import pytest
 from sqlalchemy import insert, select, update
 
-from registerwatch.accounts.confirmation_repository import UNDELIVERABLE
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import audit, users, webhooks
-from registerwatch.notifications.bounce_address import bounce_token, envelope_sender
-from registerwatch.notifications.bounce_report import BounceKind, BounceReport, report_of
-from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.accounts.passwords.confirmation_repository import UNDELIVERABLE
+from registerwatch.notifications.bounces.bounce_address import bounce_token, envelope_sender
+from registerwatch.notifications.bounces.bounce_report import BounceKind, BounceReport, report_of
+from registerwatch.notifications.bounces.undeliverable import (
+    MISMATCHED,
+    UNKNOWN,
+    UndeliverableAddresses,
+    undeliverable_of,
+)
+from registerwatch.notifications.bounces.undeliverable_repository import by_id
+from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.models import EMAIL, AttemptResult, Target
-from registerwatch.notifications.undeliverable import MISMATCHED, UNKNOWN, UndeliverableAddresses, undeliverable_of
-from registerwatch.notifications.undeliverable_repository import by_id
+from registerwatch.platform.db.tables import audit, users, webhooks
 from tests.notifications.bounce_messages import block, report
 from tests.notifications.plain_channel import PlainChannel
 from tests.notifications.steps import queue_change

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from registerwatch.accounts.audit import Action
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.notifications.models import OVERLAP_SECONDS

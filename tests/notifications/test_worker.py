@@ -9,10 +9,10 @@ from structlog.testing import capture_logs
 
 from registerwatch.background import run_forever
 from registerwatch.background.loops import deliver
-from registerwatch.db.tables import deliveries
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.notifications.delivery import MAX_PER_TARGET, DeliveryService
+from registerwatch.notifications.delivery.delivery import MAX_PER_TARGET, DeliveryService
 from registerwatch.notifications.repository import FinishedDelivery
+from registerwatch.platform.db.tables import deliveries
 from tests.notifications.steps import another_process, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
 

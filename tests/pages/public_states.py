@@ -2,14 +2,14 @@
 
 from sqlalchemy import delete, insert
 
-from registerwatch.accounts.credentials import credential_of
-from registerwatch.clock import iso_utc
-from registerwatch.db.tables import device_sweeps, register_checks, walks
-from registerwatch.notifications.channel_models import NewChannel
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.notifications.bounces.unsubscribe_tokens import PATH as UNSUBSCRIBE
+from registerwatch.notifications.bounces.unsubscribe_tokens import token_of
 from registerwatch.notifications.models import EMAIL
-from registerwatch.notifications.unsubscribe_tokens import PATH as UNSUBSCRIBE
-from registerwatch.notifications.unsubscribe_tokens import token_of
-from registerwatch.structs import replace
+from registerwatch.notifications.targets.channel_models import NewChannel
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.tables import device_sweeps, register_checks, walks
+from registerwatch.platform.structs import replace
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
 from tests.register.certificate_rows import (
     BODY,

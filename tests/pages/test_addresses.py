@@ -5,9 +5,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.copy.search.filters import Filters
 from registerwatch.pages.addresses import actor_address, device_address, search_address
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.search.filters import Filters
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 

@@ -5,7 +5,7 @@ import re
 import httpx2
 import pytest
 
-from registerwatch.register.ingest.refresh import NO_LONGER_LISTED
+from registerwatch.ingest.refresh import NO_LONGER_LISTED
 from registerwatch.settings import EUDAMED_URL
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup

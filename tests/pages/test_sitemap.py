@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from registerwatch.copy.listing import StoredListing
 from registerwatch.pages.sitemap import NAMESPACE, PAGES, Sitemap
 from registerwatch.register.models import DeviceReading
-from registerwatch.register.store.listing import StoredListing
 from registerwatch.settings import EUDAMED_URL
 from tests.register.builders import a_full_reading, a_row
 from tests.support.harness import ServiceHarness, built_harness

@@ -6,9 +6,9 @@ import httpx2
 import pytest
 
 from registerwatch.accounts.models import Caller
+from registerwatch.notifications.bounces.unsubscribe import BY_LINK
 from registerwatch.notifications.choices import Choice, Frequency
-from registerwatch.notifications.target_repository import by_id
-from registerwatch.notifications.unsubscribe import BY_LINK
+from registerwatch.notifications.targets.target_repository import by_id
 from tests.notifications.channels.sample_events import RENAMED
 from tests.notifications.mail_steps import mail_user, mail_worker, send_due, tell
 from tests.support.harness import ServiceHarness

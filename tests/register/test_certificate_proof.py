@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from registerwatch.register.certificate_proof import what_it_proves
+from registerwatch.copy.certificates.certificate_queries import StoredCertificate
+from registerwatch.lookup.certificate_proof import what_it_proves
 from registerwatch.register.certificates import MAX_NAMED
-from registerwatch.register.store.certificate_queries import StoredCertificate
 from tests.register.certificate_rows import SEEN_AT, a_certificate
 
 

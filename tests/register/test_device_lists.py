@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.ingest.device_lists import CHANGED, UNREADABLE
-from registerwatch.register.ingest.refresh import DROPPED, MAX_BACKGROUND_LISTS_OF_CLIENT
-from registerwatch.structs import replace
+from registerwatch.ingest.device_lists import CHANGED, UNREADABLE
+from registerwatch.ingest.refresh import DROPPED, MAX_BACKGROUND_LISTS_OF_CLIENT
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.file_world import FileWorld
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.records import Registration

@@ -9,15 +9,15 @@ import httpx2
 import pytest
 
 from registerwatch.bootstrap import build_service, running
+from registerwatch.copy.search.filters import Filters
 from registerwatch.errors import BulkLoadRefused
-from registerwatch.register.ingest.subject_reads import Refreshed
+from registerwatch.ingest.subject_reads import Refreshed
 from registerwatch.register.outcomes import NotFound, ReadFailed
-from registerwatch.register.search.filters import Filters
-from registerwatch.register.sources import record_file
-from registerwatch.register.sources.data_lake import wire as data_lake
-from registerwatch.register.sources.data_lake.mapping import reading_of_row as reading_of_bulk_row
-from registerwatch.register.sources.eudamed import mapping, wire
 from registerwatch.settings import Settings
+from registerwatch.sources import record_file
+from registerwatch.sources.data_lake import wire as data_lake
+from registerwatch.sources.data_lake.mapping import reading_of_row as reading_of_bulk_row
+from registerwatch.sources.eudamed import mapping, wire
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
 from tests.register.sources.reader import reading_of
 from tests.support.fakes import SteppedClock

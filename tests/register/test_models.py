@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import (
     ADDED_IN,
     DETAILS,
@@ -31,7 +32,6 @@ from registerwatch.register.models import (
     precedence_of,
 )
 from registerwatch.register.other_codes import OtherCode
-from registerwatch.structs import replace
 from tests.register.builders import PROPERTY, UDI, a_device, a_full_reading, a_row, devices, legislations, readings
 
 EMPTY: tuple[object, ...] = (None, "", (), {}, msgspec.UNSET)

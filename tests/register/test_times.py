@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.clock import iso_utc
+from registerwatch.platform.clock import iso_utc
 from registerwatch.register.times import date_of, utc_from_brussels
 from tests.register.builders import PROPERTY
 

@@ -8,7 +8,8 @@ from uuid import UUID
 from sqlalchemy import delete
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import (
+from registerwatch.copy.history.history_prune import HistoryPruner
+from registerwatch.platform.db.tables import (
     actors,
     certificate_news,
     certificate_scopes,
@@ -24,8 +25,7 @@ from registerwatch.db.tables import (
     walks,
     watches,
 )
-from registerwatch.register.store.history_prune import HistoryPruner
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch.watches import repository
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.records import Certificate, CertificateListing, Registration

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import (
     CERTIFICATE_STATUS_PREFIX,
     LEGISLATION_PREFIX,
@@ -18,7 +19,6 @@ from registerwatch.register.codes import (
     label,
 )
 from registerwatch.register.times import utc_from_brussels
-from registerwatch.structs import replace
 from registerwatch_standins.register.filters import CertificateFilter, DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import BRUSSELS, Certificate, Party, Registration

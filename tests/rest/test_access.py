@@ -15,9 +15,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
 
-from registerwatch.accounts.credentials import digest_of, new_key, new_session
-from registerwatch.accounts.open_sessions import public_id
-from registerwatch.accounts.sign_in import SESSION_SECONDS
+from registerwatch.accounts.sessions.credentials import digest_of, new_key, new_session
+from registerwatch.accounts.sessions.open_sessions import public_id
+from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
 from registerwatch.register.certificates import CertificateDocument, CertificateFacts, encoded_facts
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.wire.documents import document_uuid

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts.api_keys import MAX_ENDED_KEYS
 from registerwatch.accounts.plans import PlanName
-from registerwatch.clock import iso_utc
+from registerwatch.accounts.sessions.api_keys import MAX_ENDED_KEYS
+from registerwatch.platform.clock import iso_utc
 from tests.rest.answers import granted, me, refused
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import answer, receiver

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registerwatch.clock import iso_utc
-from registerwatch.register.history_service import DROPPED
+from registerwatch.lookup.history_service import DROPPED
+from registerwatch.platform.clock import iso_utc
 from tests.register.builders import PROPERTY
 from tests.rest.journal_steps import CHANGES, DAY, HOUR, KEPT, LOOKS, MAX_RECORDS, UDIS, JournalSteps
 from tests.rest.register_journal import JournalWorld, Look, RegisterJournal, Seen

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.accounts.audit import MAX_LINES_A_DAY, MAX_SUBJECT_LENGTH
+from registerwatch.accounts.audit.audit import MAX_LINES_A_DAY, MAX_SUBJECT_LENGTH
 from tests.support.harness import (
     EMAIL,
     ERROR_FIELDS,

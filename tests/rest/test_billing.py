@@ -7,7 +7,7 @@ import pytest
 
 from registerwatch.billing.models import RENEWAL_SECONDS
 from registerwatch.billing.provider import Subscription
-from registerwatch.clock import iso_utc
+from registerwatch.platform.clock import iso_utc
 from tests.billing.plain_provider import DAY, MONTH, SETTINGS, event, signed
 from tests.rest.answers import granted, me, refused
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter

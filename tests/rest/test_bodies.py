@@ -11,12 +11,12 @@ import pytest
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.types import Message
 
-from registerwatch.accounts.account_places import AccountPlaces
-from registerwatch.rest.checked_route import CheckedRoute
-from registerwatch.tables.table import MAX_FILE_BYTES
-from registerwatch.web import large_bodies, least_rate
-from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
-from registerwatch.web.large_bodies import BUSY, MAX_RECEIVED_OF_ACCOUNT
+from registerwatch.files.tables.table import MAX_FILE_BYTES
+from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.rest.routing.checked_route import CheckedRoute
+from registerwatch.web.limits import large_bodies, least_rate
+from registerwatch.web.limits.body_limits import MAX_BODY_BYTES, max_body_bytes
+from registerwatch.web.limits.large_bodies import BUSY, MAX_RECEIVED_OF_ACCOUNT
 from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 

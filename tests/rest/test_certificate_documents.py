@@ -9,8 +9,8 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts.fair_queue import FairQueue
 from registerwatch.bootstrap import CERTIFICATE_SWEEP_SECONDS
+from registerwatch.platform.fair_queue import FairQueue
 from registerwatch.web import document_response
 from registerwatch.web.document_response import MAX_DOCUMENTS, MAX_DOCUMENTS_OF_NETWORK
 from registerwatch_standins.register.faults import Mode

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.identifiers.check_digits import hibc_character
-from registerwatch.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.mcp.messages import asking, used
 from tests.pages.markup import Markup

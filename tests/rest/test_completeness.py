@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
-from registerwatch.clock import iso_utc
+from registerwatch.platform.clock import iso_utc
 from registerwatch.register.outcomes import CERTIFICATES_UNREAD
 from registerwatch_standins.register.records import Certificate, Registration
 from tests.mcp.messages import used

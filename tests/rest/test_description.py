@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import APIOperation, Case, GenerationMode
 from schemathesis.checks import negative_data_rejection, positive_data_acceptance
 
-from registerwatch.register.search.filters import Facet
-from registerwatch.web.spreadsheet import XLSX
+from registerwatch.copy.search.filters import Facet
+from registerwatch.web.files.spreadsheet import XLSX
 from tests.billing.plain_provider import SETTINGS
 from tests.support.harness import ServiceHarness, auth_headers
 from tests.support.servers import served_harness

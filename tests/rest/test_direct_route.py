@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.testclient import TestClient
 
 from registerwatch.app import ROUTERS
-from registerwatch.rest.direct_route import DirectRoute
+from registerwatch.rest.routing.direct_route import DirectRoute
 
 
 class Side(StrEnum):

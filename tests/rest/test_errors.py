@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from registerwatch.app import work_app
-from registerwatch.rest.errors import STATUS_BY_CODE
+from registerwatch.rest.routing.errors import STATUS_BY_CODE
 from tests.support.harness import ERROR_FIELDS, ServiceHarness, auth_headers
 
 DOCUMENTED = dict(

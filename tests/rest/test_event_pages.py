@@ -8,11 +8,11 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts.credentials import credential_of
-from registerwatch.db.engine import Database
-from registerwatch.watches import event_repository
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.platform.db.engine import Database
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
 from tests.mcp.messages import using
 from tests.support.harness import ERROR_FIELDS, NewAccount, ServiceHarness, auth_headers
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.register.search.filters import Facet
+from registerwatch.copy.search.filters import Facet
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ERROR_FIELDS, ServiceHarness, ServiceStarter

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
-from registerwatch.accounts.failed_sign_ins import LOGGED_A_MINUTE
-from registerwatch.accounts.known_clients import KNOWN_SECONDS, MAX_CLIENTS
+from registerwatch.accounts.sessions.failed_sign_ins import LOGGED_A_MINUTE
+from registerwatch.accounts.sessions.known_clients import KNOWN_SECONDS, MAX_CLIENTS
 from tests.support import redis
 from tests.support.harness import (
     EMAIL,

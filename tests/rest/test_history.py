@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from registerwatch.clock import iso_utc
-from registerwatch.structs import replace
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.structs import replace
 from tests.support.harness import NOW, UDI, ServiceHarness
 
 pytestmark = pytest.mark.anyio

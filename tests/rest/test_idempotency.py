@@ -10,8 +10,14 @@ import httpx2
 import pytest
 from sqlalchemy import insert
 
-from registerwatch.accounts.idempotency import ABANDONED_SECONDS, KEPT_SECONDS, MAX_KEPT_LENGTH, MAX_REQUESTS, Places
-from registerwatch.db.tables import api_keys, idempotent_requests
+from registerwatch.accounts.limits.idempotency import (
+    ABANDONED_SECONDS,
+    KEPT_SECONDS,
+    MAX_KEPT_LENGTH,
+    MAX_REQUESTS,
+    Places,
+)
+from registerwatch.platform.db.tables import api_keys, idempotent_requests
 from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 

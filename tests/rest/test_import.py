@@ -5,7 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from tests.register.builders import a_udi
 from tests.support.harness import ERROR_FIELDS, NewAccount, ServiceHarness, auth_headers
 

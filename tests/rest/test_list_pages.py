@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts import repository as account_repository
-from registerwatch.accounts.audit import Action
-from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.audit.audit import Action
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.watches import service
 from tests.mcp.messages import using
 from tests.register.builders import a_udi

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 from argon2 import PasswordHasher, Type
 
-from registerwatch.accounts.passwords import MAX_OF_ACCOUNT
-from registerwatch.accounts.unproven_passwords import UNPROVEN_SECONDS
+from registerwatch.accounts.passwords.passwords import MAX_OF_ACCOUNT
+from registerwatch.accounts.passwords.unproven_passwords import UNPROVEN_SECONDS
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = pytest.mark.anyio

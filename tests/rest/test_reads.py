@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness, ServiceStarter

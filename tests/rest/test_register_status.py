@@ -6,13 +6,13 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import insert
 
-from registerwatch.clock import iso_utc
-from registerwatch.db.tables import device_sweeps, walks
-from registerwatch.register.ingest.check_rules import DAY_SECONDS
-from registerwatch.register.ingest.register_status import KEPT_SECONDS
-from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.requests import ignore
-from registerwatch.register.sources.unread_fields import FieldOf
+from registerwatch.ingest.checks.check_rules import DAY_SECONDS
+from registerwatch.ingest.checks.register_status import KEPT_SECONDS
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.tables import device_sweeps, walks
+from registerwatch.sources.budget_row import Host
+from registerwatch.sources.requests import ignore
+from registerwatch.sources.unread_fields import FieldOf
 from tests.register.ingest.test_register_status import NOW, a_sweep, a_walk
 from tests.support.harness import ServiceHarness, ServiceStarter
 

@@ -10,13 +10,13 @@ import pytest
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Scope
-from registerwatch.accounts.unproven_passwords import UNPROVEN_SECONDS
-from registerwatch.clock import iso_utc
+from registerwatch.accounts.passwords.unproven_passwords import UNPROVEN_SECONDS
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import Unauthenticated
 from registerwatch.mcp.tools import TOOLS
-from registerwatch.rest.auth import KeyOrSession
+from registerwatch.platform.clock import iso_utc
+from registerwatch.rest.routing.auth import KeyOrSession
 from tests.mcp.messages import used
 from tests.rest.answers import granted, me, refused
 from tests.rest.test_access import OF_USERS_TOO, PROTECTED, a_company, a_member, address_of, asked, operations

@@ -8,10 +8,10 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.sign_in import SESSION_SECONDS
-from registerwatch.clock import iso_utc
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
 from registerwatch.mail.mailer import NoMailer
+from registerwatch.platform.clock import iso_utc
 from tests.accounts.second_factors import app_of
 from tests.rest.answers import granted, me, refused
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.db.disk import NEARLY_FULL, NOT_WRITABLE, DiskCheck
-from registerwatch.db.driver_errors import DAMAGED
-from registerwatch.health import KEPT_SECONDS
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.indexer import MAX_SILENT_LAG, Indexer
-from registerwatch.rest.system import ENDING, UNINDEXED
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.indexer import MAX_SILENT_LAG, Indexer
+from registerwatch.platform.db.driver_errors import DAMAGED
+from registerwatch.platform.disk import NEARLY_FULL, NOT_WRITABLE, DiskCheck
+from registerwatch.platform.health import KEPT_SECONDS
+from registerwatch.rest.health.system import ENDING, UNINDEXED
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.builders import a_udi
 from tests.support.harness import ServiceHarness, ServiceStarter, running_harness

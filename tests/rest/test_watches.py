@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
-from registerwatch.watches import event_repository
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.watches.events import event_repository
 from registerwatch_standins.register.records import Registration
 from tests.register.builders import a_full_reading, a_registered_certificate, a_udi
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers

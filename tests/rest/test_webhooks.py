@@ -10,8 +10,8 @@ import jsonschema_rs
 import pytest
 from sqlalchemy import insert
 
-from registerwatch.db.tables import deliveries
 from registerwatch.notifications.repository import MAX_TESTS
+from registerwatch.platform.db.tables import deliveries
 from tests.notifications.steps import expected_signatures
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, answer, receiver

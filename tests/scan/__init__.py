@@ -1,1 +1,1 @@
-"""Tests of `registerwatch.scan`."""
+"""Tests of `registerwatch.files.scan`."""

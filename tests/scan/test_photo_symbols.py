@@ -21,12 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from registerwatch.bounded_process import ProcessBounds, ProcessEnd, ProcessOutput
 from registerwatch.errors import InvalidInput
-from registerwatch.scan.photo_process import BOUNDS, PhotoReader, photo_processes
-from registerwatch.scan.photo_symbols import symbols_in_photo
-from registerwatch.scan.symbols import Symbol
-from registerwatch.structs import replace
+from registerwatch.files.scan.photo_process import BOUNDS, PhotoReader, photo_processes
+from registerwatch.files.scan.photo_symbols import symbols_in_photo
+from registerwatch.files.scan.symbols import Symbol
+from registerwatch.platform.bounded_process import ProcessBounds, ProcessEnd, ProcessOutput
+from registerwatch.platform.structs import replace
 from tests.register.builders import PROPERTY
 
 MATRIX = Symbol("Data Matrix", "]d2", "01040123456789011728013110A1B2C3\x1d211234567")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registerwatch.scan.symbols import Symbol, codes_of
+from registerwatch.files.scan.symbols import Symbol, codes_of
 
 UDI, OTHER = "0104012345678901", "0104012345678918"
 DATES = "1728013110A1"

@@ -7,7 +7,7 @@ from unittest.mock import patch
 from sqlalchemy import URL
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from registerwatch.db import engine
+from registerwatch.platform.db import engine
 
 STATEMENTS = 4000
 MakeEngine = Callable[..., AsyncEngine]

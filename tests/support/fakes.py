@@ -12,7 +12,7 @@ import httpcore2
 import httpx2
 from argon2 import PasswordHasher, Type
 
-from registerwatch.accounts.passwords import Passwords
+from registerwatch.accounts.passwords.passwords import Passwords
 
 
 class SteppedClock:

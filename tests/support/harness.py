@@ -16,27 +16,27 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 from sqlalchemy import Table, select
 
-from registerwatch.accounts.audit import Action
-from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller, NewSession
-from registerwatch.accounts.passwords import Passwords
+from registerwatch.accounts.passwords.passwords import Passwords
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.app import app_over, prepare_first_requests
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.bootstrap import Service, build_service, running
-from registerwatch.db.engine import Database
 from registerwatch.mail.memory_mailer import MemoryMailer
-from registerwatch.net.resolver import DnsResolver
-from registerwatch.notifications.delivery import DeliveryService
+from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.models import Target
-from registerwatch.notifications.targets import TargetService
+from registerwatch.notifications.targets.targets import TargetService
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.net.resolver import DnsResolver
 from registerwatch.register.models import Actor, DeviceReading
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.requests import RetryPolicy
 from registerwatch.settings import Settings
-from registerwatch.watches import event_repository
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.requests import RetryPolicy
 from registerwatch.watches import repository as watch_repository
-from registerwatch.watches.event_listing import EventFilter
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_listing import EventFilter
 from registerwatch.watches.models import Event, Watch
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.faults import Faults

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
+from registerwatch.accounts.limits.work_budget import WorkBudget
 from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
-from registerwatch.accounts.work_budget import WorkBudget
-from registerwatch.bounded_process import BoundedProcesses, ProcessBounds, ProcessEnd, ProcessOutput
-from registerwatch.lists.worker import ListWorker
-from registerwatch.tables.process import BOUNDS, BUSY, WAIT_SECONDS, TableReader, _read
+from registerwatch.files.lists.worker import ListWorker
+from registerwatch.files.tables.process import BOUNDS, BUSY, WAIT_SECONDS, TableReader, _read
+from registerwatch.platform.bounded_process import BoundedProcesses, ProcessBounds, ProcessEnd, ProcessOutput
 from tests.support.harness import ServiceHarness
 
 Reading = Callable[[bytes], bytes]

@@ -4,8 +4,8 @@ import asyncio
 
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
 
 
 def start_fast(database_url: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from anyio.from_thread import start_blocking_portal
 
-from registerwatch.web.http_server import SideServer
+from registerwatch.web.limits.http_server import SideServer
 from tests.support.harness import ServiceHarness, running_harness
 
 

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from sqlalchemy import Engine, event
 
-from registerwatch.db.sqlite import SqliteReads
+from registerwatch.platform.db.sqlite import SqliteReads
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from registerwatch.cli import main
-from registerwatch.logs import NOISY
+from registerwatch.platform.logs import NOISY
 
 
 @dataclass(frozen=True, slots=True)

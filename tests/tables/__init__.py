@@ -1,1 +1,1 @@
-"""Tests of `registerwatch.tables`."""
+"""Tests of `registerwatch.files.tables`."""

@@ -2,10 +2,10 @@
 
 import pytest
 
-from registerwatch.bounded_process import ProcessBounds
 from registerwatch.errors import InvalidInput
-from registerwatch.tables.process import BOUNDS, TableReader, table_processes
-from registerwatch.tables.table import MAX_FILE_BYTES, ReadChoices
+from registerwatch.files.tables.process import BOUNDS, TableReader, table_processes
+from registerwatch.files.tables.table import MAX_FILE_BYTES, ReadChoices
+from registerwatch.platform.bounded_process import ProcessBounds
 from tests.tables.workbooks import a_workbook
 
 UDI = "04012345000009"

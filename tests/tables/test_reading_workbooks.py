@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from registerwatch.errors import InvalidInput
-from registerwatch.tables.archive import MAX_ELEMENTS
-from registerwatch.tables.cells import MAX_CELL_LENGTH
-from registerwatch.tables.reading import read_table
-from registerwatch.tables.table import MAX_COLUMNS, MAX_ROWS, ReadChoices
-from registerwatch.tables.workbook import is_date_format
+from registerwatch.files.tables.archive import MAX_ELEMENTS
+from registerwatch.files.tables.cells import MAX_CELL_LENGTH
+from registerwatch.files.tables.reading import read_table
+from registerwatch.files.tables.table import MAX_COLUMNS, MAX_ROWS, ReadChoices
+from registerwatch.files.tables.workbook import is_date_format
 from tests.register.builders import PROPERTY
 from tests.tables.workbooks import STRICT, a_workbook, a_written_workbook, an_archive, saved, with_part
 

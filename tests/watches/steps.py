@@ -4,9 +4,10 @@ import json
 from typing import Any
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import deliveries, delivery_events, watches
-from registerwatch.notifications import target_repository
-from registerwatch.watches import event_repository, recheck_repository
+from registerwatch.notifications.targets import target_repository
+from registerwatch.platform.db.tables import deliveries, delivery_events, watches
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.reading import recheck_repository
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NewAccount, ServiceHarness
 

@@ -3,9 +3,9 @@
 from collections import Counter
 from typing import Any
 
-from registerwatch.register.ingest.sweep_state import DeviceSweepState, sweep_state
-from registerwatch.register.ingest.sweep_turn import TurnResult
-from registerwatch.structs import replace
+from registerwatch.ingest.sweeps.sweep_state import DeviceSweepState, sweep_state
+from registerwatch.ingest.sweeps.sweep_turn import TurnResult
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness

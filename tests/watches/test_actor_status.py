@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import update
 
-from registerwatch.db.tables import watches
-from registerwatch.structs import replace
+from registerwatch.platform.db.tables import watches
+from registerwatch.platform.structs import replace
 from registerwatch.watches.snapshot import decoded, encoded
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter

@@ -2,8 +2,8 @@
 
 import pytest
 
-from registerwatch.watches.causes import cause_of
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
+from registerwatch.watches.events.causes import cause_of
 
 SRN = "DE-MF-000006413"
 SUSPENDED = FieldChange(STATUS, "Issued", "Suspended", "Z-1")

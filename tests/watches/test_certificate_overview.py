@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch.watches import repository
-from registerwatch.watches.certificates import (
+from registerwatch.watches.models import NOT_REGISTERED
+from registerwatch.watches.questions.certificates import (
     CertificateFilter,
     CertificateGroup,
     CertifiedDevice,
@@ -16,7 +17,6 @@ from registerwatch.watches.certificates import (
     by_manufacturer,
     overview,
 )
-from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import SeenCertificate, encoded
 from tests.register.builders import PROPERTY, a_udi

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from registerwatch.clock import iso_utc
-from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
-from registerwatch.structs import replace
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.structs import replace
+from registerwatch.sources.eudamed.guards import PROBE_VALUE
 from registerwatch_standins.register.records import Certificate, Registration
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, NewAccount, ServiceHarness, ServiceStarter

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from registerwatch.watches.change_words import row_of, rows_of
 from registerwatch.watches.diff import FieldChange
+from registerwatch.watches.events.change_words import row_of, rows_of
 
 DAY = date(2026, 12, 17)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.register.ingest.refresh import NO_LONGER_LISTED
-from registerwatch.structs import replace
+from registerwatch.ingest.refresh import NO_LONGER_LISTED
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.mcp.messages import used
 from tests.register.forgetful_world import ForgetfulWorld

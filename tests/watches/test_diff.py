@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Certificate, DatedStatus
-from registerwatch.structs import replace
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange, compare, summary_of
 from registerwatch.watches.snapshot import (
     COMPARED,

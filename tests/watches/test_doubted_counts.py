@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.register.actors import LISTS_NONE
+from registerwatch.lookup.actors import LISTS_NONE
 from registerwatch.register.list_doubt import DOUBT_SECONDS, MAX_GAP_SECONDS
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness

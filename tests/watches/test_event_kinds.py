@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.register.models import Certificate
-from registerwatch.watches import event_repository
-from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
 from registerwatch.watches.models import EventKind
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.register.builders import a_full_reading, a_udi

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from registerwatch.watches import event_repository
-from registerwatch.watches.event_latency import WINDOW_SECONDS, Latency, latency_of
-from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_latency import WINDOW_SECONDS, Latency, latency_of
+from registerwatch.watches.events.event_repository import NewEvent
 from tests.register.builders import PROPERTY
 from tests.support.harness import ServiceHarness
 

@@ -21,15 +21,15 @@ from sqlalchemy import Row, delete, func, insert, select, update
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.models import Account, Caller, Role
 from registerwatch.accounts.plans import PlanName, plans
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import accounts, event_marks, events, users, watch_tags, watches
 from registerwatch.errors import InvalidInput
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import accounts, event_marks, events, users, watch_tags, watches
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_listing import EventFilter
-from registerwatch.watches.event_marks import MAX_COUNTED, MAX_MARKED_IDS, EventMarks
-from registerwatch.watches.event_repository import NewEvent, add_events
-from registerwatch.watches.event_selection import EventSelection, EventView, field_filter, row_id
+from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_marks import MAX_COUNTED, MAX_MARKED_IDS, EventMarks
+from registerwatch.watches.events.event_repository import NewEvent, add_events
+from registerwatch.watches.events.event_selection import EventSelection, EventView, field_filter, row_id
 from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.watches.repository import NewWatch
 from tests.register.builders import PROPERTY

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
-from registerwatch.watches.event_rules import FIELDS, SEVERITY_RULES, SeverityRule, classified, most_severe_first
-from registerwatch.watches.expiry_marks import ENDS
+from registerwatch.watches.events.event_rules import FIELDS, SEVERITY_RULES, SeverityRule, classified, most_severe_first
 from registerwatch.watches.models import EventKind, EventSeverity
-from registerwatch.watches.news_changes import NUMBER_OF, REFUSED, REVISION
+from registerwatch.watches.news.expiry_marks import ENDS
+from registerwatch.watches.news.news_changes import NUMBER_OF, REFUSED, REVISION
 from registerwatch.watches.snapshot import COMPARED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "events.md").read_text(encoding="utf-8")

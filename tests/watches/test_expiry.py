@@ -11,18 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete, update
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
-from registerwatch.clock import date_in_words
-from registerwatch.db.tables import certificates, deliveries, ticks, watches
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.notifications.gathering import GATHERING_SECONDS
 from registerwatch.notifications.outbox import DeliveryOutbox
+from registerwatch.platform.clock import date_in_words
+from registerwatch.platform.db.tables import certificates, deliveries, ticks, watches
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.models import Certificate
-from registerwatch.watches import expiry, repository
+from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.expiry import ExpiryService
-from registerwatch.watches.expiry_marks import (
+from registerwatch.watches.news import expiry
+from registerwatch.watches.news.expiry import ExpiryService
+from registerwatch.watches.news.expiry_marks import (
     MARKS,
     NO_MARK,
     DueCertificate,

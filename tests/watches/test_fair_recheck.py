@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registerwatch.accounts.plans import PlanName
-from registerwatch.register.sources.budget_row import Host
+from registerwatch.sources.budget_row import Host
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from registerwatch.clock import iso_utc
-from registerwatch.structs import replace
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, NewAccount, ServiceHarness, auth_headers

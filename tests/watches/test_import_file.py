@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.errors import InvalidInput
-from registerwatch.tables.cells import MAX_CELL_LENGTH
-from registerwatch.watches.import_file import text_file_lines, text_lines
-from registerwatch.watches.import_table import MAX_ROWS, LeftOut, ParsedList
-from registerwatch.watches.import_text import MAX_LINES
+from registerwatch.files.tables.cells import MAX_CELL_LENGTH
+from registerwatch.watches.imports.import_file import text_file_lines, text_lines
+from registerwatch.watches.imports.import_table import MAX_ROWS, LeftOut, ParsedList
+from registerwatch.watches.imports.import_text import MAX_LINES
 from tests.register.builders import PROPERTY, UDI
 from tests.support.harness import SRN
 

@@ -8,8 +8,8 @@ from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
 from registerwatch.register.models import Certificate
 from registerwatch.watches import repository
-from registerwatch.watches.import_list import ImportResult, ImportService
-from registerwatch.watches.import_text import MAX_LINE_LENGTH, MAX_LINES, identifiers
+from registerwatch.watches.imports.import_list import ImportResult, ImportService
+from registerwatch.watches.imports.import_text import MAX_LINE_LENGTH, MAX_LINES, identifiers
 from registerwatch.watches.models import Watch
 from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row, a_udi
 from tests.support.harness import SRN, ServiceHarness

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.errors import CapReached, PeriodEnded
-from registerwatch.tables.cells import bare
-from registerwatch.watches.import_plan import KnownSubject, plan_lines, read_lines
-from registerwatch.watches.import_table import ListLine
+from registerwatch.files.tables.cells import bare
+from registerwatch.watches.imports.import_plan import KnownSubject, plan_lines, read_lines
+from registerwatch.watches.imports.import_table import ListLine
 from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row, a_udi
 from tests.support.harness import SRN, ServiceHarness
 

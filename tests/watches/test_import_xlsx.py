@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from registerwatch.errors import InvalidInput
-from registerwatch.structs import replace
-from registerwatch.tables.cells import MAX_CELL_LENGTH
-from registerwatch.watches.import_process import BOUNDS, ListFileReader, workbook_processes
-from registerwatch.watches.import_table import LeftOut
-from registerwatch.watches.import_xlsx import workbook_lines
+from registerwatch.files.tables.cells import MAX_CELL_LENGTH
+from registerwatch.platform.structs import replace
+from registerwatch.watches.imports.import_process import BOUNDS, ListFileReader, workbook_processes
+from registerwatch.watches.imports.import_table import LeftOut
+from registerwatch.watches.imports.import_xlsx import workbook_lines
 from tests.register.builders import PROPERTY, UDI
 from tests.support.harness import SRN, ServiceHarness
 from tests.tables.workbooks import a_workbook, saved, with_part

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from registerwatch.accounts import repository as account_repository
-from registerwatch.db.tables import deliveries
 from registerwatch.notifications.models import EventType
+from registerwatch.platform.db.tables import deliveries
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import DeviceObservation, ReadContext
-from registerwatch.structs import replace
 from registerwatch.watches.models import NO_CERTIFICATES
 from registerwatch.watches.observe import WatchObserver
 from tests.register.builders import UDI, a_device, a_full_reading, a_row

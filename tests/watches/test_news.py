@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import deliveries, events, watches
-from registerwatch.watches import event_repository
+from registerwatch.platform.db.tables import deliveries, events, watches
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_listing import EventFilter
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_listing import EventFilter
 from registerwatch.watches.models import Event
-from registerwatch.watches.news import WatchNews
+from registerwatch.watches.news.news import WatchNews
 from registerwatch.watches.options import WatchOptions, with_options
-from registerwatch.watches.watch_details import WatchEdit
+from registerwatch.watches.questions.watch_details import WatchEdit
 from tests.support.harness import SRN, ServiceHarness
 from tests.watches.news_rows import add_certificate_news, add_device_news, list_certificates, list_devices
 from tests.watches.steps import add_webhook, take_awaiting

@@ -11,15 +11,23 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import accounts, certificate_news, device_sweeps, events, portfolio_news, walks, watches
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import (
+    accounts,
+    certificate_news,
+    device_sweeps,
+    events,
+    portfolio_news,
+    walks,
+    watches,
+)
 from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import EVENT, event_of
+from registerwatch.watches.events.event_repository import EVENT, event_of
 from registerwatch.watches.models import Event
-from registerwatch.watches.news import WatchNews
-from registerwatch.watches.news_cursors import begin_added, set_options
-from registerwatch.watches.news_repository import BASELINE_SECONDS, NewsLog
+from registerwatch.watches.news.news import WatchNews
+from registerwatch.watches.news.news_cursors import begin_added, set_options
+from registerwatch.watches.news.news_repository import BASELINE_SECONDS, NewsLog
 from registerwatch.watches.options import OptionChange
 from registerwatch.watches.repository import NewWatch
 from tests.register.builders import FEW

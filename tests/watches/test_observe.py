@@ -5,12 +5,13 @@ from uuid import uuid4
 
 import pytest
 
-from registerwatch.db.tables import deliveries
+from registerwatch.platform.db.tables import deliveries
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX, LEGISLATION_PREFIX
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import ReadContext
-from registerwatch.structs import replace
-from registerwatch.watches import event_repository, repository
+from registerwatch.watches import repository
+from registerwatch.watches.events import event_repository
 from registerwatch.watches.models import FAILING_AFTER
 from tests.register.builders import UDI, a_full_reading, a_row
 from tests.support.harness import SRN, ServiceHarness

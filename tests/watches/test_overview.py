@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import update
 
-from registerwatch.db.tables import watches
+from registerwatch.platform.db.tables import watches
 from registerwatch.register.models import Certificate
 from registerwatch.watches.models import FAILING_AFTER
 from tests.register.builders import a_full_reading

@@ -3,12 +3,13 @@
 import pytest
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import read_failures as table
+from registerwatch.platform.db.tables import read_failures as table
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Certificate, Completeness
-from registerwatch.structs import replace
-from registerwatch.watches import read_failures, repository
+from registerwatch.watches import repository
 from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
-from registerwatch.watches.read_failures import MAX_KEPT
+from registerwatch.watches.reading import read_failures
+from registerwatch.watches.reading.read_failures import MAX_KEPT
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.watches.read_order import DueSubject, Family, ReadGroup, grouped, most_first
+from registerwatch.watches.reading.read_order import DueSubject, Family, ReadGroup, grouped, most_first
 from tests.register.builders import PROPERTY
 
 ALPHA, BETA = "DE-MF-000000001", "DE-MF-000000002"

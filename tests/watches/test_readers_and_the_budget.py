@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from registerwatch.db.tables import watches
-from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
+from registerwatch.platform.db.tables import watches
+from registerwatch.sources.eudamed.guards import PROBE_VALUE
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from registerwatch.watches.recheck import RecheckResult
+from registerwatch.watches.reading.recheck import RecheckResult
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.anyio

@@ -13,14 +13,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from sqlalchemy import delete, insert, select, update
 
 from registerwatch.accounts.models import Account
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import accounts, watches
-from registerwatch.register.ingest.refresh import ReadLimits
-from registerwatch.watches import recheck_repository, repository
-from registerwatch.watches.read_order import Family
-from registerwatch.watches.read_subject import SubjectRead
-from registerwatch.watches.recheck import RecheckService
-from registerwatch.watches.recheck_turns import FIRST_READS_OF, Turn, WaitingAccount, places_of_paying, turns_of
+from registerwatch.ingest.refresh import ReadLimits
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import accounts, watches
+from registerwatch.watches import repository
+from registerwatch.watches.reading import recheck_repository
+from registerwatch.watches.reading.read_order import Family
+from registerwatch.watches.reading.read_subject import SubjectRead
+from registerwatch.watches.reading.recheck import RecheckService
+from registerwatch.watches.reading.recheck_turns import FIRST_READS_OF, Turn, WaitingAccount, places_of_paying, turns_of
 from registerwatch.watches.repository import NewWatch
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock

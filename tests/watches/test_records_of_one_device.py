@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import NewAccount, ServiceHarness
 from tests.watches.sweep_steps import OFF, ON, a_manufacturer, register_more, sweep

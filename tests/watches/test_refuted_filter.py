@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.register.sources.eudamed.guards import PROBE_SECONDS, PROBE_VALUE, REPROBE_SECONDS
+from registerwatch.sources.eudamed.guards import PROBE_SECONDS, PROBE_VALUE, REPROBE_SECONDS
 from registerwatch.watches.models import NO_SEARCH
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts.models import Caller
-from registerwatch.clock import iso_utc
-from registerwatch.db.tables import devices, events
+from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.tables import devices, events
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificates import ReadCertificate
-from registerwatch.register.ingest.certificate_sweep import CertificateSweep
 from registerwatch.register.models import from_document
-from registerwatch.register.sources.eudamed.certificate_lists import EudamedCertificateLists
-from registerwatch.structs import replace
+from registerwatch.sources.eudamed.certificate_lists import EudamedCertificateLists
 from registerwatch.watches.diff import compare
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot, baseline, decoded
 from registerwatch_standins.register.generated import GeneratedWorld

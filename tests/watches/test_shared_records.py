@@ -7,11 +7,11 @@ from typing import Any, Final
 import pytest
 from sqlalchemy import text
 
-from registerwatch.clock import iso_utc
-from registerwatch.db.tables import basic_records, devices, record_history
+from registerwatch.copy import records as record_store
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.tables import basic_records, devices, record_history
+from registerwatch.platform.structs import replace
 from registerwatch.register.outcomes import ReadFailed
-from registerwatch.register.store import records as record_store
-from registerwatch.structs import replace
 from registerwatch_standins.register.records import Registration
 from registerwatch_standins.register.world import World
 from tests.register.builders import a_registered_certificate, a_udi

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from registerwatch.db.tables import device_sweeps, portfolio_devices, portfolio_news
+from registerwatch.copy.search.manufacturer_devices import ManufacturerDevices
+from registerwatch.copy.sweeps import RETRY_SECONDS
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.register.ingest.device_sweep import DeviceSweeper
-from registerwatch.register.ingest.sweep_steps import NONE, UNREADABLE
-from registerwatch.register.ingest.sweep_turn import MAX_READS, MAX_REQUESTS, SweepAdapters
-from registerwatch.register.search.manufacturer_devices import ManufacturerDevices
-from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceListing
-from registerwatch.register.sources.eudamed.guards import REPROBE_SECONDS
-from registerwatch.register.store.sweeps import RETRY_SECONDS
-from registerwatch.watches.read_subject import SubjectReader
-from registerwatch.watches.sweep_targets import SweepTargets
+from registerwatch.ingest.sweeps.device_sweep import DeviceSweeper
+from registerwatch.ingest.sweeps.sweep_steps import NONE, UNREADABLE
+from registerwatch.ingest.sweeps.sweep_turn import MAX_READS, MAX_REQUESTS, SweepAdapters
+from registerwatch.platform.db.tables import device_sweeps, portfolio_devices, portfolio_news
+from registerwatch.sources.eudamed.device_listing import EudamedDeviceListing
+from registerwatch.sources.eudamed.guards import REPROBE_SECONDS
+from registerwatch.watches.reading.read_subject import SubjectReader
+from registerwatch.watches.reading.sweep_targets import SweepTargets
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness
 from tests.watches.sweep_steps import (

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from registerwatch.register.ingest.sweep_turn import MAX_READS, RefutedValues
-from registerwatch.register.store.row_comparison import AGAIN_SECONDS
-from registerwatch.structs import replace
-from registerwatch.watches.sweep_repository import FailedTry
-from registerwatch.watches.sweep_targets import MAX_WAIT_SECONDS, wait_seconds
+from registerwatch.copy.row_comparison import AGAIN_SECONDS
+from registerwatch.ingest.sweeps.sweep_turn import MAX_READS, RefutedValues
+from registerwatch.platform.structs import replace
+from registerwatch.watches.reading.sweep_repository import FailedTry
+from registerwatch.watches.reading.sweep_targets import MAX_WAIT_SECONDS, wait_seconds
 from registerwatch_standins.register.records import Registration
 from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness

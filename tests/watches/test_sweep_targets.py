@@ -2,7 +2,7 @@
 
 import pytest
 
-from registerwatch.db.tables import watches
+from registerwatch.platform.db.tables import watches
 from tests.register.builders import a_full_reading
 from tests.support.harness import SRN, UDI, ServiceHarness
 

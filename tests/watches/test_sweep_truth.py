@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from registerwatch.db.tables import device_sweeps, portfolio_news
-from registerwatch.structs import replace
+from registerwatch.platform.db.tables import device_sweeps, portfolio_news
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness

@@ -9,14 +9,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from structlog.testing import capture_logs
 
 from registerwatch.accounts import repository as account_repository
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import deliveries
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import DatabaseUnavailable
+from registerwatch.platform.db.tables import deliveries
 from registerwatch.register.observation import ReadContext
-from registerwatch.watches import event_repository, repository
-from registerwatch.watches.read_subject import SubjectReader
-from registerwatch.watches.sync import SIDE_BY_SIDE
+from registerwatch.watches import repository
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.reading.read_subject import SubjectReader
+from registerwatch.watches.reading.sync import SIDE_BY_SIDE
 from tests.register.builders import a_full_reading
 from tests.register.virtual_time import loop_time
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter

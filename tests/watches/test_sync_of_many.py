@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from registerwatch_standins.register.world import World

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import sync_runs
 from registerwatch.errors import PeriodEnded
-from registerwatch.structs import replace
+from registerwatch.platform.db.tables import sync_runs
+from registerwatch.platform.structs import replace
 from registerwatch.watches.models import SyncRun
-from registerwatch.watches.sync_runs import RUN_SECONDS
+from registerwatch.watches.reading.sync_runs import RUN_SECONDS
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.watches.steps import due_subjects, take_awaiting
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.db.tables import watch_tags
 from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.platform.db.tables import watch_tags
 from registerwatch.watches.tag_repository import tags_of
 from registerwatch.watches.tags import (
     MAX_TAG_LENGTH,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from registerwatch.errors import InvalidInput
 from registerwatch.watches.models import Event
-from registerwatch.watches.read_failures import ReadFailure
-from registerwatch.watches.timeline import Position, TimelinePage, position_of
+from registerwatch.watches.questions.timeline import Position, TimelinePage, position_of
+from registerwatch.watches.reading.read_failures import ReadFailure
 
 
 def an_event(at: int, number: int) -> Event:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import deliveries, watches
 from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
+from registerwatch.platform.db.tables import deliveries, watches
 from registerwatch.register.models import DeviceReading
 from registerwatch.watches.options import MAX_NOTES_LENGTH, WatchOptions, options_of, with_options
-from registerwatch.watches.read_failures import ReadFailure
-from registerwatch.watches.timeline import PAGE_LENGTH, position_of
-from registerwatch.watches.watch_details import ReadResult, WatchDetails, WatchEdit
+from registerwatch.watches.questions.timeline import PAGE_LENGTH, position_of
+from registerwatch.watches.questions.watch_details import ReadResult, WatchDetails, WatchEdit
+from registerwatch.watches.reading.read_failures import ReadFailure
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import ON

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from icalendar import Calendar
 
-from registerwatch.clock import iso_utc
+from registerwatch.platform.clock import iso_utc
 from tests.mcp.messages import used, without_code
 from tests.pages.markup import Markup
 from tests.support.harness import NOW, auth_headers

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from fastapi.routing import iter_route_contexts
 
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
 from tests.billing.plain_provider import SETTINGS, event, signed
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, auth_headers, built_harness
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.indexer import MAX_SILENT_LAG, Indexer
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.request_budget import RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.indexer import MAX_SILENT_LAG, Indexer
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.request_budget import RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
 from registerwatch_standins.register.records import Certificate
 from tests.register.builders import a_registered_certificate
 from tests.register.forgetful_world import ForgetfulWorld

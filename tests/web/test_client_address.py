@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from registerwatch.settings import Network
-from registerwatch.web.client_address import client_address
+from registerwatch.web.limits.client_address import client_address
 from tests.register.builders import PROPERTY
 
 PROXIES: tuple[Network, ...] = (ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("fd00::/8"))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from registerwatch.web.connections import ConnectionTable, address_group
+from registerwatch.web.limits.connections import ConnectionTable, address_group
 
 
 @dataclass(eq=False)

@@ -8,12 +8,12 @@ import anyio
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from registerwatch.tables.cells import one_line
-from registerwatch.tables.csv_file import BYTE_ORDER_MARK, csv_chunks
-from registerwatch.tables.formula_guard import NOT_IN_XML, guarded, unguarded
-from registerwatch.tables.reading import read_table
-from registerwatch.tables.table import ReadChoices, Table
-from registerwatch.web.xlsx_sheet import XlsxSheet
+from registerwatch.files.tables.cells import one_line
+from registerwatch.files.tables.csv_file import BYTE_ORDER_MARK, csv_chunks
+from registerwatch.files.tables.formula_guard import NOT_IN_XML, guarded, unguarded
+from registerwatch.files.tables.reading import read_table
+from registerwatch.files.tables.table import ReadChoices, Table
+from registerwatch.web.files.xlsx_sheet import XlsxSheet
 from tests.register.builders import PROPERTY
 
 UDI = "04012345000009"

@@ -17,10 +17,10 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from registerwatch.web import http_limits, least_rate, refusal_log
-from registerwatch.web.connections import ConnectionTable
-from registerwatch.web.http_limits import MAX_HEAD_BYTES, BoundedHttpProtocol
-from registerwatch.web.http_server import server_config
+from registerwatch.web.limits import http_limits, least_rate, refusal_log
+from registerwatch.web.limits.connections import ConnectionTable
+from registerwatch.web.limits.http_limits import MAX_HEAD_BYTES, BoundedHttpProtocol
+from registerwatch.web.limits.http_server import server_config
 from tests.support.harness import ERROR_FIELDS
 from tests.support.servers import serving
 

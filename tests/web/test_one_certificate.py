@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from registerwatch.clock import iso_utc
-from registerwatch.register.store.certificate_queries import CertificateQueries
+from registerwatch.copy.certificates.certificate_queries import CertificateQueries
+from registerwatch.platform.clock import iso_utc
 from registerwatch_standins.register.records import Registration
 from tests.mcp.messages import used
 from tests.pages.markup import Markup

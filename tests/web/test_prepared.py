@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from starlette.types import ASGIApp
 
-from registerwatch.rest.every_answer import EveryAnswer
+from registerwatch.rest.routing.every_answer import EveryAnswer
 from registerwatch.web.prepared import PreparedAnswer
 
 pytestmark = pytest.mark.anyio

@@ -20,11 +20,11 @@ from registerwatch.app import app_over
 from registerwatch.bootstrap import build_service
 from registerwatch.errors import InvalidInput
 from registerwatch.pages import routes
-from registerwatch.rest import errors
-from registerwatch.rest.every_answer import EveryAnswer
+from registerwatch.rest.routing import errors
+from registerwatch.rest.routing.every_answer import EveryAnswer
 from registerwatch.settings import Settings
 from registerwatch.web.injection import counted
-from registerwatch.web.rate_limits import Limit, RateLimits, build_limits
+from registerwatch.web.limits.rate_limits import Limit, RateLimits, build_limits
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.transport import InProcessTransport

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.web.rate_limit_memory import MemoryRateCounter, RateCounter, RateLimitRule, usage_of
-from registerwatch.web.rate_limit_redis import RedisRateCounter
+from registerwatch.web.limits.rate_limit_memory import MemoryRateCounter, RateCounter, RateLimitRule, usage_of
+from registerwatch.web.limits.rate_limit_redis import RedisRateCounter
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock
 

@@ -11,8 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from registerwatch.errors import ConfigurationError
-from registerwatch.web.rate_limit_memory import MemoryRateCounter, RateLimitRule
-from registerwatch.web.rate_limit_redis import (
+from registerwatch.web.limits.rate_limit_memory import MemoryRateCounter, RateLimitRule
+from registerwatch.web.limits.rate_limit_redis import (
     MAX_CONNECTIONS,
     PAUSE_SECONDS,
     TIMEOUT_SECONDS,

@@ -11,7 +11,14 @@ from starlette.requests import Request
 
 from registerwatch.errors import ConfigurationError, RateLimited
 from registerwatch.settings import Settings
-from registerwatch.web.rate_limits import OF_NETWORKS, Limit, RateLimits, build_limits, noted_headers, rate_headers
+from registerwatch.web.limits.rate_limits import (
+    OF_NETWORKS,
+    Limit,
+    RateLimits,
+    build_limits,
+    noted_headers,
+    rate_headers,
+)
 from tests.support.fakes import SteppedClock
 from tests.support.harness import ERROR_FIELDS, ServiceHarness, ServiceStarter
 

@@ -3,8 +3,8 @@
 import pytest
 import structlog
 
-from registerwatch.logs import WINDOW_SECONDS
-from registerwatch.web.refusal_log import MAX_LINES, RefusalLog
+from registerwatch.platform.logs import WINDOW_SECONDS
+from registerwatch.web.limits.refusal_log import MAX_LINES, RefusalLog
 from tests.mcp.messages import used
 from tests.support.harness import ServiceHarness, auth_headers
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from registerwatch.web.http_server import server_config
+from registerwatch.web.limits.http_server import server_config
 from tests.support.servers import serving
 
 pytestmark = pytest.mark.anyio

@@ -20,9 +20,9 @@ from starlette.types import Message
 
 from registerwatch.accounts.models import Account, Caller, Role
 from registerwatch.accounts.plans import PlanName, plans
-from registerwatch.tables.csv_file import BATCH_ROWS, BYTE_ORDER_MARK, Row, Rows, csv_cell, csv_text
-from registerwatch.web.spreadsheet import Workbooks, csv_response
-from registerwatch.web.xlsx_sheet import MAX_CELL_LENGTH
+from registerwatch.files.tables.csv_file import BATCH_ROWS, BYTE_ORDER_MARK, Row, Rows, csv_cell, csv_text
+from registerwatch.web.files.spreadsheet import Workbooks, csv_response
+from registerwatch.web.files.xlsx_sheet import MAX_CELL_LENGTH
 
 HOSTILE = [
     '=HYPERLINK("http://evil.example","x")',

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.clock import iso_utc
+from registerwatch.platform.clock import iso_utc
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.mcp.messages import used

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from openpyxl import load_workbook
 
-from registerwatch.accounts.account_places import AccountPlaces
-from registerwatch.db.disk import WRITTEN_BYTES
-from registerwatch.web import spreadsheet
+from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.disk import WRITTEN_BYTES
+from registerwatch.web.files import spreadsheet
 from tests.lists.steps import ListSteps
 from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_udi

@@ -6,19 +6,20 @@ import msgspec
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import audit, repository
-from registerwatch.accounts.audit import Action
+from registerwatch.accounts import repository
+from registerwatch.accounts.audit import audit
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.members import EMAIL_TAKEN
 from registerwatch.accounts.models import Account, Caller, NewAccount, Profile, Role
-from registerwatch.accounts.password_reset import new_link
+from registerwatch.accounts.passwords.password_reset import new_link
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.queries import account_of, profile_of
 from registerwatch.accounts.repository import StoredAccount
 from registerwatch.accounts.validation import company_name, email_address
-from registerwatch.clock import Clock, iso_utc
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, NoSuchAccount
-from registerwatch.structs import replace
+from registerwatch.platform.clock import Clock, iso_utc
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 
 
 class AccountListing(msgspec.Struct, frozen=True):

@@ -5,12 +5,13 @@ from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import repository, unproven_passwords
+from registerwatch.accounts import repository
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.passwords import Passwords
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
+from registerwatch.accounts.passwords import unproven_passwords
+from registerwatch.accounts.passwords.passwords import Passwords
 from registerwatch.errors import PasswordTooNew, WrongPassword
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 
 WRONG_OWNER_PASSWORD = "The password is not that of an owner."  # noqa: S105  # a message
 

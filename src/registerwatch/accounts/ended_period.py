@@ -2,7 +2,7 @@
 
 import msgspec
 
-from registerwatch.clock import in_words
+from registerwatch.platform.clock import in_words
 
 HEADLINE = "The period of the account has ended: its watches are not read any more"
 IN_A_CELL = "period ended"

@@ -4,23 +4,25 @@ from collections.abc import Sequence
 
 from sqlalchemy.exc import IntegrityError
 
-from registerwatch.accounts import confirmation_repository, credentials, repository
-from registerwatch.accounts.audit import Action
-from registerwatch.accounts.confirmation_repository import Invitation, OpenInvitation
-from registerwatch.accounts.mail_limits import MailLimit, take_place
-from registerwatch.accounts.mail_tasks import MailTasks
+from registerwatch.accounts import repository
+from registerwatch.accounts.audit.audit import Action
+from registerwatch.accounts.limits.mail_limits import MailLimit, take_place
+from registerwatch.accounts.limits.mail_tasks import MailTasks
 from registerwatch.accounts.members import USERS_CLOSED
 from registerwatch.accounts.models import Caller, Role
-from registerwatch.accounts.passwords import Passwords, acceptable
+from registerwatch.accounts.passwords import confirmation_repository
+from registerwatch.accounts.passwords.confirmation_repository import Invitation, OpenInvitation
+from registerwatch.accounts.passwords.passwords import Passwords, acceptable
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.profile import zone_of_browser
 from registerwatch.accounts.queries import account_of, locked_account
+from registerwatch.accounts.sessions import credentials
 from registerwatch.accounts.validation import email_address
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, LinkNotValid, MailNotSent, SignupClosed
 from registerwatch.mail.mailer import Mailer
 from registerwatch.mail.texts import invitation
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 
 TOKEN_SECONDS = 7 * 24 * 3600
 MAX_TOKEN_LENGTH = 200

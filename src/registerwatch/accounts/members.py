@@ -5,21 +5,24 @@ from collections.abc import Sequence
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import audit, audit_trail, confirmation_repository, credentials, repository
-from registerwatch.accounts.audit import Action, AuditEntry
-from registerwatch.accounts.confirmation import ConfirmationService
+from registerwatch.accounts import repository
+from registerwatch.accounts.audit import audit, audit_trail
+from registerwatch.accounts.audit.audit import Action, AuditEntry
 from registerwatch.accounts.models import Caller, Profile, Role, User
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
-from registerwatch.accounts.passwords import Passwords
+from registerwatch.accounts.passwords import confirmation_repository
+from registerwatch.accounts.passwords.confirmation import ConfirmationService
+from registerwatch.accounts.passwords.passwords import Passwords
 from registerwatch.accounts.plans import Plans, keep_cap
 from registerwatch.accounts.queries import AccountQueries, account_of, locked_account, profile_of
 from registerwatch.accounts.repository import StoredUser
+from registerwatch.accounts.sessions import credentials
 from registerwatch.accounts.validation import email_address
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
-from registerwatch.db.row_pages import RowPage
 from registerwatch.errors import InvalidInput, SignupClosed, Unauthenticated
 from registerwatch.mail.mailer import Mail
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.row_pages import RowPage
 
 EMAIL_TAKEN = "A user with this e-mail address exists already."
 USERS_CLOSED = "Nobody can be added here: only who runs this service says who gets in. Ask them."

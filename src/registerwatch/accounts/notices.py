@@ -13,13 +13,13 @@ from functools import partial
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
-from registerwatch.accounts.mail_limits import MailLimit, take_place
-from registerwatch.accounts.mail_tasks import MailTasks
+from registerwatch.accounts.limits.mail_limits import MailLimit, take_place
+from registerwatch.accounts.limits.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import StoredUser
-from registerwatch.clock import Clock, in_words
 from registerwatch.mail.mailer import Mail, Mailer, NoMailer
 from registerwatch.mail.texts import notice, sign_in_notice
+from registerwatch.platform.clock import Clock, in_words
 
 
 class NoticeKind(StrEnum):

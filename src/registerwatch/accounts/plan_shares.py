@@ -5,8 +5,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import UNCONFIRMED_STORED_BYTES, UNCONFIRMED_WORK_SECONDS, Plan, PlanName, Plans
-from registerwatch.db.tables import accounts, users
-from registerwatch.structs import replace
+from registerwatch.platform.db.tables import accounts, users
+from registerwatch.platform.structs import replace
 
 
 class PlanShares:

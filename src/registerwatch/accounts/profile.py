@@ -4,12 +4,12 @@ from functools import cache
 from zoneinfo import available_timezones
 
 from registerwatch.accounts import repository
-from registerwatch.accounts.audit import Action
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.validation import MAX_NAME_LENGTH, one_line
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 
 REGIONS = (
     "Africa/",

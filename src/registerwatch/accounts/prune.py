@@ -1,10 +1,13 @@
 """Deleting what has expired."""
 
-from registerwatch.accounts import confirmation_repository, known_clients, repository, second_factor_repository
-from registerwatch.accounts.idempotency import KEPT_SECONDS
-from registerwatch.accounts.mail_limits import forget_old_counts
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
+from registerwatch.accounts import repository
+from registerwatch.accounts.limits.idempotency import KEPT_SECONDS
+from registerwatch.accounts.limits.mail_limits import forget_old_counts
+from registerwatch.accounts.passwords import confirmation_repository
+from registerwatch.accounts.second_factors import second_factor_repository
+from registerwatch.accounts.sessions import known_clients
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 
 DAY = 24 * 3600
 REVOKED_KEYS_KEPT = 90 * DAY

@@ -10,14 +10,15 @@ from msgspec import Struct
 from sqlalchemy import bindparam, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import known_clients, repository
-from registerwatch.accounts.credentials import Credential, is_same
+from registerwatch.accounts import repository
 from registerwatch.accounts.models import Account, Caller, Key, Profile, Role, Scope, User
 from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.repository import StoredAccount, StoredUser
-from registerwatch.db.engine import Database
-from registerwatch.db.statements import PreparedSelect
-from registerwatch.db.tables import accounts, api_keys, sessions, users
+from registerwatch.accounts.sessions import known_clients
+from registerwatch.accounts.sessions.credentials import Credential, is_same
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.statements import PreparedSelect
+from registerwatch.platform.db.tables import accounts, api_keys, sessions, users
 
 _BY_KEY = PreparedSelect(
     select(api_keys.c.digest, api_keys.c.prefix, api_keys.c.id, api_keys.c.scope, api_keys.c.expires_at, *accounts.c)

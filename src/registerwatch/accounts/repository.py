@@ -11,12 +11,13 @@ import msgspec
 from sqlalchemy import BigInteger, Select, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts import audit_trail
-from registerwatch.accounts.audit import Action
-from registerwatch.accounts.credentials import UNKNOWN_CREDENTIAL, digest_of, masked
+from registerwatch.accounts.audit import audit_trail
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller, Key, Role, Scope, User
 from registerwatch.accounts.plans import PlanName
-from registerwatch.db.tables import (
+from registerwatch.accounts.sessions.credentials import UNKNOWN_CREDENTIAL, digest_of, masked
+from registerwatch.errors import Unauthenticated
+from registerwatch.platform.db.tables import (
     accounts,
     api_keys,
     audit,
@@ -30,7 +31,6 @@ from registerwatch.db.tables import (
     watches,
     webhooks,
 )
-from registerwatch.errors import Unauthenticated
 
 _OF_ACCOUNT = bindparam("account_id", type_=BigInteger)
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from registerwatch.accounts import confirmation_repository, repository
-from registerwatch.accounts.confirmation_repository import OpenInvitation
+from registerwatch.accounts import repository
 from registerwatch.accounts.models import Caller, User
-from registerwatch.accounts.second_factor_repository import SecondFactors, second_factors_of
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
+from registerwatch.accounts.passwords import confirmation_repository
+from registerwatch.accounts.passwords.confirmation_repository import OpenInvitation
+from registerwatch.accounts.second_factors.second_factor_repository import SecondFactors, second_factors_of
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 
 
 class Teammate(msgspec.Struct, frozen=True):

@@ -7,40 +7,40 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from registerwatch.accounts.admin import AccountAdmin
-from registerwatch.accounts.api_keys import ApiKeyService
-from registerwatch.accounts.audit_pages import AuditTrailReader
-from registerwatch.accounts.code_check import CodeCheck
-from registerwatch.accounts.confirmation import ConfirmationService
-from registerwatch.accounts.credential_uses import CredentialUses
+from registerwatch.accounts.audit.audit_pages import AuditTrailReader
 from registerwatch.accounts.deletion import DeletionHook, DeletionService
-from registerwatch.accounts.idempotency import IdempotencyStore
 from registerwatch.accounts.invitations import InvitationService
+from registerwatch.accounts.limits.idempotency import IdempotencyStore
 from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.old_trials import OldTrialService
-from registerwatch.accounts.open_sessions import OpenSessionService
-from registerwatch.accounts.passkeys import PasskeyService
-from registerwatch.accounts.password_reset import PasswordResetService
-from registerwatch.accounts.passwords import Passwords
+from registerwatch.accounts.passwords.confirmation import ConfirmationService
+from registerwatch.accounts.passwords.password_reset import PasswordResetService
+from registerwatch.accounts.passwords.passwords import Passwords
+from registerwatch.accounts.passwords.proof import ProofService
 from registerwatch.accounts.plans import plans
 from registerwatch.accounts.profile import ProfileService
-from registerwatch.accounts.proof import ProofService
-from registerwatch.accounts.provider_sign_in import ProviderSignInService
+from registerwatch.accounts.provider.provider_sign_in import ProviderSignInService
 from registerwatch.accounts.prune import AccountPruner
-from registerwatch.accounts.second_factors import SecondFactorService
-from registerwatch.accounts.second_step import SecondStepService
-from registerwatch.accounts.sessions import SessionService
+from registerwatch.accounts.second_factors.code_check import CodeCheck
+from registerwatch.accounts.second_factors.passkeys import PasskeyService
+from registerwatch.accounts.second_factors.second_factors import SecondFactorService
+from registerwatch.accounts.second_factors.second_step import SecondStepService
+from registerwatch.accounts.second_factors.totp_secrets import TotpSecrets
+from registerwatch.accounts.sessions.api_keys import ApiKeyService
+from registerwatch.accounts.sessions.credential_uses import CredentialUses
+from registerwatch.accounts.sessions.open_sessions import OpenSessionService
+from registerwatch.accounts.sessions.sessions import SessionService
 from registerwatch.accounts.team import TeamReader
-from registerwatch.accounts.totp_secrets import TotpSecrets
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
-from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.mail.mailer import Mailer
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.secret_cipher import SecretCipher
 from registerwatch.settings import Settings
 
 if TYPE_CHECKING:
-    from registerwatch.accounts.provider_client import ProviderClient
+    from registerwatch.accounts.provider.provider_client import ProviderClient
 
 
 class Accounts(msgspec.Struct, frozen=True):

@@ -4,28 +4,28 @@ import asyncio
 
 import structlog
 
-from registerwatch.accounts.credential_uses import CredentialUses
 from registerwatch.accounts.old_trials import OldTrialService
 from registerwatch.accounts.prune import AccountPruner
+from registerwatch.accounts.sessions.credential_uses import CredentialUses
 from registerwatch.background.run_forever import run_forever
 from registerwatch.billing.cancellation import SubscriptionUpkeep
 from registerwatch.billing.period_notices import PeriodNotices
-from registerwatch.db.run_uncancelled import run_uncancelled
-from registerwatch.db.schedule import Schedule
-from registerwatch.lists.worker import ListWorker
-from registerwatch.notifications.bounce_mailbox import BounceReader
-from registerwatch.notifications.channel_upkeep import ChannelUpkeep
-from registerwatch.notifications.delivery import MAX_MAILS_AT_ONCE, DeliveryService
-from registerwatch.notifications.worker import IDLE_MAIL_SECONDS, DeliveryWorker
-from registerwatch.register.ingest.certificate_sweep import CertificateSweep
-from registerwatch.register.ingest.daily_load import DailyLoad
-from registerwatch.register.ingest.device_sweep import SIDE_BY_SIDE, DeviceSweeper
-from registerwatch.register.ingest.register_checks import RegisterChecks
-from registerwatch.register.search.indexer import Indexer
-from registerwatch.register.store.history_prune import HistoryPruner
-from registerwatch.register.store.unread_fields import UnreadFieldStore
-from registerwatch.watches.expiry import ExpiryService
-from registerwatch.watches.recheck import RecheckService
+from registerwatch.copy.history.history_prune import HistoryPruner
+from registerwatch.copy.search.indexer import Indexer
+from registerwatch.copy.unread_fields import UnreadFieldStore
+from registerwatch.files.lists.worker import ListWorker
+from registerwatch.ingest.checks.register_checks import RegisterChecks
+from registerwatch.ingest.daily_load import DailyLoad
+from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
+from registerwatch.ingest.sweeps.device_sweep import SIDE_BY_SIDE, DeviceSweeper
+from registerwatch.notifications.bounces.bounce_mailbox import BounceReader
+from registerwatch.notifications.delivery.delivery import MAX_MAILS_AT_ONCE, DeliveryService
+from registerwatch.notifications.delivery.worker import IDLE_MAIL_SECONDS, DeliveryWorker
+from registerwatch.notifications.targets.channel_upkeep import ChannelUpkeep
+from registerwatch.platform.db.run_uncancelled import run_uncancelled
+from registerwatch.platform.db.schedule import Schedule
+from registerwatch.watches.news.expiry import ExpiryService
+from registerwatch.watches.reading.recheck import RecheckService
 
 INDEX_SECONDS = 0.5
 DAILY_LOAD_SECONDS = 60.0

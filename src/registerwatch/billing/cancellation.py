@@ -10,9 +10,9 @@ from registerwatch.billing import repository
 from registerwatch.billing.models import DAY
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.subscription_sync import SubscriptionSync
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable, RegisterwatchError
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 
 RETRY_SECONDS = 300
 READ_AGAIN_SECONDS = 600

@@ -10,7 +10,7 @@ from msgspec.structs import astuple
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_rows
-from registerwatch.accounts.audit import Action
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.repository import StoredAccount, locked
@@ -19,10 +19,10 @@ from registerwatch.billing.models import TRIAL_DAYS, PaidSubscription, shown
 from registerwatch.billing.provider import Checkout, CheckoutOrder, PaymentProvider, Subscription
 from registerwatch.billing.repository import StartedCheckout
 from registerwatch.billing.subscription_sync import SubscriptionSync
-from registerwatch.clock import Clock, iso_utc
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput, PaymentRefused, PaymentsUnavailable
-from registerwatch.structs import replace
+from registerwatch.platform.clock import Clock, iso_utc
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 
 ATTEMPT_SECONDS = 12 * 3600
 """The same checkout started again within this time has the same page. A page expires after 24 hours."""

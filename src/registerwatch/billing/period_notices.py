@@ -17,11 +17,11 @@ from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import PlanName
 from registerwatch.billing.models import DAY
 from registerwatch.billing.provider import ACTIVE, TRIALING
-from registerwatch.clock import Clock, in_words
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import accounts, deletion_notices, subscriptions, users
 from registerwatch.mail.mailer import Mailer
 from registerwatch.mail.texts import period_notice
+from registerwatch.platform.clock import Clock, in_words
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import accounts, deletion_notices, subscriptions, users
 
 FIRST_SECONDS = 7 * DAY
 LAST_SECONDS = DAY

@@ -14,9 +14,9 @@ from stripe import SignatureVerificationError, WebhookSignature
 from registerwatch.billing import repository
 from registerwatch.billing.models import EventSubject, ProviderEvent
 from registerwatch.billing.subscription_sync import SubscriptionSync
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 
 TOLERANCE_SECONDS = 300
 _ID = re.compile(r"[\w-]{1,255}", re.ASCII)

@@ -14,8 +14,8 @@ import stripe
 import structlog
 
 from registerwatch.billing.provider import Checkout, CheckoutOrder, Subscription
-from registerwatch.clock import Clock
 from registerwatch.errors import PaymentRefused, PaymentsUnavailable
+from registerwatch.platform.clock import Clock
 
 if TYPE_CHECKING:
     from stripe.params import SubscriptionUpdateParams

@@ -10,17 +10,17 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_rows
-from registerwatch.accounts.audit import PAYMENT_PROVIDER, Action
+from registerwatch.accounts.audit.audit import PAYMENT_PROVIDER, Action
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.repository import StoredAccount
 from registerwatch.billing import repository
 from registerwatch.billing.models import DAY, PaidSubscription, Period, ProviderEvent, account_period
 from registerwatch.billing.provider import CANCELED, PaymentProvider, Subscription
 from registerwatch.billing.repository import Payer
-from registerwatch.clock import Clock, iso_utc
-from registerwatch.db.engine import Database
 from registerwatch.errors import PaymentsUnavailable
-from registerwatch.structs import replace
+from registerwatch.platform.clock import Clock, iso_utc
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 
 MAX_READS = 5
 MISSING_SECONDS = 7 * DAY

@@ -15,11 +15,11 @@ from registerwatch.billing.models import PaidSubscription, PlanEnd, shown
 from registerwatch.billing.period_notices import PeriodNotices
 from registerwatch.billing.provider import PaymentProvider
 from registerwatch.billing.subscription_sync import SubscriptionSync
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
-from registerwatch.db.statements import PreparedSelect
 from registerwatch.errors import PaymentsUnavailable
 from registerwatch.mail.mailer import Mailer
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.statements import PreparedSelect
 from registerwatch.settings import Settings, variable_name
 
 if TYPE_CHECKING:

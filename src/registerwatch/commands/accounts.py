@@ -11,15 +11,15 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from registerwatch import logs
 from registerwatch.accounts.models import Account, NewAccount, NewKey, Profile
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.validation import MAX_LABEL_LENGTH
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.bootstrap import build_service
-from registerwatch.clock import iso_utc
-from registerwatch.db.migrate import upgrade
 from registerwatch.errors import InvalidInput
+from registerwatch.platform import logs
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.migrate import upgrade
 from registerwatch.settings import load_settings
 
 UNBROKEN = 1_000

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from registerwatch.commands.progress import bar
-from registerwatch.db import backup
-from registerwatch.db.sqlite import sqlite_path
+from registerwatch.commands.display.progress import bar
 from registerwatch.errors import BackupRefused
+from registerwatch.platform.db import backup
+from registerwatch.platform.db.sqlite import sqlite_path
 from registerwatch.settings import load_settings
 
 POSTGRESQL = (

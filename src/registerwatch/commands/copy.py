@@ -10,20 +10,20 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.clock import iso_utc
-from registerwatch.commands.contact import warn_without_contact
-from registerwatch.commands.fill_report import FillProgress, forecast_line, unread_lines
+from registerwatch.commands.display.contact import warn_without_contact
+from registerwatch.commands.display.fill_report import FillProgress, forecast_line, unread_lines
+from registerwatch.commands.display.progress import bar, noted_bar
+from registerwatch.commands.display.request_display import Countdown
 from registerwatch.commands.index_process import indexing_process
-from registerwatch.commands.progress import bar, noted_bar
-from registerwatch.commands.request_display import Countdown
-from registerwatch.db.disk import make_folder
-from registerwatch.db.migrate import upgrade
-from registerwatch.db.private_files import make_private_folder
+from registerwatch.copy.search.indexer import rebuild_request
 from registerwatch.errors import IndexUnavailable
-from registerwatch.register.ingest.bulk_load import LoadProgress
-from registerwatch.register.search.indexer import rebuild_request
+from registerwatch.ingest.bulk_load import LoadProgress
+from registerwatch.platform import logs
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.migrate import upgrade
+from registerwatch.platform.disk import make_folder
+from registerwatch.platform.private_files import make_private_folder
 from registerwatch.settings import Settings, load_settings
 
 app = typer.Typer(no_args_is_help=True)

@@ -4,10 +4,10 @@ import asyncio
 
 import typer
 
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
-from registerwatch.db.secret_cipher import SecretCipher
-from registerwatch.notifications.target_secrets import TargetSecrets
+from registerwatch.notifications.targets.target_secrets import TargetSecrets
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
+from registerwatch.platform.secret_cipher import SecretCipher
 from registerwatch.settings import Settings, load_settings
 
 app = typer.Typer(no_args_is_help=True)

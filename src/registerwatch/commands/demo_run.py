@@ -11,20 +11,20 @@ import msgspec
 import typer
 import uvicorn
 
-from registerwatch import logs
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import NewSession
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.app import app_over
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.commands.progress import bar
-from registerwatch.db.migrate import upgrade
+from registerwatch.commands.display.progress import bar
+from registerwatch.copy.search.filters import Filters
+from registerwatch.ingest.bulk_load import LoadProgress
 from registerwatch.mail.mailer import Mail
 from registerwatch.mail.memory_mailer import MemoryMailer
+from registerwatch.platform import logs
+from registerwatch.platform.db.migrate import upgrade
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.ingest.bulk_load import LoadProgress
-from registerwatch.register.search.filters import Filters
 from registerwatch.settings import Settings, load_settings
-from registerwatch.web.http_server import SideServer, server_config
+from registerwatch.web.limits.http_server import SideServer, server_config
 from registerwatch_standins.payment.app import PaymentSandbox
 from registerwatch_standins.payment.event_sender import Webhook
 from registerwatch_standins.register.app import create_app as create_register

@@ -12,10 +12,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from registerwatch.copy.documents.open_documents import open_documents
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.indexer import Indexer
 from registerwatch.errors import IndexUnavailable
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.indexer import Indexer
-from registerwatch.register.store.open_documents import open_documents
 from registerwatch.settings import Settings, load_settings
 
 IDLE_SECONDS = 0.2

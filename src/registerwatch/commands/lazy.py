@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from registerwatch.collector import paused_collector
+from registerwatch.platform.collector import paused_collector
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ def test_mail(address: Annotated[str, typer.Argument(help="Whom to send it to, s
     """Send one mail now, and tell what is set and what the mail server answered."""
     import asyncio
 
-    from registerwatch.clock import SystemClock
     from registerwatch.mail.server_check import mail_settings, send_test
+    from registerwatch.platform.clock import SystemClock
     from registerwatch.settings import load_settings
 
     settings = load_settings()

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.commands.contact import warn_without_contact
+from registerwatch.commands.display.contact import warn_without_contact
 from registerwatch.commands.nomenclature_file import read_nomenclature
-from registerwatch.db.migrate import upgrade
 from registerwatch.errors import BulkLoadRefused, InvalidInput
+from registerwatch.platform import logs
+from registerwatch.platform.db.migrate import upgrade
 from registerwatch.register.nomenclature import NO_CODE, Nomenclature, check_replaces, emdn_levels, nomenclature_of
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.settings import Settings, load_settings

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from registerwatch.errors import InvalidInput
+from registerwatch.files.tables.headings import MAX_HEADING_ROWS, normal
+from registerwatch.files.tables.reading import read_table
+from registerwatch.files.tables.table import MAX_FILE_BYTES, ReadChoices, Table, TableRow
+from registerwatch.platform.structs import replace
 from registerwatch.register.nomenclature import MAX_NAME_LENGTH, Nomenclature, Term, nomenclature_of
-from registerwatch.structs import replace
-from registerwatch.tables.headings import MAX_HEADING_ROWS, normal
-from registerwatch.tables.reading import read_table
-from registerwatch.tables.table import MAX_FILE_BYTES, ReadChoices, Table, TableRow
 
 CODE_HEADINGS = ("code", "emdncode", "codeemdn", "cndcode", "codecnd")
 NAME_HEADINGS = (

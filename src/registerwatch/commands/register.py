@@ -30,10 +30,10 @@ def check_register(
 
     Ends with 0 where all of it holds, 1 where something differs, 2 where something could not be looked at.
     """
-    from registerwatch import logs
     from registerwatch.commands import register_check
-    from registerwatch.commands.contact import warn_without_contact
+    from registerwatch.commands.display.contact import warn_without_contact
     from registerwatch.errors import RegisterwatchError
+    from registerwatch.platform import logs
     from registerwatch.settings import load_settings
 
     settings = load_settings()
@@ -87,7 +87,7 @@ def generate_records(
     seed: Annotated[int, typer.Option(help="Another seed makes other registrations.")] = 1,
 ) -> None:
     """Write made-up registrations to a file that `copy fill` and `register serve` read."""
-    from registerwatch.commands.progress import bar
+    from registerwatch.commands.display.progress import bar
     from registerwatch_standins.register.record_file import write_records
 
     with bar("records", devices) as advance:

@@ -12,18 +12,18 @@ from rich.text import Text
 
 from registerwatch import __version__
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.commands.check_report import CheckReport, print_report, summary
-from registerwatch.commands.request_display import LookDisplay, shown
-from registerwatch.db.disk import make_folder
-from registerwatch.db.migrate import upgrade
-from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
-from registerwatch.register.sources.checks.data_lake_assumptions import DATA_LAKE
-from registerwatch.register.sources.checks.names import CheckName
-from registerwatch.register.sources.checks.outcomes import CheckResult, Outcome, Unanswered
-from registerwatch.register.sources.checks.recording import Recording
-from registerwatch.register.sources.request_observer import RequestObserver, Retry
-from registerwatch.register.sources.requests import is_web_page
+from registerwatch.commands.display.check_report import CheckReport, print_report, summary
+from registerwatch.commands.display.request_display import LookDisplay, shown
+from registerwatch.platform.db.migrate import upgrade
+from registerwatch.platform.disk import make_folder
 from registerwatch.settings import Settings
+from registerwatch.sources.checks.assumptions import ASSUMPTIONS
+from registerwatch.sources.checks.data_lake_assumptions import DATA_LAKE
+from registerwatch.sources.checks.names import CheckName
+from registerwatch.sources.checks.outcomes import CheckResult, Outcome, Unanswered
+from registerwatch.sources.checks.recording import Recording
+from registerwatch.sources.request_observer import RequestObserver, Retry
+from registerwatch.sources.requests import is_web_page
 
 LAKE_NAMES = frozenset(each.name for each in DATA_LAKE)
 EUDAMED_NAMES = frozenset(CheckName) - LAKE_NAMES

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from registerwatch import logs
-from registerwatch.collector import paused_collector
-from registerwatch.commands.confinement import protect_this_process
-from registerwatch.commands.contact import warn_without_contact
 from registerwatch.commands.database import bring_to_schema, prepare_secrets
-from registerwatch.db.disk import make_folder
-from registerwatch.db.private_files import note_open_folder, protect_index
+from registerwatch.commands.display.confinement import protect_this_process
+from registerwatch.commands.display.contact import warn_without_contact
+from registerwatch.platform import logs
+from registerwatch.platform.collector import paused_collector
+from registerwatch.platform.disk import make_folder
+from registerwatch.platform.private_files import note_open_folder, protect_index
 from registerwatch.settings import load_settings, unknown_variables
 
 

@@ -6,7 +6,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.padding import Padding
 
-from registerwatch.commands.confinement import confinement
+from registerwatch.commands.display.confinement import confinement
 from registerwatch.settings import Settings, load_settings, unknown_variables, variable_name
 
 

@@ -4,15 +4,15 @@ import asyncio
 
 import typer
 
-from registerwatch import logs
 from registerwatch.bootstrap import build_service
-from registerwatch.commands.contact import warn_without_contact
-from registerwatch.commands.progress import bar
-from registerwatch.db.migrate import upgrade
-from registerwatch.register.ingest.certificate_sweep import SweepResult as CertificateSweepResult
-from registerwatch.register.ingest.device_sweep import SweepSummary
+from registerwatch.commands.display.contact import warn_without_contact
+from registerwatch.commands.display.progress import bar
+from registerwatch.ingest.sweeps.certificate_sweep import SweepResult as CertificateSweepResult
+from registerwatch.ingest.sweeps.device_sweep import SweepSummary
+from registerwatch.platform import logs
+from registerwatch.platform.db.migrate import upgrade
 from registerwatch.settings import Settings, load_settings
-from registerwatch.watches.recheck import RecheckResult
+from registerwatch.watches.reading.recheck import RecheckResult
 
 app = typer.Typer(no_args_is_help=True)
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from registerwatch import logs
 from registerwatch.bootstrap import Service, build_service, working
-from registerwatch.commands.confinement import protect_this_process
-from registerwatch.commands.contact import warn_without_contact
+from registerwatch.commands.display.confinement import protect_this_process
+from registerwatch.commands.display.contact import warn_without_contact
+from registerwatch.platform import logs
 from registerwatch.settings import Settings, load_settings
 
 
@@ -45,7 +45,7 @@ async def _watched(service: Service, host: str, port: int | None) -> AsyncIterat
         yield
         return
     from registerwatch.app import work_app  # the other commands need not load the application
-    from registerwatch.web.http_server import SideServer, server_config
+    from registerwatch.web.limits.http_server import SideServer, server_config
 
     config = server_config(work_app(service), host, port)
     config.loop = "none"

@@ -8,13 +8,13 @@ from typing import Protocol
 
 import structlog
 
-from registerwatch.clock import Clock, SystemClock
 from registerwatch.errors import MailNotSent
 from registerwatch.mail.dkim import DkimSigner, dkim_signer_of
 from registerwatch.mail.message import Message, compose, sender_of
 from registerwatch.mail.server import NO_NAME, SmtpServer, name_in, server_of
 from registerwatch.mail.sessions import SmtpSessions
 from registerwatch.mail.smtp import Failure, submit
+from registerwatch.platform.clock import Clock, SystemClock
 from registerwatch.settings import Settings
 
 RETRY_PAUSES = (1.0, 5.0)

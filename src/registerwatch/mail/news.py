@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from registerwatch.mail.clean_text import unlinked
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 
 MAX_HTML_BYTES = 90_000
 """Gmail shows 102 KB of a mail and cuts off the rest, foot and all."""

@@ -13,7 +13,7 @@ import aiosmtplib
 from registerwatch.mail.message import Message
 from registerwatch.mail.server import SmtpServer
 from registerwatch.mail.smtp import Failure, failure_of, new_client, quit_session
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 
 MAX_MAILS = 100
 """Of one session; many servers end one after so many."""

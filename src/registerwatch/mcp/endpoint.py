@@ -18,8 +18,8 @@ from registerwatch.mcp.protocol import INVALID_REQUEST, METHOD_NOT_FOUND, Call, 
 from registerwatch.mcp.tools import TOOLS
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload
 from registerwatch.web.injection import sent_credential
-from registerwatch.web.rate_limits import Limit, RateLimits
-from registerwatch.web.refusal_log import DenialLog
+from registerwatch.web.limits.rate_limits import Limit, RateLimits
+from registerwatch.web.limits.refusal_log import DenialLog
 from registerwatch.web.responses import error_response
 
 PATH = "/mcp"

@@ -5,10 +5,10 @@ from collections.abc import Collection
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.choices import MAX_NAMED, Choice
-from registerwatch.structs import replace
+from registerwatch.platform.db.row_pages import MAX_ROW_ID
+from registerwatch.platform.structs import replace
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches import tag_repository
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from registerwatch.accounts.models import Caller
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.choices import MAX_NAMED, Choice
+from registerwatch.platform.db.engine import Database
 from registerwatch.register import identifiers
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches import tag_repository

@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.repository import ClaimedDelivery
-from registerwatch.structs import replace
-from registerwatch.watches.event_repository import events_of_batches
+from registerwatch.platform.structs import replace
+from registerwatch.watches.events.event_repository import events_of_batches
 from registerwatch.watches.models import Event
 
 

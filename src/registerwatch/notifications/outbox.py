@@ -7,19 +7,20 @@ import msgspec
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.notifications import repository, target_repository
+from registerwatch.notifications import repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.choices import is_of_digest, next_period
+from registerwatch.notifications.delivery.waiting_deliveries import time_of_pause
 from registerwatch.notifications.gathering import Gathering, earlier_gatherings, gathering_from, gathering_of
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.repository import NewDelivery
-from registerwatch.notifications.waiting_deliveries import time_of_pause
+from registerwatch.notifications.targets import target_repository
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 from registerwatch.register.observation import new_batch
-from registerwatch.structs import replace
-from registerwatch.watches.event_rules import is_version_alone
+from registerwatch.watches.events.event_rules import is_version_alone
 from registerwatch.watches.models import Event
 from registerwatch.watches.tag_repository import tags_of
 

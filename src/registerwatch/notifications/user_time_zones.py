@@ -4,10 +4,11 @@ from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.profile import zone_of
 from registerwatch.accounts.repository import locked
-from registerwatch.accounts.second_factors import user_of
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
-from registerwatch.notifications import channel_repository, waiting_deliveries
+from registerwatch.accounts.second_factors.second_factors import user_of
+from registerwatch.notifications.delivery import waiting_deliveries
+from registerwatch.notifications.targets import channel_repository
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 
 
 class UserTimeZones:

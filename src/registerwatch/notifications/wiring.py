@@ -4,16 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from registerwatch.accounts.account_places import AccountPlaces
 from registerwatch.accounts.notices import AccountNotices
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
-from registerwatch.db.secret_cipher import SecretCipher
 from registerwatch.mail.mailer import Mailer
-from registerwatch.net.safe_http import SafeHttpClient
-from registerwatch.notifications.bounce_mailbox import BounceReader, folder_of
-from registerwatch.notifications.channel_service import ChannelService
-from registerwatch.notifications.channel_upkeep import ChannelUpkeep
+from registerwatch.notifications.bounces.bounce_mailbox import BounceReader, folder_of
+from registerwatch.notifications.bounces.undeliverable import UndeliverableAddresses
+from registerwatch.notifications.bounces.unsubscribe import UnsubscribeService
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.channels.chat import ChatChannel
 from registerwatch.notifications.channels.discord import Discord
@@ -23,16 +18,21 @@ from registerwatch.notifications.channels.slack import Slack
 from registerwatch.notifications.channels.teams import Teams
 from registerwatch.notifications.channels.webhook import WebhookChannel
 from registerwatch.notifications.choice_names import ChoiceNames
-from registerwatch.notifications.delivery import DeliveryService
-from registerwatch.notifications.delivery_log import DeliveryLog
-from registerwatch.notifications.mail_pace import MailPace
+from registerwatch.notifications.delivery.delivery import DeliveryService
+from registerwatch.notifications.delivery.delivery_log import DeliveryLog
+from registerwatch.notifications.delivery.mail_pace import MailPace
 from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.outbox import DeliveryOutbox
-from registerwatch.notifications.target_secrets import TargetSecrets
-from registerwatch.notifications.targets import MAX_TESTS, MAX_TESTS_PER_ACCOUNT, TargetService
-from registerwatch.notifications.undeliverable import UndeliverableAddresses
-from registerwatch.notifications.unsubscribe import UnsubscribeService
+from registerwatch.notifications.targets.channel_service import ChannelService
+from registerwatch.notifications.targets.channel_upkeep import ChannelUpkeep
+from registerwatch.notifications.targets.target_secrets import TargetSecrets
+from registerwatch.notifications.targets.targets import MAX_TESTS, MAX_TESTS_PER_ACCOUNT, TargetService
 from registerwatch.notifications.user_time_zones import UserTimeZones
+from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.net.safe_http import SafeHttpClient
+from registerwatch.platform.secret_cipher import SecretCipher
 from registerwatch.settings import Settings
 
 CHATS = (Slack(), Teams(), Mattermost(), Discord())

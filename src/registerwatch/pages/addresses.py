@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
-from registerwatch.register.search.filters import Filters
+from registerwatch.copy.search.filters import Filters
 
 
 def with_query(path: str, parameters: Iterable[tuple[str, str]]) -> str:

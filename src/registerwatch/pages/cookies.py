@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.credentials import Credential, browser_session_of
-from registerwatch.accounts.sign_in import SESSION_SECONDS
+from registerwatch.accounts.sessions.credentials import Credential, browser_session_of
+from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
 from registerwatch.settings import Settings
 from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED

@@ -9,7 +9,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
 from registerwatch.errors import InvalidInput
-from registerwatch.web.body_limits import max_body_bytes
+from registerwatch.web.limits.body_limits import max_body_bytes
 
 FORM = "application/x-www-form-urlencoded"
 FORM_WITH_FILES = "multipart/form-data"

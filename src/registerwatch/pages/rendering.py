@@ -12,10 +12,10 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from registerwatch.clock import day_in_words, iso_utc, utc_in_words, zone_in_words
 from registerwatch.pages import addresses
 from registerwatch.pages.cookies import has_session
 from registerwatch.pages.site_files import asset_address
+from registerwatch.platform.clock import day_in_words, iso_utc, utc_in_words, zone_in_words
 from registerwatch.register.codes import RiskFilter, StatusFilter, label
 from registerwatch.register.standing import actor_tone, market_tone
 from registerwatch.web.injection import service_of

@@ -7,49 +7,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.pages import site_files, sitemap
-from registerwatch.pages.account import (
-    add_watch,
-    audit,
-    certificates,
-    confirm_address,
-    events,
+from registerwatch.pages.account import audit, keys, settings, team, today
+from registerwatch.pages.account import billing as account_billing
+from registerwatch.pages.account.channels import (
     feeds,
-    import_list,
-    keys,
-    lists,
     mails_came_back,
     notification,
     notifications,
-    passkeys,
-    provider,
-    scan,
-    second_factors,
-    second_step,
-    settings,
-    sign_in,
-    team,
-    today,
-    watch,
-    watch_exports,
-    watches,
     webhook_log,
     webhooks,
 )
-from registerwatch.pages.account import billing as account_billing
-from registerwatch.pages.public import (
-    actor,
-    billing,
-    certificate,
-    compare,
-    device,
-    docs,
-    history,
-    mailed_links,
-    password,
-    search,
-    status,
-    unsubscribe,
+from registerwatch.pages.account.events import events
+from registerwatch.pages.account.lists import lists, scan
+from registerwatch.pages.account.sign_in import (
+    confirm_address,
+    passkeys,
+    provider,
+    second_factors,
+    second_step,
+    sign_in,
 )
+from registerwatch.pages.account.watches import add_watch, certificates, import_list, watch, watch_exports, watches
+from registerwatch.pages.public import actor, device, docs, search, status
+from registerwatch.pages.public.certificates import certificate
+from registerwatch.pages.public.comparison import compare, history
+from registerwatch.pages.public.links import billing, mailed_links, password, unsubscribe
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
 

@@ -12,14 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import Clock
+from registerwatch.copy.listing import StoredListing
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.documentation.library import API_PATH, TOPICS
 from registerwatch.pages.documentation.library import PATH as DOCS_PATH
-from registerwatch.register.store.listing import StoredListing
+from registerwatch.platform.clock import Clock
 from registerwatch.web.compression import accepts_gzip
 from registerwatch.web.injection import limits_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 
 KEPT_SECONDS = 3600
 MAX_KEPT = 200

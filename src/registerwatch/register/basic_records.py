@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.device_details import Characteristics, SafetySummary, SpecialType, with_told
 from registerwatch.register.models import ActorReference, Certificate, Device
-from registerwatch.structs import replace
 
 
 class BasicRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

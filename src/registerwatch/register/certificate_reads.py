@@ -9,9 +9,9 @@ from datetime import date
 
 import msgspec
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
 from registerwatch.register.models import Certificate
-from registerwatch.structs import replace
 
 
 class DeviceRead(msgspec.Struct, frozen=True):

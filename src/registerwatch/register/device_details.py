@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 
 MAX_TEXT = 2_000
 """Characters of a description, and of an address, that are kept."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.device_details import (
     Availability,
@@ -22,7 +23,6 @@ from registerwatch.register.device_details import (
     with_told,
 )
 from registerwatch.register.other_codes import OtherCode, told_again
-from registerwatch.structs import replace
 
 LAG_SECONDS = 24 * 3600
 """How far the Data Lake may be behind the register; some hours; how many is not documented."""

@@ -7,12 +7,12 @@ from pydantic import AwareDatetime, Field, SecretStr
 from starlette.responses import Response
 
 from registerwatch.accounts.models import Profile, Scope
-from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH
+from registerwatch.accounts.passwords.passwords import MAX_PASSWORD_LENGTH
 from registerwatch.accounts.validation import MAX_LABEL_LENGTH, email_address
 from registerwatch.bootstrap import Service
-from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
-from registerwatch.rest.account_answers import (
+from registerwatch.platform.db.row_pages import MAX_ROW_ID
+from registerwatch.rest.answers.account_answers import (
     EXAMPLE_LABEL,
     AccountObject,
     AccountWithUser,
@@ -22,9 +22,7 @@ from registerwatch.rest.account_answers import (
     account_object,
     account_with_user,
 )
-from registerwatch.rest.account_limits import counted_by_account, counted_by_owners
-from registerwatch.rest.auth import Manager, OwnerOrKey, Reader
-from registerwatch.rest.description import (
+from registerwatch.rest.openapi.description import (
     BAD_REQUEST,
     CAP_REACHED,
     FORBIDDEN,
@@ -32,12 +30,14 @@ from registerwatch.rest.description import (
     RequestBody,
     answer,
 )
-from registerwatch.rest.parameters import PageParameters, RowId, row_id
-from registerwatch.rest.routers import account_router
+from registerwatch.rest.routing.account_limits import counted_by_account, counted_by_owners
+from registerwatch.rest.routing.auth import Manager, OwnerOrKey, Reader
+from registerwatch.rest.routing.parameters import PageParameters, RowId, row_id
+from registerwatch.rest.routing.routers import account_router
 from registerwatch.rest.sessions import Email, NewPassword
-from registerwatch.web.answers import Done
+from registerwatch.web.answers.answers import Done
 from registerwatch.web.injection import InjectedService, counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
 ONE_WAY = "Send `after` or `before`, not both."

@@ -10,9 +10,8 @@ from starlette.responses import Response
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import PlanName
 from registerwatch.bootstrap import Service
-from registerwatch.rest.account_answers import AccountObject, account_object
-from registerwatch.rest.auth import Manager
-from registerwatch.rest.description import (
+from registerwatch.rest.answers.account_answers import AccountObject, account_object
+from registerwatch.rest.openapi.description import (
     BAD_REQUEST,
     NO_FIELDS,
     OTHER_ERROR,
@@ -23,12 +22,13 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
-from registerwatch.rest.idempotency import IdempotentRoute
-from registerwatch.rest.parameters import only_known_parameters
-from registerwatch.web.answers import Answer, doc
-from registerwatch.web.body_limits import received_body
+from registerwatch.rest.routing.auth import Manager
+from registerwatch.rest.routing.idempotency import IdempotentRoute
+from registerwatch.rest.routing.parameters import only_known_parameters
+from registerwatch.web.answers.answers import Answer, doc
 from registerwatch.web.injection import InjectedService, counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.body_limits import received_body
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
 EVENT: dict[str, Any] = {

@@ -9,14 +9,13 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import day_of
-from registerwatch.register.certificate_documents import NoDocument
-from registerwatch.register.certificate_service import ID_PATTERN, ListState, NoCertificate
+from registerwatch.copy.certificates.certificate_queries import CertificateSelection
+from registerwatch.lookup.certificate_documents import NoDocument
+from registerwatch.lookup.certificate_service import ID_PATTERN, ListState, NoCertificate
+from registerwatch.platform.clock import day_of
 from registerwatch.register.codes import CERTIFICATE_STATUSES
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.register.sources.turn_lock import Requester
-from registerwatch.register.store.certificate_queries import CertificateSelection
-from registerwatch.rest.description import (
+from registerwatch.rest.openapi.description import (
     BAD_REQUEST,
     OTHER_ERROR,
     RATE_LIMITED,
@@ -25,10 +24,11 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
-from registerwatch.rest.direct_route import DirectRoute
-from registerwatch.rest.parameters import only_known_parameters
-from registerwatch.web.answers import NOT_FOUND
-from registerwatch.web.certificate_answers import (
+from registerwatch.rest.routing.direct_route import DirectRoute
+from registerwatch.rest.routing.parameters import only_known_parameters
+from registerwatch.sources.turn_lock import Requester
+from registerwatch.web.answers.answers import NOT_FOUND
+from registerwatch.web.answers.certificate_answers import (
     EXAMPLE_ID,
     CertificateList,
     CertificateNotFound,
@@ -46,7 +46,7 @@ from registerwatch.web.certificate_filters import (
 )
 from registerwatch.web.document_response import PDF, document_response, hold_place_of_document
 from registerwatch.web.injection import InjectedService, address_of, counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import (
     CACHE_NOTHING_YET,
     CACHE_RECORD,

@@ -7,10 +7,10 @@ from pydantic import Field
 from starlette.responses import Response
 
 from registerwatch.errors import InvalidInput
-from registerwatch.notifications.channel_models import ChannelChange, NewChannel
 from registerwatch.notifications.choices import EVERYTHING, MAX_NAMED, Choice, Frequency
-from registerwatch.rest.auth import Manager
-from registerwatch.rest.channel_answers import (
+from registerwatch.notifications.targets.channel_models import ChannelChange, NewChannel
+from registerwatch.platform.structs import replace
+from registerwatch.rest.answers.channel_answers import (
     EXAMPLE_URL,
     FREQUENCY,
     HIGH_AT_ONCE,
@@ -25,14 +25,14 @@ from registerwatch.rest.channel_answers import (
     ChannelObject,
     OneChannel,
 )
-from registerwatch.rest.description import BAD_REQUEST, CAP_REACHED, FORBIDDEN, NO_FIELDS, RequestBody, answer
-from registerwatch.rest.parameters import RowId, row_id
-from registerwatch.rest.routers import account_router
-from registerwatch.rest.webhook_answers import DeliveryList, TestAnswer
+from registerwatch.rest.answers.webhook_answers import DeliveryList, TestAnswer
+from registerwatch.rest.openapi.description import BAD_REQUEST, CAP_REACHED, FORBIDDEN, NO_FIELDS, RequestBody, answer
+from registerwatch.rest.routing.auth import Manager
+from registerwatch.rest.routing.parameters import RowId, row_id
+from registerwatch.rest.routing.routers import account_router
 from registerwatch.rest.webhooks import SENDS, DeliveryParameters
-from registerwatch.structs import replace
 from registerwatch.watches.models import EventSeverity
-from registerwatch.web.answers import Done
+from registerwatch.web.answers.answers import Done
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import private_response
 

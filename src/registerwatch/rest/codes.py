@@ -7,12 +7,12 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from registerwatch.register.identifiers import MAX_CODE_LENGTH, parse
-from registerwatch.rest.description import BAD_REQUEST, OTHER_ERROR, RATE_LIMITED, answer, operation_id
-from registerwatch.rest.direct_route import DirectRoute
-from registerwatch.rest.parameters import only_known_parameters
-from registerwatch.web.code_answers import ParsedCodeAnswer
+from registerwatch.rest.openapi.description import BAD_REQUEST, OTHER_ERROR, RATE_LIMITED, answer, operation_id
+from registerwatch.rest.routing.direct_route import DirectRoute
+from registerwatch.rest.routing.parameters import only_known_parameters
+from registerwatch.web.answers.code_answers import ParsedCodeAnswer
 from registerwatch.web.injection import InjectedService, counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
 router = APIRouter(

@@ -9,28 +9,21 @@ from fastapi import Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from registerwatch.clock import iso_utc
-from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.notifications.feeds import atom
 from registerwatch.notifications.feeds.models import Feed
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.row_pages import MAX_ROW_ID
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.rest.auth import OwnerOrKey, Reader
-from registerwatch.rest.description import (
-    BAD_REQUEST,
-    CAP_REACHED,
-    FORBIDDEN,
-    NO_FIELDS,
-    Responses,
-    answer,
-)
-from registerwatch.rest.parameters import RowId, row_id
+from registerwatch.rest.openapi.description import BAD_REQUEST, CAP_REACHED, FORBIDDEN, NO_FIELDS, Responses, answer
 from registerwatch.rest.register import NOT_MODIFIED
-from registerwatch.rest.routers import account_router
-from registerwatch.watches.event_listing import EventFilter
+from registerwatch.rest.routing.auth import OwnerOrKey, Reader
+from registerwatch.rest.routing.parameters import RowId, row_id
+from registerwatch.rest.routing.routers import account_router
+from registerwatch.watches.events.event_listing import EventFilter
 from registerwatch.watches.models import EventKind, EventSeverity
-from registerwatch.web.answers import Answer, Done, doc, instant
+from registerwatch.web.answers.answers import Answer, Done, doc, instant
 from registerwatch.web.injection import InjectedService, limits_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import matches, private_response, weak_tag
 
 router = account_router("feeds")

@@ -7,10 +7,10 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from registerwatch.errors import InvalidInput
-from registerwatch.register.devices import NoDevice
-from registerwatch.register.history_service import DEFAULT_ENTRIES, MAX_ENTRIES, as_of
+from registerwatch.lookup.devices import NoDevice
+from registerwatch.lookup.history_service import DEFAULT_ENTRIES, MAX_ENTRIES, as_of
 from registerwatch.register.identifiers import kind, subject
-from registerwatch.rest.description import (
+from registerwatch.rest.openapi.description import (
     BAD_REQUEST,
     OTHER_ERROR,
     RATE_LIMITED,
@@ -18,14 +18,14 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
-from registerwatch.rest.direct_route import DirectRoute
-from registerwatch.rest.parameters import only_known_parameters
 from registerwatch.rest.register import IDENTIFIER, NOT_MODIFIED
-from registerwatch.web.answers import NOT_FOUND
-from registerwatch.web.history_answers import ActorHistory, DeviceHistory
+from registerwatch.rest.routing.direct_route import DirectRoute
+from registerwatch.rest.routing.parameters import only_known_parameters
+from registerwatch.web.answers.answers import NOT_FOUND
+from registerwatch.web.answers.history_answers import ActorHistory, DeviceHistory
+from registerwatch.web.answers.register_answers import ActorNotFound, DeviceNotFound
 from registerwatch.web.injection import InjectedService, counted
-from registerwatch.web.rate_limits import Limit
-from registerwatch.web.register_answers import ActorNotFound, DeviceNotFound
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.register_reads import actor_for, device_for
 from registerwatch.web.responses import CACHE_NOTHING_YET, CACHE_RECORD, error_answer, tagged_response
 

@@ -6,19 +6,14 @@ from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
-from registerwatch.rest.auth import ActiveAccount
-from registerwatch.rest.csv_body import CSV_BODY, CsvBodyRoute
-from registerwatch.rest.description import (
-    BAD_REQUEST,
-    EXPIRED,
-    RequestBody,
-    answer,
-)
-from registerwatch.rest.routers import account_router
-from registerwatch.watches.import_list import ImportResult
+from registerwatch.rest.openapi.description import BAD_REQUEST, EXPIRED, RequestBody, answer
+from registerwatch.rest.routing.auth import ActiveAccount
+from registerwatch.rest.routing.csv_body import CSV_BODY, CsvBodyRoute
+from registerwatch.rest.routing.routers import account_router
+from registerwatch.watches.imports.import_list import ImportResult
+from registerwatch.web.answers.watch_answers import UDI
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import private_response
-from registerwatch.web.watch_answers import UDI
 
 router = account_router("watches", route_class=CsvBodyRoute)
 

@@ -7,11 +7,11 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.errors import InvalidInput
-from registerwatch.lists.models import MAX_NAME_LENGTH, Coverage, LineChange, LineFilter
-from registerwatch.rest.auth import ActiveAccount, Reader, WatchEditor
-from registerwatch.rest.description import (
+from registerwatch.files.lists.models import MAX_NAME_LENGTH, Coverage, LineChange, LineFilter
+from registerwatch.files.tables.table import ReadChoices
+from registerwatch.platform.db.row_pages import MAX_ROW_ID
+from registerwatch.rest.openapi.description import (
     BAD_REQUEST,
     CAP_REACHED,
     EXPIRED,
@@ -20,15 +20,13 @@ from registerwatch.rest.description import (
     Responses,
     answer,
 )
-from registerwatch.rest.parameters import DEFAULT_PAGE, MAX_PAGE, RowId, row_id
-from registerwatch.rest.placed_body import PlacedBodyRoute
-from registerwatch.rest.routers import account_router
-from registerwatch.tables.table import ReadChoices
+from registerwatch.rest.routing.auth import ActiveAccount, Reader, WatchEditor
+from registerwatch.rest.routing.parameters import DEFAULT_PAGE, MAX_PAGE, RowId, row_id
+from registerwatch.rest.routing.placed_body import PlacedBodyRoute
+from registerwatch.rest.routing.routers import account_router
 from registerwatch.watches.tags import tags_of_text
-from registerwatch.web.answers import Done
-from registerwatch.web.body_limits import received_body
-from registerwatch.web.injection import InjectedService, limits_of
-from registerwatch.web.list_answers import (
+from registerwatch.web.answers.answers import Done
+from registerwatch.web.answers.list_answers import (
     COVERAGE,
     AllLists,
     LineObject,
@@ -39,10 +37,12 @@ from registerwatch.web.list_answers import (
     SentList,
     WatchedAnswer,
 )
-from registerwatch.web.list_files import list_rows
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.files.list_files import list_rows
+from registerwatch.web.files.spreadsheet import XLSX, csv_response, workbooks_of
+from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.limits.body_limits import received_body
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import NOT_CACHED, json_response, private_response
-from registerwatch.web.spreadsheet import XLSX, csv_response, workbooks_of
 
 router = account_router("lists")
 files = account_router("lists", route_class=PlacedBodyRoute)

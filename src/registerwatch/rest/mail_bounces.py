@@ -11,11 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.errors import Unauthenticated
-from registerwatch.notifications.bounce_posts import posted_bounce
-from registerwatch.notifications.bounce_report import BounceReport
-from registerwatch.rest.account_answers import EXAMPLE_EMAIL
-from registerwatch.rest.checked_route import CheckedRoute
-from registerwatch.rest.description import (
+from registerwatch.notifications.bounces.bounce_posts import posted_bounce
+from registerwatch.notifications.bounces.bounce_report import BounceReport
+from registerwatch.rest.answers.account_answers import EXAMPLE_EMAIL
+from registerwatch.rest.openapi.description import (
     BAD_REQUEST,
     OTHER_ERROR,
     RATE_LIMITED,
@@ -24,11 +23,12 @@ from registerwatch.rest.description import (
     error,
     operation_id,
 )
-from registerwatch.rest.parameters import only_known_parameters
-from registerwatch.web.answers import Answer, doc
-from registerwatch.web.body_limits import received_body
+from registerwatch.rest.routing.checked_route import CheckedRoute
+from registerwatch.rest.routing.parameters import only_known_parameters
+from registerwatch.web.answers.answers import Answer, doc
 from registerwatch.web.injection import InjectedService, counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.body_limits import received_body
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
 MAX_HEADER_LENGTH = 1_000

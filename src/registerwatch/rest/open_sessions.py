@@ -5,13 +5,13 @@ from typing import Annotated
 from fastapi import Path
 from starlette.responses import Response
 
-from registerwatch.accounts.open_sessions import OpenSession
-from registerwatch.clock import iso_utc
-from registerwatch.rest.account_answers import EXAMPLE_EMAIL
-from registerwatch.rest.auth import Manager
-from registerwatch.rest.description import FORBIDDEN, answer
-from registerwatch.rest.routers import account_router
-from registerwatch.web.answers import Answer, Done, doc, instant, iso_or_none
+from registerwatch.accounts.sessions.open_sessions import OpenSession
+from registerwatch.platform.clock import iso_utc
+from registerwatch.rest.answers.account_answers import EXAMPLE_EMAIL
+from registerwatch.rest.openapi.description import FORBIDDEN, answer
+from registerwatch.rest.routing.auth import Manager
+from registerwatch.rest.routing.routers import account_router
+from registerwatch.web.answers.answers import Answer, Done, doc, instant, iso_or_none
 from registerwatch.web.injection import InjectedService
 from registerwatch.web.responses import private_response
 

@@ -7,16 +7,16 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from registerwatch.clock import day_of
+from registerwatch.copy.search.filters import Facet, Filters
+from registerwatch.copy.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS
 from registerwatch.errors import InvalidInput
-from registerwatch.register.actors import ActorAnswer
+from registerwatch.lookup.actors import ActorAnswer
+from registerwatch.lookup.devices import MAX_WAIT_SECONDS, DeviceAnswer, NoDevice, ServedDevice
+from registerwatch.lookup.refresh_service import RefreshOutcome
+from registerwatch.platform.clock import day_of
 from registerwatch.register.codes import LegislationFilter, RiskFilter, StatusFilter, YesNo
-from registerwatch.register.devices import MAX_WAIT_SECONDS, DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.register.refresh_service import RefreshOutcome
-from registerwatch.register.search.filters import Facet, Filters
-from registerwatch.register.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS
-from registerwatch.rest.description import (
+from registerwatch.rest.openapi.description import (
     BAD_REQUEST,
     OTHER_ERROR,
     RATE_LIMITED,
@@ -26,15 +26,15 @@ from registerwatch.rest.description import (
     operation_id,
     schema_of,
 )
-from registerwatch.rest.direct_route import DirectRoute
-from registerwatch.rest.parameters import only_known_parameters, unknown_parameters
-from registerwatch.web.answers import Answer, doc
+from registerwatch.rest.routing.direct_route import DirectRoute
+from registerwatch.rest.routing.parameters import only_known_parameters, unknown_parameters
+from registerwatch.web.answers.answers import Answer, doc
+from registerwatch.web.answers.register_answers import DeviceNotFound, MissingDevice, SearchAnswer, actor_answer
 from registerwatch.web.facets import facet_answers
 from registerwatch.web.filters import FACETS_PATTERN, PATTERNS, facets_of, search_filters
 from registerwatch.web.injection import InjectedService, address_of, counted, limits_of
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.preferences import wait_seconds
-from registerwatch.web.rate_limits import Limit
-from registerwatch.web.register_answers import DeviceNotFound, MissingDevice, SearchAnswer, actor_answer
 from registerwatch.web.register_reads import device_for
 from registerwatch.web.responses import (
     CACHE_NOTHING_YET,

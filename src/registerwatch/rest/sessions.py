@@ -8,18 +8,16 @@ from pydantic import Field, SecretStr
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
-from registerwatch.accounts.recovery_codes import MAX_CODE_LENGTH
-from registerwatch.rest.account_answers import (
+from registerwatch.accounts.passwords.passwords import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
+from registerwatch.accounts.second_factors.recovery_codes import MAX_CODE_LENGTH
+from registerwatch.rest.answers.account_answers import (
     EXAMPLE_EMAIL,
     SignedInAccount,
     TrialAccount,
     signed_in_account,
     trial_account,
 )
-from registerwatch.rest.auth import SentCredential
-from registerwatch.rest.checked_route import CheckedRoute
-from registerwatch.rest.description import (
+from registerwatch.rest.openapi.description import (
     ANY_FIELDS,
     BAD_REQUEST,
     OTHER_ERROR,
@@ -31,13 +29,15 @@ from registerwatch.rest.description import (
     answer,
     operation_id,
 )
-from registerwatch.rest.parameters import only_known_parameters
-from registerwatch.web.answers import Answer, Done, doc
-from registerwatch.web.body_limits import received_body
+from registerwatch.rest.routing.auth import SentCredential
+from registerwatch.rest.routing.checked_route import CheckedRoute
+from registerwatch.rest.routing.parameters import only_known_parameters
+from registerwatch.web.answers.answers import Answer, Done, doc
 from registerwatch.web.injection import InjectedService, client_of, counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.body_limits import received_body
+from registerwatch.web.limits.rate_limits import Limit
+from registerwatch.web.limits.sign_in_limits import check_user
 from registerwatch.web.responses import private_response
-from registerwatch.web.sign_in_limits import check_user
 from registerwatch.web.unknown_names import MAX_NAMED, field_names, shown
 
 Email = Annotated[

@@ -10,26 +10,16 @@ from starlette.responses import Response
 
 from registerwatch.errors import InvalidInput, PeriodEnded
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.rest.auth import ActiveAccount, Reader, WatchEditor
-from registerwatch.rest.description import (
-    BAD_REQUEST,
-    CAP_REACHED,
-    EXPIRED,
-    NO_FIELDS,
-    RequestBody,
-    answer,
-)
-from registerwatch.rest.parameters import PageParameters, RowId, row_id
-from registerwatch.rest.routers import account_router
-from registerwatch.watches.event_listing import EventFilter
-from registerwatch.watches.expiring import expiring, unsure
+from registerwatch.rest.openapi.description import BAD_REQUEST, CAP_REACHED, EXPIRED, NO_FIELDS, RequestBody, answer
+from registerwatch.rest.routing.auth import ActiveAccount, Reader, WatchEditor
+from registerwatch.rest.routing.parameters import PageParameters, RowId, row_id
+from registerwatch.rest.routing.routers import account_router
+from registerwatch.watches.events.event_listing import EventFilter
 from registerwatch.watches.models import EventKind, EventSeverity, Expiring
 from registerwatch.watches.options import OptionChange
-from registerwatch.web.answers import Done, doc
-from registerwatch.web.injection import InjectedService, counted
-from registerwatch.web.rate_limits import Limit
-from registerwatch.web.responses import error_answer, private_response
-from registerwatch.web.watch_answers import (
+from registerwatch.watches.questions.expiring import expiring, unsure
+from registerwatch.web.answers.answers import Done, doc
+from registerwatch.web.answers.watch_answers import (
     CERTIFICATES,
     MUST_EXIST,
     NOTIFIES,
@@ -43,6 +33,9 @@ from registerwatch.web.watch_answers import (
     WatchList,
     WatchObject,
 )
+from registerwatch.web.injection import InjectedService, counted
+from registerwatch.web.limits.rate_limits import Limit
+from registerwatch.web.responses import error_answer, private_response
 
 router = account_router("watches")
 

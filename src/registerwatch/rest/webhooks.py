@@ -7,19 +7,8 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from registerwatch.notifications.models import LOG_LENGTH
-from registerwatch.rest.account_answers import AccountObject, account_of
-from registerwatch.rest.auth import OwnerOrKey
-from registerwatch.rest.description import (
-    BAD_REQUEST,
-    CAP_REACHED,
-    FORBIDDEN,
-    NO_FIELDS,
-    RequestBody,
-    answer,
-)
-from registerwatch.rest.parameters import MAX_PAGE, RowId, row_id
-from registerwatch.rest.routers import account_router
-from registerwatch.rest.webhook_answers import (
+from registerwatch.rest.answers.account_answers import AccountObject, account_of
+from registerwatch.rest.answers.webhook_answers import (
     EXAMPLE_URL,
     DeliveryList,
     DeliveryObject,
@@ -28,9 +17,13 @@ from registerwatch.rest.webhook_answers import (
     WebhookList,
     WebhookObject,
 )
-from registerwatch.web.answers import Done
+from registerwatch.rest.openapi.description import BAD_REQUEST, CAP_REACHED, FORBIDDEN, NO_FIELDS, RequestBody, answer
+from registerwatch.rest.routing.auth import OwnerOrKey
+from registerwatch.rest.routing.parameters import MAX_PAGE, RowId, row_id
+from registerwatch.rest.routing.routers import account_router
+from registerwatch.web.answers.answers import Done
 from registerwatch.web.injection import InjectedService, counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import private_response
 
 router = account_router("webhooks", FORBIDDEN)

@@ -7,11 +7,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import locked
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
 from registerwatch.errors import InvalidInput
-from registerwatch.watches import listing_repository, repository, tag_repository
-from registerwatch.watches.listing import WatchFilter
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.watches import repository, tag_repository
+from registerwatch.watches.questions import listing_repository
+from registerwatch.watches.questions.listing import WatchFilter
 from registerwatch.watches.tags import add_tags, spelled, tag_of
 
 MAX_CHOSEN = 5_000

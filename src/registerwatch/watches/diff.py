@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch.watches.certificate_matching import matched, may_be_renumbered
 from registerwatch.watches.snapshot import (
     CODED,

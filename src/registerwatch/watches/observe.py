@@ -10,13 +10,14 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.register.observation import DeviceObservation, Observation, ReadContext
-from registerwatch.watches import read_failures, repository
-from registerwatch.watches.causes import cause_of
+from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange, compare
-from registerwatch.watches.event_publisher import EventPublisher, FoundEvent
+from registerwatch.watches.events.causes import cause_of
+from registerwatch.watches.events.event_publisher import EventPublisher, FoundEvent
 from registerwatch.watches.models import NO_CERTIFICATES, NO_SEARCH
 from registerwatch.watches.options import options_of
 from registerwatch.watches.outbox import Outbox
+from registerwatch.watches.reading import read_failures
 from registerwatch.watches.repository import Watched
 from registerwatch.watches.snapshot import baseline, decoded, encoded, label_of, snapshot_of
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from registerwatch.errors import InvalidInput
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 
 MAX_NOTES_LENGTH = 4_000
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.run_uncancelled import run_uncancelled
+from registerwatch.platform.db.run_uncancelled import run_uncancelled
 from registerwatch.register.observation import ReadContext
 from registerwatch.watches.models import Event
 

@@ -24,13 +24,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.clock import CLOCK_DIFFERENCE_SECONDS
-from registerwatch.db.listed_values import LISTED, listed
-from registerwatch.db.tables import accounts, watches
+from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
+from registerwatch.platform.db.listed_values import LISTED, listed
+from registerwatch.platform.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
 from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER, READ_IN_PART, HealthState, Watch
 from registerwatch.watches.options import options_of
-from registerwatch.watches.read_order import DueSubject, Family
+from registerwatch.watches.reading.read_order import DueSubject, Family
 from registerwatch.watches.snapshot import decoded
 
 _CHUNK = 1_000

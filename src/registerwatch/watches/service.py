@@ -8,22 +8,23 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import keep_cap
 from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import label as label_of
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
-from registerwatch.db.row_pages import RowPage
-from registerwatch.db.statements import PreparedSelect
+from registerwatch.copy.names import StoredName, stored_names
 from registerwatch.errors import InvalidInput
-from registerwatch.register.code_service import CodeService
+from registerwatch.lookup.code_service import CodeService
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.row_pages import RowPage
+from registerwatch.platform.db.statements import PreparedSelect
 from registerwatch.register.identifiers import is_word
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.store.names import StoredName, stored_names
-from registerwatch.watches import event_repository, repository
-from registerwatch.watches.event_listing import EventFilter, EventPage
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.watches import repository
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_listing import EventFilter, EventPage
 from registerwatch.watches.models import Event, Watch
-from registerwatch.watches.news_cursors import begin_added, set_options
+from registerwatch.watches.news.news_cursors import begin_added, set_options
 from registerwatch.watches.options import OptionChange
-from registerwatch.watches.read_subject import SubjectReader
+from registerwatch.watches.reading.read_subject import SubjectReader
 from registerwatch.watches.subjects import watchable
 
 _COUNT = PreparedSelect(repository.COUNT)

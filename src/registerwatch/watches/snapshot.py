@@ -9,11 +9,11 @@ from typing import Literal
 
 import msgspec
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import label as label_of_code
 from registerwatch.register.device_names import given_name
 from registerwatch.register.models import Actor, Certificate, CertificatePlace, Device
 from registerwatch.register.observation import ActorObservation, Observation
-from registerwatch.structs import replace
 
 Kind = Literal["udi", "srn"]
 

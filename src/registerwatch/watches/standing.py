@@ -2,6 +2,7 @@
 
 from datetime import date
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import ShownCertificate, in_order, shown_certificate
 from registerwatch.register.models import Certificate
 from registerwatch.register.standing import (
@@ -11,7 +12,6 @@ from registerwatch.register.standing import (
     actor_standing,
     device_standing,
 )
-from registerwatch.structs import replace
 from registerwatch.watches.snapshot import Kind, SeenCertificate, Snapshot, listed_certificates
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select, true
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.tables import watch_tags
+from registerwatch.platform.db.tables import watch_tags
 from registerwatch.watches.repository import chunks
 
 _ROWS_OF_A_STATEMENT = 500

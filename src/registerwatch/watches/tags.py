@@ -7,8 +7,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import one_line
-from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, InvalidInput
+from registerwatch.platform.db.engine import Database
 from registerwatch.watches import repository, tag_repository
 
 MAX_TAG_LENGTH = 40

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.tables import accounts, watches
+from registerwatch.platform.db.tables import accounts, watches
 
 CHUNK = 500
 """Values in one statement."""

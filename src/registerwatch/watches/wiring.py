@@ -2,33 +2,33 @@
 
 import msgspec
 
-from registerwatch.accounts.work_budget import WorkBudget
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
-from registerwatch.register.code_service import CodeService
-from registerwatch.register.ingest.listed_reads import ListedReads
-from registerwatch.register.ingest.refresh import Refresher
-from registerwatch.register.sources.request_budget import RequestBudget
-from registerwatch.register.store.records import RecordStore
+from registerwatch.accounts.limits.work_budget import WorkBudget
+from registerwatch.copy.records import RecordStore
+from registerwatch.ingest.listed_reads import ListedReads
+from registerwatch.ingest.refresh import Refresher
+from registerwatch.lookup.code_service import CodeService
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings
+from registerwatch.sources.request_budget import RequestBudget
 from registerwatch.watches.bulk import BulkService
-from registerwatch.watches.certificate_service import CertificateService
-from registerwatch.watches.event_marks import EventMarks
-from registerwatch.watches.expiry import ExpiryService
-from registerwatch.watches.import_list import ImportService
-from registerwatch.watches.import_process import ListFileReader
-from registerwatch.watches.listing_service import ListingService
-from registerwatch.watches.news import WatchNews
+from registerwatch.watches.events.event_marks import EventMarks
+from registerwatch.watches.imports.import_list import ImportService
+from registerwatch.watches.imports.import_process import ListFileReader
+from registerwatch.watches.news.expiry import ExpiryService
+from registerwatch.watches.news.news import WatchNews
 from registerwatch.watches.outbox import Outbox
-from registerwatch.watches.overview import OverviewService
-from registerwatch.watches.read_subject import SubjectReader
-from registerwatch.watches.recheck import RecheckService
+from registerwatch.watches.questions.certificate_service import CertificateService
+from registerwatch.watches.questions.listing_service import ListingService
+from registerwatch.watches.questions.overview import OverviewService
+from registerwatch.watches.questions.watch_details import WatchDetailsService
+from registerwatch.watches.reading.read_subject import SubjectReader
+from registerwatch.watches.reading.recheck import RecheckService
+from registerwatch.watches.reading.sweep_targets import SweepTargets
+from registerwatch.watches.reading.sync import SyncService, side_by_side
+from registerwatch.watches.reading.sync_runs import SyncRunService
 from registerwatch.watches.service import WatchService
-from registerwatch.watches.sweep_targets import SweepTargets
-from registerwatch.watches.sync import SyncService, side_by_side
-from registerwatch.watches.sync_runs import SyncRunService
 from registerwatch.watches.tags import TagService
-from registerwatch.watches.watch_details import WatchDetailsService
 
 
 class Watches(msgspec.Struct, frozen=True):

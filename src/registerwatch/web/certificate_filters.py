@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from registerwatch.db.certificate_numbers import plain_number
+from registerwatch.copy.certificates.certificate_queries import CertificateSelection
 from registerwatch.errors import InvalidInput
-from registerwatch.register.certificate_service import ID_PATTERN
+from registerwatch.lookup.certificate_service import ID_PATTERN
+from registerwatch.platform.db.certificate_numbers import plain_number
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, CERTIFICATE_STATUSES
 from registerwatch.register.identifiers import kind, subject
-from registerwatch.register.store.certificate_queries import CertificateSelection
 
 MAX_NUMBER_LENGTH = 120
 STATUS_PATTERN = r"refdata\.certificate-status\.[a-z0-9-]{1,60}"

@@ -12,9 +12,9 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.account_places import MAX_WAITING, enter_within
-from registerwatch.accounts.fair_queue import FairQueue
-from registerwatch.register.certificate_documents import FetchedDocument
+from registerwatch.lookup.certificate_documents import FetchedDocument
+from registerwatch.platform.account_places import MAX_WAITING, enter_within
+from registerwatch.platform.fair_queue import FairQueue
 from registerwatch.web.held_answer import PIECE_BYTES, HeldAnswer
 from registerwatch.web.injection import client_of
 from registerwatch.web.responses import NOT_CACHED

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated
 
+from registerwatch.copy.search.filters import OTHER, UNKNOWN, Counts, Facet
+from registerwatch.lookup.facet_names import FacetNames, Names, told_values
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_BY_CODE, STATUS_BY_CODE, label
-from registerwatch.register.facet_names import FacetNames, Names, told_values
-from registerwatch.register.search.filters import OTHER, UNKNOWN, Counts, Facet
-from registerwatch.web.answers import Answer, doc
+from registerwatch.web.answers.answers import Answer, doc
 from registerwatch.web.countries import country_name
 
 NOT_KNOWN = "Not known"

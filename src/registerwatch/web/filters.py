@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from registerwatch.copy.search.filters import UNKNOWN, Facet, Filters, same_country
 from registerwatch.errors import InvalidInput
 from registerwatch.register.codes import LegislationFilter, RiskFilter, StatusFilter, YesNo
-from registerwatch.register.search.filters import UNKNOWN, Facet, Filters, same_country
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

@@ -6,11 +6,11 @@ import msgspec
 from fastapi import Depends
 from starlette.requests import Request
 
-from registerwatch.accounts.clients import Client
-from registerwatch.accounts.credentials import Credential, credential_of
+from registerwatch.accounts.sessions.clients import Client
+from registerwatch.accounts.sessions.credentials import Credential, credential_of
 from registerwatch.bootstrap import Service
-from registerwatch.web.client_networks import client_at
-from registerwatch.web.rate_limits import Limit, RateLimits
+from registerwatch.web.limits.client_networks import client_at
+from registerwatch.web.limits.rate_limits import Limit, RateLimits
 
 
 def service_of(request: Request) -> Service:

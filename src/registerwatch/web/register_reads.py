@@ -3,11 +3,11 @@
 from starlette.requests import Request
 
 from registerwatch.bootstrap import Service
-from registerwatch.register.actors import ActorAnswer
-from registerwatch.register.devices import DeviceAnswer, NoDevice
-from registerwatch.register.search.filters import Filters
+from registerwatch.copy.search.filters import Filters
+from registerwatch.lookup.actors import ActorAnswer
+from registerwatch.lookup.devices import DeviceAnswer, NoDevice
 from registerwatch.web.injection import address_of, limits_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 
 
 async def device_for(

@@ -6,7 +6,7 @@ from random import getrandbits
 import structlog
 from starlette.types import Scope
 
-from registerwatch.notifications.unsubscribe_tokens import PATH as UNSUBSCRIBE_PATH
+from registerwatch.notifications.bounces.unsubscribe_tokens import PATH as UNSUBSCRIBE_PATH
 
 HEADER = "X-Request-Id"
 MAX_LENGTH = 128

@@ -7,7 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.web.answers import AnyError, ErrorBody
+from registerwatch.web.answers.answers import AnyError, ErrorBody
 
 JSON = "application/json"
 CACHE_RECORD = "public, max-age=60"

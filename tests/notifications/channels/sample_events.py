@@ -9,7 +9,7 @@ from registerwatch.notifications.channels.email import EmailChannel, MailBody
 from registerwatch.notifications.choices import EVERYTHING, Choice
 from registerwatch.notifications.models import EventType, Notification, Target
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_rules import classified
+from registerwatch.watches.events.event_rules import classified
 from registerwatch.watches.models import Event
 from tests.support.fakes import SteppedClock
 

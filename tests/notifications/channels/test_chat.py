@@ -9,8 +9,6 @@ import msgspec
 import pytest
 
 from registerwatch.errors import InvalidInput
-from registerwatch.net.resolver import DnsResolver
-from registerwatch.net.safe_http import CheckedNetwork, SafeHttpClient, checked_connections
 from registerwatch.notifications.channels.chat import ChatChannel, ChatService
 from registerwatch.notifications.channels.chat_news import TEST
 from registerwatch.notifications.channels.discord import Discord
@@ -19,6 +17,8 @@ from registerwatch.notifications.channels.slack import Slack
 from registerwatch.notifications.channels.teams import Teams
 from registerwatch.notifications.models import AttemptResult, EventType, Notification, Target
 from registerwatch.notifications.wiring import CHATS
+from registerwatch.platform.net.resolver import DnsResolver
+from registerwatch.platform.net.safe_http import CheckedNetwork, SafeHttpClient, checked_connections
 from registerwatch.rest.channels import KINDS
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event

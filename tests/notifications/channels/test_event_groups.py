@@ -7,7 +7,7 @@ from registerwatch.notifications.channels.discord import Discord
 from registerwatch.notifications.channels.event_lines import event_in, event_line
 from registerwatch.notifications.channels.event_news import MailAddresses, news_of
 from registerwatch.notifications.choices import EVERYTHING
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event
 from tests.notifications.channels.sample_events import AT, PUBLIC_URL, RENAMED, SUSPENDED, an_event, mail_about

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from registerwatch.notifications.feeds.atom import PageLinks, atom
 from registerwatch.notifications.feeds.calendar import pieces
 from registerwatch.notifications.feeds.models import CalendarContent, Feed, FeedPage
-from registerwatch.watches.causes import EventGroup
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_listing import GroupPage
+from registerwatch.watches.events.causes import EventGroup
+from registerwatch.watches.events.event_listing import GroupPage
 from registerwatch.watches.models import Event, Expiring
 from tests.notifications.feeds.feed_reader import days_of, feed_of
 

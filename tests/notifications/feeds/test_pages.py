@@ -8,13 +8,13 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts.credentials import credential_of
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX
 from registerwatch.register.observation import ReadContext
-from registerwatch.structs import replace
-from registerwatch.watches import event_repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
 from tests.notifications.feeds.feed_reader import Entry, ReadFeed, days_of, feed_of
 from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_full_reading, a_udi

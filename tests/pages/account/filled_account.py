@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from sqlalchemy import insert
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.models import Caller
-from registerwatch.db.tables import users, webhooks
-from registerwatch.tables.table import ReadChoices
-from registerwatch.watches import event_repository
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.files.tables.table import ReadChoices
+from registerwatch.platform.db.tables import users, webhooks
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
 from registerwatch.watches.models import Watch
-from registerwatch.watches.watch_details import WatchEdit
+from registerwatch.watches.questions.watch_details import WatchEdit
 from tests.pages.registrations import MAKER, certificate, gtin, registration
 from tests.support.harness import NewAccount, ServiceHarness
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx2
 
-from registerwatch.accounts.credentials import browser_session_of
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.sessions.credentials import browser_session_of
 from tests.pages.markup import Markup
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness
 

@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
-from registerwatch.accounts.credentials import browser_session_of
-from registerwatch.web.body_limits import MAX_BODY_BYTES, max_body_bytes
+from registerwatch.accounts.sessions.credentials import browser_session_of
+from registerwatch.web.limits.body_limits import MAX_BODY_BYTES, max_body_bytes
 from tests.billing.plain_provider import SETTINGS
 from tests.mcp.messages import using
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAccount, filled_account

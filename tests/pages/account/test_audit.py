@@ -6,9 +6,9 @@ import io
 import pytest
 from sqlalchemy import text
 
-from registerwatch.accounts import audit_trail
-from registerwatch.accounts.audit import Action
-from registerwatch.accounts.audit_pages import PAGE_LINES
+from registerwatch.accounts.audit import audit_trail
+from registerwatch.accounts.audit.audit import Action
+from registerwatch.accounts.audit.audit_pages import PAGE_LINES
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX
-from registerwatch.structs import replace
 from registerwatch.watches import repository
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import SeenCertificate, encoded

@@ -6,7 +6,7 @@ import io
 import pytest
 from openpyxl import Workbook
 
-from registerwatch.watches.import_text import MAX_LINES
+from registerwatch.watches.imports.import_text import MAX_LINES
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import UDI, a_full_reading, a_udi

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from registerwatch.accounts.credentials import browser_session_of
+from registerwatch.accounts.sessions.credentials import browser_session_of
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAccount, filled_account
 from tests.pages.account.page_walk import State, page_routes
 from tests.pages.account.visited_account import visited_states

@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from openpyxl import Workbook, load_workbook
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter, label
 from registerwatch.register.models import Certificate, Completeness
-from registerwatch.structs import replace
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import a_full_reading, a_udi

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registerwatch.db.tables import users, webhooks
+from registerwatch.platform.db.tables import users, webhooks
 from tests.notifications.steps import queue_change
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from registerwatch.accounts.proof import PROOF_SECONDS
-from registerwatch.clock import day_in_words, day_of
+from registerwatch.accounts.passwords.proof import PROOF_SECONDS
+from registerwatch.platform.clock import day_in_words, day_of
 from tests.accounts.authenticator import Authenticator
 from tests.accounts.second_factors import RECOVERY_CODE, app_of
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient

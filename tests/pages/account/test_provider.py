@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts import repository
-from registerwatch.clock import day_in_words, day_of
-from registerwatch.db.engine import Database
+from registerwatch.platform.clock import day_in_words, day_of
+from registerwatch.platform.db.engine import Database
 from tests.accounts.openid_provider import CLIENT_ID, CLIENT_SECRET, OpenIdProvider, openid_provider
 from tests.accounts.second_factors import app_of
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient

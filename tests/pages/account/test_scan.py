@@ -10,14 +10,14 @@ import pytest
 from bench.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographed, saved, symbol
 from PIL import Image
 
-from registerwatch.bounded_process import ProcessBounds, ProcessEnd, ProcessOutput
-from registerwatch.db.tables import accounts
+from registerwatch.files.scan.codes import MAX_CODES
+from registerwatch.files.scan.photo_process import PhotoReader, photo_processes
+from registerwatch.platform.bounded_process import ProcessBounds, ProcessEnd, ProcessOutput
+from registerwatch.platform.db.tables import accounts
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter
 from registerwatch.register.codes import label as label_of_code
 from registerwatch.register.models import Certificate, Completeness
-from registerwatch.scan.codes import MAX_CODES
-from registerwatch.scan.photo_process import PhotoReader, photo_processes
-from registerwatch.structs import replace
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import UDI, a_full_reading, a_udi

@@ -10,7 +10,7 @@ import pytest
 from bench.labels import Shot, label, photo_of, photographed, saved, symbol
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from registerwatch.accounts.credentials import browser_session_of
+from registerwatch.accounts.sessions.credentials import browser_session_of
 from tests.pages.account.pages_client import STRONG_PASSWORD
 from tests.pages.browser_site import Served, chromium, complaints, new_page, served_site
 from tests.register.builders import UDI, a_full_reading, a_udi

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 import httpx2
 import pytest
 
-from registerwatch.accounts.proof import PROOF_SECONDS
-from registerwatch.accounts.unproven_passwords import UNPROVEN_SECONDS
+from registerwatch.accounts.passwords.proof import PROOF_SECONDS
+from registerwatch.accounts.passwords.unproven_passwords import UNPROVEN_SECONDS
 from tests.pages.account.pages_client import FROM_HERE, STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from registerwatch.clock import day_of
 from registerwatch.pages.addresses import compare_address
+from registerwatch.platform.clock import day_of
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import CertificateState, shown_certificates
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, CERTIFICATE_STATUSES, StatusFilter, label
 from registerwatch.register.models import Certificate, Completeness, Device
 from registerwatch.register.standing import SubjectStanding, device_standing, market_tone
-from registerwatch.structs import replace
 from registerwatch.watches import repository
 from registerwatch.watches.diff import STATUS, FieldChange, compare
-from registerwatch.watches.event_rules import severity_of
+from registerwatch.watches.events.event_rules import severity_of
 from registerwatch.watches.models import EventSeverity
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import Snapshot, encoded, snapshot_of_device

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registerwatch.register.store.documents import CHANGED, REVISION
+from registerwatch.copy.documents.documents import CHANGED, REVISION
 from tests.billing.plain_provider import SETTINGS
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, filled_account
 from tests.pages.account.page_walk import PageWalk

@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import insert
 
-from registerwatch.db.tables import webhooks
 from registerwatch.mail.mailer import NoMailer
-from registerwatch.notifications.bounce_report import BounceKind
+from registerwatch.notifications.bounces.bounce_report import BounceKind
 from registerwatch.pages.account.today import LOOKED_AT, SHOWN_ROWS
 from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS
+from registerwatch.platform.db.tables import webhooks
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import NewEvent, add_events
+from registerwatch.watches.events.event_repository import NewEvent, add_events
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, WEBHOOK_URL, NewAccount, ServiceHarness

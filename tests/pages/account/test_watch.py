@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from registerwatch.db.tables import watches
+from registerwatch.platform.db.tables import watches
 from registerwatch.register.codes import StatusFilter, label
-from registerwatch.watches import event_repository, repository
+from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_repository import NewEvent
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
 from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
 from registerwatch.watches.options import WatchOptions
+from registerwatch.watches.questions.timeline import PAGE_LENGTH
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded
-from registerwatch.watches.timeline import PAGE_LENGTH
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import UDI, a_full_reading, a_udi

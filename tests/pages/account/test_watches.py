@@ -10,10 +10,10 @@ import pytest
 from openpyxl import load_workbook
 from sqlalchemy import select, update
 
-from registerwatch.db.tables import accounts, sync_runs, watches
+from registerwatch.platform.db.tables import accounts, sync_runs, watches
 from registerwatch.watches import repository
-from registerwatch.watches.listing import PAGE_ROWS
 from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
+from registerwatch.watches.questions.listing import PAGE_ROWS
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import Snapshot, encoded
 from tests.pages.account.pages_client import PagesClient

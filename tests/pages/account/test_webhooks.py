@@ -3,7 +3,7 @@
 import pytest
 
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.proof import PROOF_SECONDS
+from registerwatch.accounts.passwords.proof import PROOF_SECONDS
 from tests.notifications.steps import queue_change, queue_deliveries
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import pytest
 from sqlalchemy import update
 
-from registerwatch.db.row_pages import MAX_ROW_ID
-from registerwatch.db.tables import users
 from registerwatch.notifications.channels.chat import ChatService
 from registerwatch.notifications.feeds.atom import PageLinks, atom
 from registerwatch.notifications.feeds.models import Feed, FeedPage
 from registerwatch.notifications.wiring import CHATS
-from registerwatch.watches.causes import EventGroup
+from registerwatch.platform.db.row_pages import MAX_ROW_ID
+from registerwatch.platform.db.tables import users
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.event_listing import GroupPage
-from registerwatch.watches.event_repository import NewEvent, add_events
-from registerwatch.watches.event_rules import is_version_alone
-from registerwatch.watches.event_selection import EventSelection, EventView
+from registerwatch.watches.events.causes import EventGroup
+from registerwatch.watches.events.event_listing import GroupPage
+from registerwatch.watches.events.event_repository import NewEvent, add_events
+from registerwatch.watches.events.event_rules import is_version_alone
+from registerwatch.watches.events.event_selection import EventSelection, EventView
 from registerwatch.watches.models import Event
 from tests.notifications.channels.sample_events import AT, an_event, mail_about
 from tests.notifications.channels.test_chat import body_about, texts_in

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from urllib.parse import urljoin
 
-from registerwatch.accounts.proof import PROOF_SECONDS
+from registerwatch.accounts.passwords.proof import PROOF_SECONDS
 from tests.accounts.second_factors import app_of
 from tests.pages.account.filled_account import MEMBERS_PASSWORD, PASSWORD, SCRIPT, FilledAccount
 from tests.pages.account.page_walk import PageForm, PageWalk, State, page_routes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registerwatch.register.actors import NOT_REGISTERED
+from registerwatch.lookup.actors import NOT_REGISTERED
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, gtin, registration

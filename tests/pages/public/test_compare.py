@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
-from registerwatch.clock import iso_utc
+from registerwatch.platform.clock import iso_utc
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup, accessibility_problems
 from tests.pages.public_states import HOSTILE

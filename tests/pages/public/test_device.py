@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
-from registerwatch.register.devices import NOT_REGISTERED
-from registerwatch.structs import replace
+from registerwatch.lookup.devices import NOT_REGISTERED
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup

@@ -1,9 +1,9 @@
 """Searches to try."""
 
+from registerwatch.copy.search.filters import Filters
 from registerwatch.pages.public.examples import examples
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.models import SearchRow
-from registerwatch.register.search.filters import Filters
 
 FILTERS = Filters(StatusFilter.ON, RiskFilter.III)
 

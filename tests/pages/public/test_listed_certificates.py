@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from registerwatch.pages.public.listed_certificates import BY_RECORD, BY_SCOPE, NOT_THIS, SCOPE_UNREAD
-from registerwatch.structs import replace
+from registerwatch.pages.public.certificates.listed_certificates import BY_RECORD, BY_SCOPE, NOT_THIS, SCOPE_UNREAD
+from registerwatch.platform.structs import replace
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, certificate, gtin, registration

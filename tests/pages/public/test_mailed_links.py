@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
-from registerwatch.accounts.credentials import credential_of
 from registerwatch.accounts.plans import PlanName
-from registerwatch.db.tables import users as users_table
+from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.platform.db.tables import users as users_table
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup
 from tests.pages.public.test_password import NO_FORMS, shown

@@ -3,10 +3,10 @@
 import pytest
 from starlette.datastructures import QueryParams
 
+from registerwatch.copy.search.filters import Filters
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.public.parameters import query_of
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.search.filters import Filters
 
 
 def test_a_form_that_was_sent_empty_asks_for_nothing() -> None:

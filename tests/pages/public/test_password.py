@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
-from registerwatch.accounts.credentials import credential_of
-from registerwatch.accounts.password_reset import MAX_TOKEN_LENGTH, TOKEN_SECONDS
-from registerwatch.accounts.passwords import MAX_PASSWORD_LENGTH
+from registerwatch.accounts.passwords.password_reset import MAX_TOKEN_LENGTH, TOKEN_SECONDS
+from registerwatch.accounts.passwords.passwords import MAX_PASSWORD_LENGTH
+from registerwatch.accounts.sessions.credentials import credential_of
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 

@@ -3,11 +3,11 @@
 import pytest
 from starlette.datastructures import QueryParams
 
+from registerwatch.copy.search.queries import SearchPage
 from registerwatch.pages.page_position import PagePosition
 from registerwatch.pages.public.parameters import query_of
 from registerwatch.pages.public.search import Introduction, Results
 from registerwatch.pages.rendering import render
-from registerwatch.register.search.queries import SearchPage
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, gtin, registration

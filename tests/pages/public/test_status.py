@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import insert
 
-from registerwatch.db.tables import device_sweeps, walks
+from registerwatch.ingest.checks.check_rules import DAY_SECONDS
+from registerwatch.ingest.checks.register_status import KEPT_SECONDS
 from registerwatch.pages.public.status import PATH, WALK_TITLES
-from registerwatch.register.ingest.check_rules import DAY_SECONDS
-from registerwatch.register.ingest.register_status import KEPT_SECONDS
-from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
-from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.platform.db.tables import device_sweeps, walks
+from registerwatch.sources.budget_row import Host
+from registerwatch.sources.checks.assumptions import ASSUMPTIONS
+from registerwatch.sources.checks.names import CheckName
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import gtin, registration

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.lookup.devices import ServedDevice
 from registerwatch.pages.public.device import DeviceView
 from registerwatch.pages.public.structured_data import medical_device, organization, script_text
 from registerwatch.pages.public.summaries import Origin, PageSummary, device_summary
-from registerwatch.register.devices import ServedDevice
 from registerwatch.register.models import ActorReference, Device
 
 SITE = "https://register.example"

@@ -1,1 +1,1 @@
-"""Tests of `registerwatch.register.ingest`."""
+"""Tests of `registerwatch.ingest`."""

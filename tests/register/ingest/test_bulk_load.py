@@ -9,15 +9,15 @@ import httpx2
 import pytest
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
 from registerwatch.errors import BulkLoadRefused
-from registerwatch.register.ingest.bulk_load import DEAD_SECONDS, KNOWN_BATCHES_TO_STOP, LoadProgress
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.data_lake.client import DataLakeClient
-from registerwatch.register.sources.eudamed.client import PAGE_SIZE
-from registerwatch.register.sources.requests import retry_policies_of_slow_host
-from registerwatch.structs import replace
+from registerwatch.ingest.bulk_load import DEAD_SECONDS, KNOWN_BATCHES_TO_STOP, LoadProgress
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.budget_row import Host
+from registerwatch.sources.data_lake.client import DataLakeClient
+from registerwatch.sources.eudamed.client import PAGE_SIZE
+from registerwatch.sources.requests import retry_policies_of_slow_host
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.record_file import write_records

@@ -7,6 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.ingest.list_walk import MISSED, Listed, WalkedList
+from registerwatch.ingest.sweeps.certificate_changes import CertificateChanges, compare_certificates, compare_refusals
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificates import (
     EXPIRY,
     NUMBER,
@@ -19,13 +22,6 @@ from registerwatch.register.certificates import (
     StoredCertificate,
 )
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, label
-from registerwatch.register.ingest.certificate_changes import (
-    CertificateChanges,
-    compare_certificates,
-    compare_refusals,
-)
-from registerwatch.register.ingest.list_walk import MISSED, Listed, WalkedList
-from registerwatch.structs import replace
 from tests.register.builders import PROPERTY
 
 SRN, OTHER_SRN = "DE-MF-000000001", "DE-MF-000000002"

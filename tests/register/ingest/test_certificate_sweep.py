@@ -10,8 +10,19 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import (
+from registerwatch.copy.walks import LEASE_SECONDS, RETRY_SECONDS
+from registerwatch.ingest.list_walk import CHANGED, SHRUNK
+from registerwatch.ingest.scoped_devices import ScopedDevices
+from registerwatch.ingest.sweeps.certificate_sweep import (
+    MAX_SCOPES_OF_MINUTE,
+    MAX_SCOPES_OF_WALK,
+    SCOPES_RETRY_SECONDS,
+    SCOPES_SECONDS,
+    CertificateSweep,
+    SweepResult,
+)
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import (
     certificate_news,
     certificate_scopes,
     certificates,
@@ -29,21 +40,10 @@ from registerwatch.register.certificates import (
     decoded_changes,
     decoded_scopes,
 )
-from registerwatch.register.ingest.certificate_sweep import (
-    MAX_SCOPES_OF_MINUTE,
-    MAX_SCOPES_OF_WALK,
-    SCOPES_RETRY_SECONDS,
-    SCOPES_SECONDS,
-    CertificateSweep,
-    SweepResult,
-)
-from registerwatch.register.ingest.list_walk import CHANGED, SHRUNK
-from registerwatch.register.ingest.scoped_devices import ScopedDevices
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
-from registerwatch.register.sources.requests import RegisterHttpClient
-from registerwatch.register.store.walks import LEASE_SECONDS, RETRY_SECONDS
+from registerwatch.sources.budget_row import Host
+from registerwatch.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
+from registerwatch.sources.requests import RegisterHttpClient
 from registerwatch.watches.watched_devices import DevicesOfAccounts
 from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.filters import CertificateFilter

@@ -2,8 +2,7 @@
 
 import pytest
 
-from registerwatch.register import codes
-from registerwatch.register.ingest.check_rules import (
+from registerwatch.ingest.checks.check_rules import (
     DAY_SECONDS,
     GATES,
     HOUR_SECONDS,
@@ -17,8 +16,9 @@ from registerwatch.register.ingest.check_rules import (
     known_before,
     problem_of,
 )
-from registerwatch.register.sources.checks.names import CheckName
-from registerwatch.register.sources.checks.outcomes import CheckResult, KnownBefore, Unanswered
+from registerwatch.register import codes
+from registerwatch.sources.checks.names import CheckName
+from registerwatch.sources.checks.outcomes import CheckResult, KnownBefore, Unanswered
 
 NOW = 1_800_000_000
 FINE = RegisterCheck(CheckName.FILTER_SRN, NOW, NOW, True)

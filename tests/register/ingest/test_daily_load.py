@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from registerwatch.bootstrap import Service, build_service
-from registerwatch.register.ingest.bulk_load import DEAD_SECONDS
-from registerwatch.register.ingest.daily_load import DAY, HOUR, DailyLoad
+from registerwatch.ingest.bulk_load import DEAD_SECONDS
+from registerwatch.ingest.daily_load import DAY, HOUR, DailyLoad
 from registerwatch.settings import Settings
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.support.harness import PACE, ServiceHarness, ServiceStarter

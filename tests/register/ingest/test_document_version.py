@@ -10,6 +10,8 @@ import pytest
 from msgspec.structs import fields
 from sqlalchemy import text
 
+from registerwatch.copy.history.changed_fields import CONSTANT
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import (
     ADDED_IN,
     DOCUMENT_VERSION,
@@ -18,8 +20,6 @@ from registerwatch.register.models import (
     SearchRow,
     document,
 )
-from registerwatch.register.store.changed_fields import CONSTANT
-from registerwatch.structs import replace
 from registerwatch.watches.snapshot import COMPARED, Snapshot, decoded, encoded
 from registerwatch_standins.register.records import Condition, LinkedDevice, OtherCode, Sscp
 from tests.lists.steps import ListSteps

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.copy.portfolio import ListedDevice, PortfolioChange, StoredListing
+from registerwatch.ingest.portfolio_changes import MarketJudgement, judged, newly_registered
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import STATUS_PREFIX
-from registerwatch.register.ingest.portfolio_changes import MarketJudgement, judged, newly_registered
 from registerwatch.register.models import RecordPrecedence
-from registerwatch.register.store.portfolio import ListedDevice, PortfolioChange, StoredListing
-from registerwatch.structs import replace
 from tests.register.builders import PROPERTY
 
 ON, OFF, UNINTENDED = (
@@ -135,7 +135,7 @@ records = st.dictionaries(
 
 @dataclass
 class Walks:
-    """A plain model of what `store/portfolio.py` keeps, and of what was told."""
+    """A plain model of what `copy/portfolio.py` keeps, and of what was told."""
 
     rows: dict[str, StoredListing] = field(default_factory=dict)
     told: list[tuple[str, PortfolioChange]] = field(default_factory=list)

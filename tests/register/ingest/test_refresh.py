@@ -8,19 +8,19 @@ import httpx2
 import pytest
 
 from registerwatch.bootstrap import Service, build_service, running
-from registerwatch.clock import iso_utc
-from registerwatch.register.ingest.refresh import (
+from registerwatch.ingest.refresh import (
     MAX_BACKGROUND_REFRESHES,
     MEMORY_SECONDS,
     READ_THROUGH_SECONDS,
     ReadLimits,
     Refresher,
 )
-from registerwatch.register.ingest.subject_reads import Refreshed, RefreshResult, SubjectReads
+from registerwatch.ingest.subject_reads import Refreshed, RefreshResult, SubjectReads
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.structs import replace
 from registerwatch.register.outcomes import NotFound, ReadFailed
-from registerwatch.register.sources.budget_parts import RequestPriority
 from registerwatch.settings import Settings
-from registerwatch.structs import replace
+from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.canned import CannedRegister, one_device
 from tests.register.forgetful_world import ForgetfulWorld

@@ -6,17 +6,11 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from registerwatch.db.tables import register_checks
-from registerwatch.register.ingest import register_checks as checks_module
-from registerwatch.register.ingest.check_rules import (
-    DAY_SECONDS,
-    HOUR_SECONDS,
-    RETRY_SECONDS,
-    CheckedList,
-    KnownChecks,
-)
-from registerwatch.register.sources.checks.assumptions import DAILY
-from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.ingest.checks import register_checks as checks_module
+from registerwatch.ingest.checks.check_rules import DAY_SECONDS, HOUR_SECONDS, RETRY_SECONDS, CheckedList, KnownChecks
+from registerwatch.platform.db.tables import register_checks
+from registerwatch.sources.checks.assumptions import DAILY
+from registerwatch.sources.checks.names import CheckName
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.support.harness import ServiceHarness, ServiceStarter
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from registerwatch.db.tables import device_sweeps, walks
-from registerwatch.register.ingest.check_rules import RegisterCheck
-from registerwatch.register.ingest.register_status import KEPT_SECONDS, CheckState, state_of
-from registerwatch.register.ingest.sweep_state import BEHIND_SECONDS, DeviceSweepState
-from registerwatch.register.sources.checks.names import CheckName
-from registerwatch.register.store.walks import WalkRow
+from registerwatch.copy.walks import WalkRow
+from registerwatch.ingest.checks.check_rules import RegisterCheck
+from registerwatch.ingest.checks.register_status import KEPT_SECONDS, CheckState, state_of
+from registerwatch.ingest.sweeps.sweep_state import BEHIND_SECONDS, DeviceSweepState
+from registerwatch.platform.db.tables import device_sweeps, walks
+from registerwatch.sources.checks.names import CheckName
 from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.ingest.sweep_steps import (
+from registerwatch.copy.sweeps import DeviceSweep
+from registerwatch.ingest.sweeps.sweep_steps import (
     NONE,
     ListedPage,
     PageStep,
@@ -18,9 +19,8 @@ from registerwatch.register.ingest.sweep_steps import (
     lists_pages,
     next_step,
 )
+from registerwatch.platform.structs import replace
 from registerwatch.register.list_doubt import DOUBT_SECONDS, MAX_GAP_SECONDS
-from registerwatch.register.store.sweeps import DeviceSweep
-from registerwatch.structs import replace
 from tests.register.builders import PROPERTY
 
 SIZE = 300

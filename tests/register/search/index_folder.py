@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from registerwatch.copy.search.hits import Hits
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.index_writer import IndexWriter
 from registerwatch.register.models import Device, document
-from registerwatch.register.search.hits import Hits
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.index_writer import IndexWriter
 
 COPY = "a copy"
 EVERYTHING = 10_000

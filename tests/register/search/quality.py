@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from registerwatch.copy.actor_lists import ListFacts
+from registerwatch.copy.documents.documents import CodedDevice, StoredDocument, UnindexedRow
+from registerwatch.copy.search.fields import udi_order
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.queries import SearchPage, SearchService
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.models import Device, document
-from registerwatch.register.search.fields import udi_order
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.queries import SearchPage, SearchService
-from registerwatch.register.store.actor_lists import ListFacts
-from registerwatch.register.store.documents import CodedDevice, StoredDocument, UnindexedRow
 from registerwatch.web.filters import search_filters
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.builders import a_device

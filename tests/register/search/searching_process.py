@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.index import SearchIndex
+from registerwatch.copy.search.filters import Filters
+from registerwatch.copy.search.index import SearchIndex
 
 
 def main() -> None:

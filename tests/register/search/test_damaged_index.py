@@ -12,9 +12,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from registerwatch.bootstrap import running
+from registerwatch.copy.search.fields import LAYOUT
 from registerwatch.errors import IndexUnavailable
-from registerwatch.register.search.fields import LAYOUT
-from registerwatch.rest.system import UNINDEXED
+from registerwatch.rest.health.system import UNINDEXED
 from tests.mcp.messages import used
 from tests.register.builders import a_device
 from tests.register.search.index_folder import indexed

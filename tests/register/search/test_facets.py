@@ -8,6 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.copy.search.filters import FLAG_FACETS, Facet, FacetCounts, Filters, counted, values_of_document
+from registerwatch.copy.search.hits import Hits
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.platform.structs import replace
 from registerwatch.register.codes import (
     LEGISLATION_PREFIX,
     RISK_PREFIX,
@@ -18,10 +22,6 @@ from registerwatch.register.codes import (
     YesNo,
 )
 from registerwatch.register.models import Certificate, Device, document
-from registerwatch.register.search.filters import FLAG_FACETS, Facet, FacetCounts, Filters, counted, values_of_document
-from registerwatch.register.search.hits import Hits
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.structs import replace
 from tests.register.builders import FEW, a_device, a_udi
 from tests.register.search.index_folder import EVERYTHING, indexed
 

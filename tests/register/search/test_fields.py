@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.search.fields import MAX_WORD_LENGTH, analyzer, folded, reference_key
-from registerwatch.register.search.index import SearchIndex
+from registerwatch.copy.search.fields import MAX_WORD_LENGTH, analyzer, folded, reference_key
+from registerwatch.copy.search.index import SearchIndex
 from tests.register.builders import PROPERTY
 
 LETTERS = "abcxyzäöüßéèñçøåşğıİłžšđÄÖÜÉÑŁŽαβγάέήώςσΆΏΣабвгдеёйщюяЁЙЩ0123456789"

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.copy.search import index as index_module
+from registerwatch.copy.search.fields import udi_order
+from registerwatch.copy.search.filters import Filters
+from registerwatch.copy.search.hits import Hits
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.names import COMMON, MAX_EXPANSIONS
 from registerwatch.register.codes import RISK_PREFIX, STATUS_PREFIX, RiskFilter, StatusFilter
 from registerwatch.register.models import Device
-from registerwatch.register.search import index as index_module
-from registerwatch.register.search.fields import udi_order
-from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.hits import Hits
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.names import COMMON, MAX_EXPANSIONS
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.builders import FEW, a_device
 from tests.register.search.index_folder import EVERYTHING, indexed, page_through

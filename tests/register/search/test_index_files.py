@@ -5,7 +5,7 @@ import os
 import threading
 from pathlib import Path, PosixPath
 
-from registerwatch.register.search.index_files import PARTS, LoadedFiles
+from registerwatch.copy.search.index_files import PARTS, LoadedFiles
 
 MAIN = threading.main_thread()
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from registerwatch.copy.search.filters import Filters
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.index_writer import IndexWriter
 from registerwatch.errors import IndexUnavailable
 from registerwatch.register.models import document
-from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.index_writer import IndexWriter
 from tests.register.builders import a_device
 from tests.register.search.index_folder import COPY, EVERYTHING
 

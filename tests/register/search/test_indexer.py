@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
+from registerwatch.copy.documents.documents import DocumentReader
+from registerwatch.copy.documents.open_documents import open_documents
+from registerwatch.copy.records import RecordStore
+from registerwatch.copy.search.filters import Filters
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.index_files import META
+from registerwatch.copy.search.indexer import BATCH, MAX_SILENT_LAG, Indexer, rebuild_request
+from registerwatch.platform.db.engine import Database
 from registerwatch.register.models import DeviceReading, from_document
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.index_files import META
-from registerwatch.register.search.indexer import BATCH, MAX_SILENT_LAG, Indexer, rebuild_request
-from registerwatch.register.store.documents import DocumentReader
-from registerwatch.register.store.open_documents import open_documents
-from registerwatch.register.store.records import RecordStore
 from tests.register.builders import FEW, a_full_reading, a_row, readings
 
 pytestmark = pytest.mark.anyio

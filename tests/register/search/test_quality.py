@@ -2,9 +2,9 @@
 
 import pytest
 
+from registerwatch.copy.search import hits, index, names, ties
+from registerwatch.copy.search.index import SearchIndex
 from registerwatch.register.models import Device
-from registerwatch.register.search import hits, index, names, ties
-from registerwatch.register.search.index import SearchIndex
 from tests.register.search.index_folder import indexed
 from tests.register.search.quality import QUERIES, devices, expected, found
 

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from registerwatch.copy.search import queries
+from registerwatch.copy.search.filters import Filters
+from registerwatch.copy.search.queries import MAX_QUERY_LENGTH, SearchPage
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.public import search as search_page
 from registerwatch.register.codes import RiskFilter, StatusFilter
-from registerwatch.register.search import queries
-from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.queries import MAX_QUERY_LENGTH, SearchPage
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from tests.pages.markup import Markup

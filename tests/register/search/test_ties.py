@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.register.search.filters import Filters
+from registerwatch.copy.search.filters import Filters
 from registerwatch_standins.register.file_world import FileWorld
 from tests.pages.registrations import MAKER, gtin, registration
 from tests.register.builders import a_device

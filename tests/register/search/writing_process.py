@@ -8,9 +8,9 @@ import signal
 import sys
 from pathlib import Path
 
+from registerwatch.copy.search.index import SearchIndex
+from registerwatch.copy.search.index_writer import IndexWriter
 from registerwatch.register.models import document
-from registerwatch.register.search.index import SearchIndex
-from registerwatch.register.search.index_writer import IndexWriter
 from tests.register.builders import a_device
 from tests.register.search.index_folder import COPY
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
-from registerwatch.register.sources.budget_parts import ASKING_SECONDS, RequestPriority, guaranteed
-from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
+from registerwatch.sources.budget_parts import ASKING_SECONDS, RequestPriority, guaranteed
+from registerwatch.sources.request_budget import BudgetSpent, RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
 from tests.support.fakes import SteppedClock
 
 BEGIN, HOUR, DAY = 1_800_000_000.0, 3_600.0, 86_400.0

@@ -6,11 +6,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from registerwatch.db.engine import Database
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.request_budget import RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
-from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
+from registerwatch.platform.db.engine import Database
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.request_budget import RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
+from registerwatch.sources.requests import RegisterHttpClient, RetryPolicy
 from tests.support.captures import SHARED
 from tests.support.fakes import SteppedClock
 

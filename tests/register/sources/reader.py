@@ -9,18 +9,18 @@ from urllib.parse import parse_qs
 
 import httpx2
 
-from registerwatch.db.engine import Database
+from registerwatch.platform.db.engine import Database
 from registerwatch.register.basic_records import SharedRecord, SharedSearch
 from registerwatch.register.models import Device, DeviceReading
 from registerwatch.register.outcomes import Found
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.eudamed import mapping, wire
-from registerwatch.register.sources.eudamed.client import EudamedClient
-from registerwatch.register.sources.eudamed.guards import PROBE_VALUE
-from registerwatch.register.sources.request_budget import RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
-from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
-from registerwatch.register.sources.source import KnownRecord
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.eudamed import mapping, wire
+from registerwatch.sources.eudamed.client import EudamedClient
+from registerwatch.sources.eudamed.guards import PROBE_VALUE
+from registerwatch.sources.request_budget import RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
+from registerwatch.sources.requests import RegisterHttpClient, RetryPolicy
+from registerwatch.sources.source import KnownRecord
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.faults import Faults
 from registerwatch_standins.register.request_log import RequestLog

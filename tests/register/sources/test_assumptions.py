@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from registerwatch.register.ingest.check_rules import GATES
-from registerwatch.register.sources.checks.assumption import Assumption
-from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS, DAILY
-from registerwatch.register.sources.checks.names import CheckName
-from registerwatch.register.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
-from registerwatch.register.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
+from registerwatch.ingest.checks.check_rules import GATES
+from registerwatch.sources.checks.assumption import Assumption
+from registerwatch.sources.checks.assumptions import ASSUMPTIONS, DAILY
+from registerwatch.sources.checks.names import CheckName
+from registerwatch.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
+from registerwatch.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
 
 PAGE = Path(__file__).parents[3] / "docs" / "register-checks.md"
 

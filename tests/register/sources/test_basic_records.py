@@ -9,7 +9,7 @@ import pytest
 
 from registerwatch.register.models import Contradiction, Device, merge
 from registerwatch.register.outcomes import Found, ReadFailed
-from registerwatch.register.sources.eudamed.client import EudamedClient
+from registerwatch.sources.eudamed.client import EudamedClient
 from tests.register.builders import a_row
 from tests.register.canned import CannedRegister, a_page, ok
 from tests.register.sources.conftest import Sender

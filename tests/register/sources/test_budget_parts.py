@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.sources.budget_parts import (
+from registerwatch.sources.budget_parts import (
     ASKING_SECONDS,
     OF_READERS,
     OF_WATCHES,

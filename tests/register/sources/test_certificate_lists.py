@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from registerwatch.ingest.list_walk import CHANGED, MISSED, walk
 from registerwatch.register.certificates import (
     MAX_NAMED,
     NotifiedBody,
@@ -16,9 +17,8 @@ from registerwatch.register.certificates import (
     Scope,
     named_devices,
 )
-from registerwatch.register.ingest.list_walk import CHANGED, MISSED, walk
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.eudamed.certificate_lists import EudamedCertificateLists
+from registerwatch.sources.eudamed.certificate_lists import EudamedCertificateLists
 from tests.register.canned import CannedRegister, a_page, in_turn, ok
 from tests.register.sources.conftest import Sender
 from tests.support.fakes import SteppedClock

@@ -6,16 +6,16 @@ from typing import Any
 import httpx2
 import pytest
 
-from registerwatch.db.engine import Database
+from registerwatch.platform.db.engine import Database
 from registerwatch.register.models import FLAGS, Actor, ActorReference, Completeness
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.data_lake.client import DataLakeClient
-from registerwatch.register.sources.data_lake.mapping import actor_of_row, reading_of_row
-from registerwatch.register.sources.data_lake.wire import ActorRow, DeviceRow, device_row
-from registerwatch.register.sources.request_budget import RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
-from registerwatch.register.sources.requests import RegisterHttpClient, RetryPolicy
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.data_lake.client import DataLakeClient
+from registerwatch.sources.data_lake.mapping import actor_of_row, reading_of_row
+from registerwatch.sources.data_lake.wire import ActorRow, DeviceRow, device_row
+from registerwatch.sources.request_budget import RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
+from registerwatch.sources.requests import RegisterHttpClient, RetryPolicy
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.transport import InProcessTransport

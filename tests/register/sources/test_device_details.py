@@ -18,10 +18,10 @@ from registerwatch.register.device_details import (
     SpecialType,
 )
 from registerwatch.register.models import DETAILS, Device
-from registerwatch.register.sources.data_lake import wire as lake
-from registerwatch.register.sources.data_lake.mapping import reading_of_row
-from registerwatch.register.sources.eudamed import wire
-from registerwatch.register.sources.eudamed.details import web_address
+from registerwatch.sources.data_lake import wire as lake
+from registerwatch.sources.data_lake.mapping import reading_of_row
+from registerwatch.sources.eudamed import wire
+from registerwatch.sources.eudamed.details import web_address
 from tests.register.builders import PROPERTY, UDI, a_device
 from tests.register.sources.reader import reading_of
 

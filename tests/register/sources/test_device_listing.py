@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from registerwatch.db.engine import Database
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Completeness
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.eudamed.device_listing import EudamedDeviceListing
-from registerwatch.register.sources.eudamed.guards import IGNORED_FILTER, REPROBE_SECONDS
-from registerwatch.structs import replace
+from registerwatch.sources.eudamed.device_listing import EudamedDeviceListing
+from registerwatch.sources.eudamed.guards import IGNORED_FILTER, REPROBE_SECONDS
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from registerwatch_standins.register.world import World

@@ -7,18 +7,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from registerwatch.db.engine import Database
-from registerwatch.register.ingest.check_rules import KNOWN_CODES
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS, DAILY
-from registerwatch.register.sources.checks.names import CheckName
-from registerwatch.register.sources.checks.outcomes import CheckResult, KnownBefore, Outcome, Unanswered
-from registerwatch.register.sources.checks.shapes import judge_shape
-from registerwatch.register.sources.checks.source_checks import SourceChecks
-from registerwatch.register.sources.eudamed.checks.filters import FINDS_NOTHING, IGNORED, OPTIONAL_IGNORED, OTHERS
-from registerwatch.register.sources.eudamed.checks.looks import LOOKS
-from registerwatch.register.sources.eudamed.shapes import SHAPES
-from registerwatch.register.sources.requests import RegisterHttpClient
+from registerwatch.ingest.checks.check_rules import KNOWN_CODES
+from registerwatch.platform.db.engine import Database
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.checks.assumptions import ASSUMPTIONS, DAILY
+from registerwatch.sources.checks.names import CheckName
+from registerwatch.sources.checks.outcomes import CheckResult, KnownBefore, Outcome, Unanswered
+from registerwatch.sources.checks.shapes import judge_shape
+from registerwatch.sources.checks.source_checks import SourceChecks
+from registerwatch.sources.eudamed.checks.filters import FINDS_NOTHING, IGNORED, OPTIONAL_IGNORED, OTHERS
+from registerwatch.sources.eudamed.checks.looks import LOOKS
+from registerwatch.sources.eudamed.shapes import SHAPES
+from registerwatch.sources.requests import RegisterHttpClient
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.canned import CannedRegister, a_page, ok
 from tests.register.sources.conftest import Sender

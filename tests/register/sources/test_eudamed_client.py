@@ -7,12 +7,12 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
-from registerwatch.db.engine import Database
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Completeness
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
-from registerwatch.register.sources.eudamed.client import EudamedClient
-from registerwatch.register.sources.eudamed.guards import REPROBE_SECONDS
-from registerwatch.structs import replace
+from registerwatch.sources.eudamed.client import EudamedClient
+from registerwatch.sources.eudamed.guards import REPROBE_SECONDS
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World

@@ -5,14 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.eudamed.guards import (
-    MAX_ROWS,
-    REPROBE_SECONDS,
-    FilterProofs,
-    check_page,
-    check_probe,
-)
-from registerwatch.register.sources.eudamed.wire import DeviceRow, Page
+from registerwatch.sources.eudamed.guards import MAX_ROWS, REPROBE_SECONDS, FilterProofs, check_page, check_probe
+from registerwatch.sources.eudamed.wire import DeviceRow, Page
 from tests.register.builders import PROPERTY
 
 DAY = 24 * 3600

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Completeness, Device, document
-from registerwatch.register.sources.data_lake import wire as data_lake
-from registerwatch.register.sources.eudamed import mapping, wire
-from registerwatch.register.sources.eudamed.certificate_mapping import certificate_of
-from registerwatch.register.sources.eudamed.wire import BasicUdiRecord, Code, DeviceDetail, DeviceRow
-from registerwatch.register.sources.fields import preferred_name
-from registerwatch.register.sources.requests import AnswerReader
-from registerwatch.structs import replace
+from registerwatch.sources.data_lake import wire as data_lake
+from registerwatch.sources.eudamed import mapping, wire
+from registerwatch.sources.eudamed.certificate_mapping import certificate_of
+from registerwatch.sources.eudamed.wire import BasicUdiRecord, Code, DeviceDetail, DeviceRow
+from registerwatch.sources.fields import preferred_name
+from registerwatch.sources.requests import AnswerReader
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.wire import basic_records as sent_basic
 from registerwatch_standins.register.wire import datalake as sent_datalake

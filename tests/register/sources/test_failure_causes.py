@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.failure_causes import cause_of, host_of, is_web_filter
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.failure_causes import cause_of, host_of, is_web_filter
 from tests.register.canned import in_turn
 from tests.register.sources.conftest import Sender
 from tests.register.sources.test_requests import a_question

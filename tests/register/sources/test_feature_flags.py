@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.sources.checks.feature_flags import KNOWN_FLAGS, judge_flags, read_flags
+from registerwatch.sources.checks.feature_flags import KNOWN_FLAGS, judge_flags, read_flags
 from tests.register.builders import PROPERTY
 
 AS_KNOWN = "9 on, 3 off: ffDeviceSubStatus, ffSponsor, ffVigFsn."

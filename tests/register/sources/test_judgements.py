@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.checks.judgements import (
+from registerwatch.sources.checks.judgements import (
     NOTHING_LISTED,
     judge_codes,
     judge_envelope,
@@ -18,9 +18,9 @@ from registerwatch.register.sources.checks.judgements import (
     judge_total,
     judge_unused,
 )
-from registerwatch.register.sources.checks.outcomes import CheckResult, Unanswered, outcome_of
-from registerwatch.register.sources.checks.shapes import Shape, judge_shape, judge_values
-from registerwatch.register.sources.wire import RecordReader, WireRecord
+from registerwatch.sources.checks.outcomes import CheckResult, Unanswered, outcome_of
+from registerwatch.sources.checks.shapes import Shape, judge_shape, judge_values
+from registerwatch.sources.wire import RecordReader, WireRecord
 
 
 class Coded(msgspec.Struct, rename="camel"):

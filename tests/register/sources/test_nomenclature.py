@@ -8,7 +8,7 @@ import pytest
 
 from registerwatch.register.nomenclature import nomenclature_of
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.eudamed.nomenclature import EudamedNomenclature
+from registerwatch.sources.eudamed.nomenclature import EudamedNomenclature
 from tests.register.canned import CannedRegister, a_page, in_turn, ok
 from tests.register.sources.conftest import Sender
 

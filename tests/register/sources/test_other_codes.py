@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from registerwatch.platform.structs import replace
 from registerwatch.register.other_codes import MAX_CODES, OtherCode, may_be_code
-from registerwatch.register.sources.data_lake.mapping import reading_of_row
-from registerwatch.register.sources.data_lake.wire import DeviceRow, device_row
-from registerwatch.register.sources.eudamed import wire
-from registerwatch.register.sources.eudamed.other_codes import other_codes_of
-from registerwatch.register.sources.record_file import reading_of_record, record_of_line
-from registerwatch.structs import replace
+from registerwatch.sources.data_lake.mapping import reading_of_row
+from registerwatch.sources.data_lake.wire import DeviceRow, device_row
+from registerwatch.sources.eudamed import wire
+from registerwatch.sources.eudamed.other_codes import other_codes_of
+from registerwatch.sources.record_file import reading_of_record, record_of_line
 from registerwatch_standins.register import records
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.wire import datalake as sent_datalake

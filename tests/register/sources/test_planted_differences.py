@@ -5,18 +5,18 @@ from collections.abc import Iterable, Mapping
 import httpx2
 import pytest
 
-from registerwatch.db.engine import Database
-from registerwatch.register.ingest.check_rules import KNOWN_CODES
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
-from registerwatch.register.sources.checks.names import CheckName as N
-from registerwatch.register.sources.checks.outcomes import KnownBefore, Unanswered
-from registerwatch.register.sources.checks.source_checks import SourceChecks
-from registerwatch.register.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
-from registerwatch.register.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
-from registerwatch.register.sources.request_budget import RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
-from registerwatch.register.sources.requests import RegisterHttpClient
+from registerwatch.ingest.checks.check_rules import KNOWN_CODES
+from registerwatch.platform.db.engine import Database
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.checks.assumptions import ASSUMPTIONS
+from registerwatch.sources.checks.names import CheckName as N
+from registerwatch.sources.checks.outcomes import KnownBefore, Unanswered
+from registerwatch.sources.checks.source_checks import SourceChecks
+from registerwatch.sources.data_lake.checks import LOOKS as DATA_LAKE_LOOKS
+from registerwatch.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
+from registerwatch.sources.request_budget import RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
+from registerwatch.sources.requests import RegisterHttpClient
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.drift import Difference as D  # noqa: N817  # named often
 from registerwatch_standins.register.generated import GeneratedWorld

@@ -9,7 +9,7 @@ import pytest
 
 from registerwatch.errors import BulkLoadRefused
 from registerwatch.register.models import Completeness, DeviceReading
-from registerwatch.register.sources.record_file import lines, reading_of_record, record_of_line
+from registerwatch.sources.record_file import lines, reading_of_record, record_of_line
 from registerwatch_standins.register.generated import GeneratedArchive
 from registerwatch_standins.register.record_file import write_records
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.sources.checks.redaction import MAX_ROWS, Redaction, is_personal
+from registerwatch.sources.checks.redaction import MAX_ROWS, Redaction, is_personal
 from tests.register.builders import PROPERTY
 
 PERSONAL = """

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.request_budget import BudgetSpent, PaceState, RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
-from registerwatch.register.sources.turn_lock import Requester
+from registerwatch.platform.db.engine import Database
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.budget_row import Host
+from registerwatch.sources.request_budget import BudgetSpent, PaceState, RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
+from registerwatch.sources.turn_lock import Requester
 from tests.register.builders import FEW
 from tests.register.sources.budget_day import BEGIN, jobs_of, most_sent_in_a_minute, simulate
 from tests.register.sources.throttling_hours import StrictHost, ask_all_the_time

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.register.sources.request_pace import PaceLimits, RequestPace
+from registerwatch.sources.request_pace import PaceLimits, RequestPace
 from tests.register.builders import PROPERTY
 
 NOW = 1_800_000_000.5

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from registerwatch.db.engine import Database
+from registerwatch.platform.db.engine import Database
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.request_budget import PlaceWait, RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
-from registerwatch.register.sources.requests import (
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.request_budget import PlaceWait, RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
+from registerwatch.sources.requests import (
     MAX_BODY_BYTES,
     RETRY_POLICIES,
     ApiRequest,
@@ -30,7 +30,7 @@ from registerwatch.register.sources.requests import (
     RetryPolicy,
     decode,
 )
-from registerwatch.register.sources.wire import RecordReader, WireRecord
+from registerwatch.sources.wire import RecordReader, WireRecord
 from tests.register.builders import PROPERTY
 from tests.register.canned import CannedRegister, in_turn, ok
 from tests.register.sources.conftest import Sender

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from registerwatch.register.sources.turn_lock import Requester, TurnLock
+from registerwatch.sources.turn_lock import Requester, TurnLock
 
 pytestmark = pytest.mark.anyio
 

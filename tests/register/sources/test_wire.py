@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.register.sources.data_lake import wire as data_lake
-from registerwatch.register.sources.eudamed import wire
-from registerwatch.register.sources.rows import check_needed
-from registerwatch.register.sources.unread_fields import FieldOf, UnreadFields
-from registerwatch.register.sources.wire import (
+from registerwatch.sources.data_lake import wire as data_lake
+from registerwatch.sources.eudamed import wire
+from registerwatch.sources.rows import check_needed
+from registerwatch.sources.unread_fields import FieldOf, UnreadFields
+from registerwatch.sources.wire import (
     Date,
     Instant,
     RecordReader,

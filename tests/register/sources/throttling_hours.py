@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
-from registerwatch.register.sources.budget_parts import RequestPriority
-from registerwatch.register.sources.request_budget import BudgetSpent, RequestBudget
-from registerwatch.register.sources.request_pace import PaceLimits
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
+from registerwatch.sources.budget_parts import RequestPriority
+from registerwatch.sources.request_budget import BudgetSpent, RequestBudget
+from registerwatch.sources.request_pace import PaceLimits
 from tests.support.fakes import SteppedClock
 
 BEGIN, HOUR = 1_800_000_000.25, 3_600.0

@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass
 from itertools import count
 
-from registerwatch.register.sources.budget_parts import BudgetWindow, RequestPriority
+from registerwatch.sources.budget_parts import BudgetWindow, RequestPriority
 
 BEGIN, HOURS = 1_800_000_000.25, 8
 PER_MINUTE = 20

@@ -1,1 +1,1 @@
-"""Tests of `registerwatch.register.store`."""
+"""Tests of `registerwatch.copy`."""

@@ -2,13 +2,13 @@
 
 import pytest
 
-from registerwatch.db.engine import Database
+from registerwatch.copy.basic_records import StoredBasicRecord
+from registerwatch.copy.records import RecordStore
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 from registerwatch.register.basic_records import BasicRecord
 from registerwatch.register.models import Certificate
 from registerwatch.register.observation import ReadContext
-from registerwatch.register.store.basic_records import StoredBasicRecord
-from registerwatch.register.store.records import RecordStore
-from registerwatch.structs import replace
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.watches.steps import tried_at

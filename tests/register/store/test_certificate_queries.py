@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import certificates
-from registerwatch.register.certificate_service import CertificateDetails, CertificateService
-from registerwatch.register.store.certificate_queries import CertificateQueries
+from registerwatch.copy.certificates.certificate_queries import CertificateQueries
+from registerwatch.lookup.certificate_service import CertificateDetails, CertificateService
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import certificates
 from tests.register.certificate_rows import STATUS, a_certificate, certificate_id, note_history, store_certificates
 
 pytestmark = pytest.mark.anyio

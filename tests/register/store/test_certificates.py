@@ -4,7 +4,11 @@ from random import Random
 
 import pytest
 
-from registerwatch.db.engine import Database
+from registerwatch.copy.certificates import certificates as store
+from registerwatch.copy.certificates.certificate_queries import CertificateQueries
+from registerwatch.copy.certificates.certificates import ReadScopes
+from registerwatch.copy.certificates.device_certificates import OwnCertificates
+from registerwatch.platform.db.engine import Database
 from registerwatch.register.certificates import (
     MAX_BODY,
     MAX_NUMBER,
@@ -15,11 +19,7 @@ from registerwatch.register.certificates import (
 )
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.models import Certificate, Device
-from registerwatch.register.sources.eudamed.certificate_mapping import MAX_CODE
-from registerwatch.register.store import certificates as store
-from registerwatch.register.store.certificate_queries import CertificateQueries
-from registerwatch.register.store.certificates import ReadScopes
-from registerwatch.register.store.device_certificates import OwnCertificates
+from registerwatch.sources.eudamed.certificate_mapping import MAX_CODE
 
 pytestmark = pytest.mark.anyio
 

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from hypothesis import given
 
+from registerwatch.copy.history.changed_fields import device_changes
+from registerwatch.copy.row_comparison import StoredRecord, differs
 from registerwatch.register.device_details import Characteristics, SpecialType
 from registerwatch.register.models import ADDED_IN, DETAILS, DOCUMENT_VERSION, Contradiction, Device
 from registerwatch.register.other_codes import OtherCode
-from registerwatch.register.store.changed_fields import device_changes
-from registerwatch.register.store.row_comparison import StoredRecord, differs
 from tests.register.builders import PROPERTY, a_device, a_row, devices
 
 

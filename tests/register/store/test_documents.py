@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
+from registerwatch.copy.documents.documents import DocumentReader
+from registerwatch.copy.documents.open_documents import open_documents
+from registerwatch.copy.records import RecordStore
 from registerwatch.errors import DatabaseUnavailable
+from registerwatch.platform.db.engine import Database
 from registerwatch.register.models import Actor, DeviceReading, document
-from registerwatch.register.store.documents import DocumentReader
-from registerwatch.register.store.open_documents import open_documents
-from registerwatch.register.store.records import RecordStore
 from tests.register.builders import FEW, a_device, a_full_reading, a_row, readings
 
 pytestmark = pytest.mark.anyio

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
+from registerwatch.copy.history.changed_fields import registered
+from registerwatch.copy.history.history_prune import HistoryPruner
+from registerwatch.copy.history.history_reader import HistoryReader
+from registerwatch.copy.history.record_history import RecordHistory, device_of
+from registerwatch.copy.records import RecordStore
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Actor, Contradiction, Device, DeviceReading, from_document
 from registerwatch.register.other_codes import OtherCode
-from registerwatch.register.store.changed_fields import registered
-from registerwatch.register.store.history_prune import HistoryPruner
-from registerwatch.register.store.history_reader import HistoryReader
-from registerwatch.register.store.record_history import RecordHistory, device_of
-from registerwatch.register.store.records import RecordStore
-from registerwatch.structs import replace
 from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_full_reading, a_row
 from tests.register.store.test_records import NOW, UDI_OF, batches, empty
 from tests.support.harness import ServiceHarness

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
+from registerwatch.copy.documents.documents import MAX_CODED, DocumentReader
+from registerwatch.copy.documents.open_documents import open_documents
+from registerwatch.copy.history.history import HistoryKind
+from registerwatch.copy.history.history_reader import HistoryReader
+from registerwatch.copy.records import RecordStore
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Completeness, DeviceReading, from_document
 from registerwatch.register.other_codes import OtherCode
-from registerwatch.register.store.documents import MAX_CODED, DocumentReader
-from registerwatch.register.store.history import HistoryKind
-from registerwatch.register.store.history_reader import HistoryReader
-from registerwatch.register.store.open_documents import open_documents
-from registerwatch.register.store.records import RecordStore
-from registerwatch.structs import replace
 from tests.register.builders import FEW, UDI, a_full_reading, a_row, a_udi, readings
 from tests.support.statements import counted_statements
 

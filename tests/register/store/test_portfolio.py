@@ -3,14 +3,14 @@
 import pytest
 from sqlalchemy import insert, select
 
-from registerwatch.db.engine import Database
-from registerwatch.db.tables import portfolio_news
+from registerwatch.copy import portfolio
+from registerwatch.copy.history.portfolio_history import PortfolioHistory
+from registerwatch.copy.names import stored_names
+from registerwatch.copy.portfolio import MAX_NAME, ListedDevice, PortfolioChange, PortfolioNews
+from registerwatch.ingest.portfolio_changes import judged
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import portfolio_news
 from registerwatch.register.codes import StatusFilter
-from registerwatch.register.ingest.portfolio_changes import judged
-from registerwatch.register.store import portfolio
-from registerwatch.register.store.names import stored_names
-from registerwatch.register.store.portfolio import MAX_NAME, ListedDevice, PortfolioChange, PortfolioNews
-from registerwatch.register.store.portfolio_history import PortfolioHistory
 
 pytestmark = pytest.mark.anyio
 

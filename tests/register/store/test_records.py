@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from registerwatch.db.engine import Database
+from registerwatch.copy.batch import DeviceChange
+from registerwatch.copy.documents.documents import ChangedRow, DocumentReader
+from registerwatch.copy.documents.open_documents import open_documents
+from registerwatch.copy.records import RecordStore
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import (
     LAG_SECONDS,
     Actor,
@@ -21,11 +26,6 @@ from registerwatch.register.models import (
     merge,
     precedence_of,
 )
-from registerwatch.register.store.batch import DeviceChange
-from registerwatch.register.store.documents import ChangedRow, DocumentReader
-from registerwatch.register.store.open_documents import open_documents
-from registerwatch.register.store.records import RecordStore
-from registerwatch.structs import replace
 from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_device, a_full_reading, a_row, readings
 from tests.support.table_rows import copy_rows
 

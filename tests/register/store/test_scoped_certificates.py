@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from registerwatch.register.certificate_identity import same_certificates
-from registerwatch.register.models import Certificate, CertificatePlace
-from registerwatch.register.store.scoped_certificates import (
+from registerwatch.copy.certificates.scoped_certificates import (
     LostCertificate,
     StoredCertificates,
     decoded_lost,
     encoded_lost,
     with_scoped,
 )
+from registerwatch.register.certificate_identity import same_certificates
+from registerwatch.register.models import Certificate, CertificatePlace
 
 
 def a_certificate(number: str = "Z-1", **differs: Any) -> Certificate:

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.generated import GeneratedArchive, GeneratedWorld
 from registerwatch_standins.register.random_changes import make_random_changes

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 from registerwatch_standins.register.filters import ActorFilter, CertificateFilter, DeviceFilter
 from registerwatch_standins.register.records import Certificate, Registration
 from registerwatch_standins.register.world import World

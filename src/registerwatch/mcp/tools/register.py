@@ -4,14 +4,14 @@ from typing import Annotated
 
 import msgspec
 
-from registerwatch.clock import day_of
+from registerwatch.copy.search.filters import Filters
+from registerwatch.copy.search.queries import MAX_QUERY_LENGTH
+from registerwatch.lookup.devices import MAX_WAIT_SECONDS, NoDevice
 from registerwatch.mcp.tools.registry import ToolContext, ToolResult, payload, text_argument, tool
-from registerwatch.register.devices import MAX_WAIT_SECONDS, NoDevice
+from registerwatch.platform.clock import day_of
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.queries import MAX_QUERY_LENGTH
-from registerwatch.web.rate_limits import Limit
-from registerwatch.web.register_answers import MissingDevice, SearchAnswer, actor_answer
+from registerwatch.web.answers.register_answers import MissingDevice, SearchAnswer, actor_answer
+from registerwatch.web.limits.rate_limits import Limit
 
 MAX_RESULTS, DEFAULT_RESULTS = 25, 10
 

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from registerwatch.accounts.credentials import Credential
 from registerwatch.accounts.models import Caller, Scope
+from registerwatch.accounts.sessions.credentials import Credential
 from registerwatch.bootstrap import Service
 from registerwatch.errors import DatabaseUnavailable, InvalidInput, RegisterwatchError, ScopeTooNarrow, Unauthenticated
-from registerwatch.structs import replace
-from registerwatch.web.rate_limits import Limit
+from registerwatch.platform.structs import replace
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import INTERNAL, NO_DATABASE
 from registerwatch.web.unknown_names import unknown_message, unknown_names
 

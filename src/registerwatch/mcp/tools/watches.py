@@ -6,15 +6,15 @@ from typing import Annotated
 import msgspec
 
 from registerwatch.accounts.models import Scope
-from registerwatch.db.row_pages import MAX_ROW_ID
 from registerwatch.mcp.tools.registry import NoArguments, ToolContext, ToolResult, payload, text_argument, tool
+from registerwatch.platform.db.row_pages import MAX_ROW_ID
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.watches.event_listing import EventFilter
-from registerwatch.watches.event_rules import FIELDS, NUMBERS
+from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_rules import FIELDS, NUMBERS
 from registerwatch.watches.models import EventKind, EventSeverity
-from registerwatch.watches.news_changes import NUMBER_OF
-from registerwatch.web.rate_limits import Limit
-from registerwatch.web.watch_answers import MUST_EXIST, EventList, SyncAnswer, WatchList, WatchObject
+from registerwatch.watches.news.news_changes import NUMBER_OF
+from registerwatch.web.answers.watch_answers import MUST_EXIST, EventList, SyncAnswer, WatchList, WatchObject
+from registerwatch.web.limits.rate_limits import Limit
 
 MAX_CHANGES = 50
 

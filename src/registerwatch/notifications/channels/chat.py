@@ -6,15 +6,15 @@ from typing import Protocol
 import msgspec
 
 from registerwatch.errors import InvalidInput
-from registerwatch.net.addresses import Target as Address
-from registerwatch.net.addresses import target as checked_address
-from registerwatch.net.safe_http import PostResult, SafeHttpClient
 from registerwatch.notifications.channels import HandOver
 from registerwatch.notifications.channels.chat_news import ChatNews, chat_news
 from registerwatch.notifications.channels.event_lines import event_in, event_line
 from registerwatch.notifications.channels.event_news import MailAddresses, news_of
 from registerwatch.notifications.channels.webhook import PAUSES
 from registerwatch.notifications.models import AttemptResult, Notification, Target
+from registerwatch.platform.net.addresses import Target as Address
+from registerwatch.platform.net.addresses import target as checked_address
+from registerwatch.platform.net.safe_http import PostResult, SafeHttpClient
 from registerwatch.watches.models import Event
 
 GONE = (404, 410)

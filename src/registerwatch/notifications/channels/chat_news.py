@@ -6,7 +6,7 @@ import msgspec
 
 from registerwatch.mail.clean_text import unlinked
 from registerwatch.mail.news import NewsBlock, NewsMail, severity_word
-from registerwatch.structs import replace
+from registerwatch.platform.structs import replace
 
 MAX_LINES = 8
 """Changes of one block."""

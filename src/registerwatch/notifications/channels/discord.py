@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from registerwatch.net.addresses import Target as Address
 from registerwatch.notifications.channels.chat import ChatService
 from registerwatch.notifications.channels.chat_news import ChatBlock, ChatNews, and_more
 from registerwatch.notifications.channels.markdown import literal
+from registerwatch.platform.net.addresses import Target as Address
 
 HOSTS = ("discord.com", "ptb.discord.com", "canary.discord.com", "discordapp.com")
 PATH = "/api/webhooks/"

@@ -8,17 +8,17 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from registerwatch.clock import Clock
 from registerwatch.errors import InvalidInput
 from registerwatch.mail.mailer import NOT_SET_UP, Mail, Mailer
 from registerwatch.mail.news import texts_of
 from registerwatch.mail.smtp import Failure
-from registerwatch.notifications.bounce_address import envelope_sender
+from registerwatch.notifications.bounces.bounce_address import envelope_sender
+from registerwatch.notifications.bounces.unsubscribe_tokens import PATH, token_of
 from registerwatch.notifications.channels import HandOver
 from registerwatch.notifications.channels.event_lines import event_in, event_line
 from registerwatch.notifications.channels.event_news import MailAddresses, news_of, only_watch
 from registerwatch.notifications.models import EMAIL, AttemptResult, Notification, Target
-from registerwatch.notifications.unsubscribe_tokens import PATH, token_of
+from registerwatch.platform.clock import Clock
 from registerwatch.watches.models import Event
 
 ACCEPTED = 250

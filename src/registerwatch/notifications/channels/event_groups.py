@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from registerwatch.notifications.channels.event_lines import MailedEvent
-from registerwatch.watches.change_words import ChangeRow
+from registerwatch.watches.events.change_words import ChangeRow
 from registerwatch.watches.models import EventSeverity
 
 _RANKS = {str(severity): rank for rank, severity in enumerate(EventSeverity)}

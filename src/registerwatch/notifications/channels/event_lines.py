@@ -8,10 +8,10 @@ from functools import partial
 
 import msgspec
 
-from registerwatch.clock import day_of
 from registerwatch.mail.clean_text import clean
-from registerwatch.structs import replace
-from registerwatch.watches.change_words import VERSION, ChangeRow, NamedDevice, rows_of
+from registerwatch.platform.clock import day_of
+from registerwatch.platform.structs import replace
+from registerwatch.watches.events.change_words import VERSION, ChangeRow, NamedDevice, rows_of
 from registerwatch.watches.models import Event
 
 MAX_ROWS = 200

@@ -7,14 +7,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from registerwatch.clock import day_in_words, day_of, zone_in_words
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.mail.news import NewsBlock, NewsMail, NewsPart, NewsRow, severity_word
 from registerwatch.notifications.channels.event_groups import EventPart, NewsGroup, groups_of
 from registerwatch.notifications.channels.event_lines import MAX_BRIEF_LENGTH, MAX_DEVICES, MailedEvent
 from registerwatch.notifications.choices import Choice, Frequency
+from registerwatch.platform.clock import day_in_words, day_of, zone_in_words
+from registerwatch.platform.structs import replace
 from registerwatch.register.identifiers import kind
-from registerwatch.structs import replace
 from registerwatch.watches.models import EventSeverity
 
 MAX_BLOCKS = 50

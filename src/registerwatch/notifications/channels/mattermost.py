@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from registerwatch.net.addresses import Target as Address
 from registerwatch.notifications.channels.chat import ChatService
 from registerwatch.notifications.channels.chat_news import ChatBlock, ChatNews, and_more
 from registerwatch.notifications.channels.markdown import literal
+from registerwatch.platform.net.addresses import Target as Address
 
 PATH = "/hooks/"
 MAX_LENGTH = 16_000

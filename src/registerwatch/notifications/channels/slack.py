@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from registerwatch.net.addresses import Target as Address
 from registerwatch.notifications.channels.chat import ChatService
 from registerwatch.notifications.channels.chat_news import ChatBlock, ChatLink, ChatNews, and_more
+from registerwatch.platform.net.addresses import Target as Address
 
 HOSTS = ("hooks.slack.com", "hooks.slack-gov.com")
 PATH = "/services/"

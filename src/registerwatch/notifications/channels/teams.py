@@ -7,9 +7,9 @@ What the register says stands in text runs, in which Teams reads no Markdown: a 
 from collections.abc import Mapping
 from typing import Any
 
-from registerwatch.net.addresses import Target as Address
 from registerwatch.notifications.channels.chat import ChatService
 from registerwatch.notifications.channels.chat_news import ChatBlock, ChatLink, ChatNews, and_more
+from registerwatch.platform.net.addresses import Target as Address
 
 WORKFLOW_DOMAINS = (".logic.azure.com", ".logic.azure.us", ".powerplatform.com", ".powerplatform.us")
 CONNECTOR_DOMAIN = ".webhook.office.com"

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import msgspec
 
-from registerwatch.clock import iso_utc
-from registerwatch.net.addresses import target as checked_address
-from registerwatch.net.safe_http import SafeHttpClient
 from registerwatch.notifications.channels import HandOver
 from registerwatch.notifications.channels.webhook_signature import headers, new_secret
 from registerwatch.notifications.models import AttemptResult, EventType, Notification, Target
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.net.addresses import target as checked_address
+from registerwatch.platform.net.safe_http import SafeHttpClient
 from registerwatch.register.models import field_doc
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event

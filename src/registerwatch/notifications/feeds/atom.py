@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 import msgspec
 
 from registerwatch.accounts.ended_period import HEADLINE, EndedPeriod
-from registerwatch.clock import day_of, iso_utc
 from registerwatch.notifications.feeds.models import FeedPage
+from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.register.identifiers import kind
-from registerwatch.watches.causes import EventGroup
-from registerwatch.watches.change_words import row_of, rows_of
-from registerwatch.watches.event_rules import most_severe_first
+from registerwatch.watches.events.causes import EventGroup
+from registerwatch.watches.events.change_words import row_of, rows_of
+from registerwatch.watches.events.event_rules import most_severe_first
 from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
 from registerwatch.watches.watch_states import state_words
 

@@ -9,9 +9,9 @@ from urllib.parse import quote, urlsplit
 from icalendar import Alarm, Calendar, Event
 
 from registerwatch.accounts.ended_period import HEADLINE, EndedPeriod
-from registerwatch.clock import date_in_words, day_of
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.feeds.models import CalendarContent
+from registerwatch.platform.clock import date_in_words, day_of
 from registerwatch.watches.models import Expiring, Watch
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from sqlalchemy import delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts.credentials import digest_of, is_same
-from registerwatch.db.tables import accounts, feeds
+from registerwatch.accounts.sessions.credentials import digest_of, is_same
 from registerwatch.notifications.feeds.models import Feed, FeedHolder
+from registerwatch.platform.db.tables import accounts, feeds
 
 _FEED = select(feeds.c.id, feeds.c.prefix, feeds.c.created_at)
 

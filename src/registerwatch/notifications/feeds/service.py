@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
-from registerwatch.accounts.audit import Action
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.ended_period import EndedPeriod
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.repository import locked
-from registerwatch.clock import Clock
-from registerwatch.db.engine import Database
 from registerwatch.errors import CapReached, Unauthenticated
 from registerwatch.mail.mailer import Mail
 from registerwatch.notifications.feeds import repository
@@ -26,11 +24,13 @@ from registerwatch.notifications.feeds.models import (
     FeedPage,
     NewFeed,
 )
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
 from registerwatch.watches import repository as watch_repository
-from registerwatch.watches.event_listing import EventFilter
-from registerwatch.watches.event_repository import newest_groups
-from registerwatch.watches.expiring import expiring, unsure
+from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_repository import newest_groups
 from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
+from registerwatch.watches.questions.expiring import expiring, unsure
 
 MAX_TOKEN_LENGTH = 100
 SHOWN_ENTRIES = 100

@@ -8,22 +8,22 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.audit import MAIL_SERVER, OPERATOR, PAYMENT_PROVIDER, UNKNOWN_PERSON, AuditEntry
-from registerwatch.accounts.audit_pages import ActionGroup, actions_of
-from registerwatch.accounts.audit_trail import TrailFilter
+from registerwatch.accounts.audit.audit import MAIL_SERVER, OPERATOR, PAYMENT_PROVIDER, UNKNOWN_PERSON, AuditEntry
+from registerwatch.accounts.audit.audit_pages import ActionGroup, actions_of
+from registerwatch.accounts.audit.audit_trail import TrailFilter
 from registerwatch.accounts.validation import one_line
-from registerwatch.clock import iso_utc
-from registerwatch.db.row_pages import row_id_of
 from registerwatch.errors import InvalidInput
+from registerwatch.files.tables.csv_file import Row
 from registerwatch.pages.account.days import day_of, end_of, start_of
 from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import OwnerSignedIn, Visitor
 from registerwatch.pages.addresses import with_query
-from registerwatch.tables.csv_file import Row
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.row_pages import row_id_of
+from registerwatch.web.files.spreadsheet import csv_response
 from registerwatch.web.injection import InjectedService, service_of
-from registerwatch.web.spreadsheet import csv_response
 
 PATH = "/app/audit"
 GROUPS = (

@@ -16,7 +16,7 @@ from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import OwnerSignedIn, SignedIn, Visitor
 from registerwatch.pages.forms import form_of
 from registerwatch.web.injection import InjectedService, limits_of, service_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 
 PATH = "/app/billing"
 DONE = {

@@ -5,7 +5,7 @@ from starlette.requests import Request
 
 from registerwatch.pages.account.visitor import SignedIn
 from registerwatch.web.injection import limits_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 
 
 async def _count(request: Request, visitor: SignedIn) -> None:

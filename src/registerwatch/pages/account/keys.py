@@ -20,8 +20,8 @@ from registerwatch.pages.account.sent_once import SentBefore, new_form_token, se
 from registerwatch.pages.account.visitor import OwnerSignedIn, SignedIn, Visitor
 from registerwatch.pages.forms import Form, form_of
 from registerwatch.web.injection import InjectedService, limits_of, service_of
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.parties import party_of
-from registerwatch.web.rate_limits import Limit
 
 SCOPES = (
     (Scope.READ, "Read", "what is watched, what changed, which certificates end"),

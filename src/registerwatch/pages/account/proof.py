@@ -6,12 +6,12 @@ from starlette.requests import Request
 
 from registerwatch.errors import PasswordTooNew, RateLimited, SecondFactorNeeded, WrongCode, WrongPassword
 from registerwatch.pages.account.rendering import app_page
-from registerwatch.pages.account.sign_in_form import KeptForm
+from registerwatch.pages.account.sign_in.sign_in_form import KeptForm
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.forms import Form
 from registerwatch.pages.page_instead import PageInstead
 from registerwatch.web.injection import client_of, limits_of, service_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 
 PROOF_FIELD, CODE_FIELD = "proof-password", "proof-code"
 NOT_PROVED = (WrongPassword, PasswordTooNew, SecondFactorNeeded, WrongCode, RateLimited)

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Depends
 
 from registerwatch.pages.same_origin import require_same_origin
 from registerwatch.web.injection import counted
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 
 
 def account_pages() -> APIRouter:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from registerwatch.db.row_pages import MAX_ROW_ID
+from registerwatch.platform.db.row_pages import MAX_ROW_ID
 
 
 def _bounded(number: int) -> int:

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from registerwatch.accounts.idempotency import Answered, IdempotentRequest, Places, digest_of_parts
+from registerwatch.accounts.limits.idempotency import Answered, IdempotentRequest, Places, digest_of_parts
 from registerwatch.bootstrap import Service
 from registerwatch.errors import IdempotencyConflict, InvalidInput
 from registerwatch.pages.account.visitor import Visitor

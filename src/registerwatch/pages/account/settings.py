@@ -3,22 +3,22 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
+from registerwatch.accounts.passwords.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.accounts.profile import time_zones
-from registerwatch.accounts.second_factor_repository import SecondFactors
+from registerwatch.accounts.second_factors.second_factor_repository import SecondFactors
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, RateLimited
-from registerwatch.pages.account.confirm_address import MAILED
 from registerwatch.pages.account.proof import CODE_FIELD, NOT_PROVED
 from registerwatch.pages.account.rendering import app_page, redirect_to
 from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.sign_in.confirm_address import MAILED
 from registerwatch.pages.account.visitor import OwnerSignedIn, SignedIn, Visitor
 from registerwatch.pages.cookies import drop_cookie
 from registerwatch.pages.forms import form_of
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.web.injection import InjectedService, client_of, limits_of
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.parties import party_of
-from registerwatch.web.rate_limits import Limit
 
 ADDRESS = "/app/settings"
 SHOWN_SESSIONS = 20

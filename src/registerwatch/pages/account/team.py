@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.accounts.models import Role
-from registerwatch.accounts.passwords import MIN_PASSWORD_LENGTH
+from registerwatch.accounts.passwords.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.accounts.team import Team, Teammate
 from registerwatch.errors import CapReached, InvalidInput, Overloaded, RegisterwatchError, SignupClosed
 from registerwatch.pages.account.proof import require_proof
@@ -17,8 +17,8 @@ from registerwatch.pages.account.row_ids import RowId
 from registerwatch.pages.account.visitor import OwnerSignedIn, SignedIn, Visitor
 from registerwatch.pages.forms import Form, form_of
 from registerwatch.web.injection import InjectedService, limits_of, service_of
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.parties import party_of
-from registerwatch.web.rate_limits import Limit
 
 DONE = {
     "invited": "The invitation is on its way by mail. It works for seven days.",

@@ -6,18 +6,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.notifications.channel_models import ListedChannel
-from registerwatch.notifications.channel_state import tells_somebody
+from registerwatch.notifications.bounces.undeliverable import undeliverable_of
 from registerwatch.notifications.models import EMAIL
-from registerwatch.notifications.undeliverable import undeliverable_of
-from registerwatch.pages.account.confirm_address import MAILED
-from registerwatch.pages.account.event_rows import rows_of
-from registerwatch.pages.account.mails_came_back import MAILS_ON
+from registerwatch.notifications.targets.channel_models import ListedChannel
+from registerwatch.notifications.targets.channel_state import tells_somebody
+from registerwatch.pages.account.channels.mails_came_back import MAILS_ON
+from registerwatch.pages.account.events.event_rows import rows_of
 from registerwatch.pages.account.rendering import app_page
 from registerwatch.pages.account.router import account_pages
+from registerwatch.pages.account.sign_in.confirm_address import MAILED
 from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS, FirstSteps, Today
 from registerwatch.pages.account.visitor import SignedIn, Visitor
-from registerwatch.watches.overview import SHOWN, WatchOverview
+from registerwatch.watches.questions.overview import SHOWN, WatchOverview
 from registerwatch.web.injection import InjectedService
 
 SHOWN_ROWS = 8

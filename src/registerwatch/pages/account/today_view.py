@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from registerwatch.notifications.channel_models import ListedChannel
-from registerwatch.pages.account.choice_words import place_of
-from registerwatch.pages.account.event_rows import EventRow
+from registerwatch.copy.records import CopyState
+from registerwatch.notifications.targets.channel_models import ListedChannel
+from registerwatch.pages.account.channels.choice_words import place_of
+from registerwatch.pages.account.events.event_rows import EventRow
 from registerwatch.register.standing import DELISTED
-from registerwatch.register.store.records import CopyState
-from registerwatch.watches.event_marks import MAX_COUNTED, UnseenEvents
-from registerwatch.watches.expiring import PAST_DAYS
+from registerwatch.watches.events.event_marks import MAX_COUNTED, UnseenEvents
 from registerwatch.watches.models import EventSeverity
-from registerwatch.watches.overview import AHEAD_DAYS, WatchOverview
+from registerwatch.watches.questions.expiring import PAST_DAYS
+from registerwatch.watches.questions.overview import AHEAD_DAYS, WatchOverview
 from registerwatch.watches.watch_states import STATES
 
 NEW_ACCOUNT_SECONDS = 14 * 24 * 3600

@@ -11,16 +11,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from registerwatch.accounts.models import Caller, Role
-from registerwatch.clock import day_of
 from registerwatch.errors import OwnerOnly, Unauthenticated
 from registerwatch.pages.account.next_page import sign_in_address
-from registerwatch.pages.account.sign_in_form import kept_form_page
+from registerwatch.pages.account.sign_in.sign_in_form import kept_form_page
 from registerwatch.pages.cookies import session_of
 from registerwatch.pages.forms import form_of
 from registerwatch.pages.page_instead import PageInstead
 from registerwatch.pages.same_origin import SAFE_METHODS, require_same_origin
-from registerwatch.web.body_limits import MAX_BODY_BYTES, declared_length, max_body_bytes
+from registerwatch.platform.clock import day_of
 from registerwatch.web.injection import client_of, service_of
+from registerwatch.web.limits.body_limits import MAX_BODY_BYTES, declared_length, max_body_bytes
 
 OWNERS_ONLY = "Only an owner of the account may do this. The owners are listed on the page “Team”."
 

@@ -7,11 +7,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import day_of
+from registerwatch.copy.search.filters import Filters
+from registerwatch.ingest.refresh import limits_for
+from registerwatch.lookup.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
+from registerwatch.lookup.history_service import HistoryPage
 from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.page_position import PagePosition
-from registerwatch.pages.public.history_view import HistoryView
-from registerwatch.pages.public.listed_certificates import CertificateSection, section_of_actor
+from registerwatch.pages.public.certificates.listed_certificates import CertificateSection, section_of_actor
+from registerwatch.pages.public.comparison.history_view import HistoryView
 from registerwatch.pages.public.other_names import other_names
 from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.parameters import PageQuery, query_of
@@ -19,15 +22,12 @@ from registerwatch.pages.public.structured_data import organization, script_text
 from registerwatch.pages.public.summaries import actor_summary, origin_of
 from registerwatch.pages.rendering import count as counted
 from registerwatch.pages.rendering import page, unindexed_page
-from registerwatch.register.actors import DEVICE_ROWS, NOT_REGISTERED, ActorAnswer
-from registerwatch.register.history_service import HistoryPage
+from registerwatch.platform.clock import day_of
 from registerwatch.register.identifiers import is_actor_of_devices, kind, subject
-from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.models import ActorReference
-from registerwatch.register.search.filters import Filters
 from registerwatch.web.countries import country_name
 from registerwatch.web.injection import InjectedService, address_of, limits_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.register_reads import actor_for
 
 ROLES = {

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from registerwatch.clock import Clock
 from registerwatch.pages.addresses import actor_address, device_address, search_address
+from registerwatch.platform.clock import Clock
 from registerwatch.register.identifiers import Candidate, ParsedCode, parse
 
 KINDS = {"udi-di": "UDI-DI", "basic-udi-di": "Basic UDI-DI", "srn": "SRN", "certificate": "Certificate"}

@@ -8,37 +8,37 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import day_of
+from registerwatch.copy.history.portfolio_history import MarketChange
+from registerwatch.copy.search.filters import FLAG_FACETS, Facet
+from registerwatch.ingest.refresh import limits_for
+from registerwatch.lookup.code_service import AmbiguousCode, meanings
+from registerwatch.lookup.devices import DeviceAnswer, NoDevice, ServedDevice
 from registerwatch.pages.addresses import device_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
+from registerwatch.pages.public.certificates.listed_certificates import CertificateSection, section_beside_device
 from registerwatch.pages.public.code_view import CodeView
+from registerwatch.pages.public.comparison.history_view import HistoryView
 from registerwatch.pages.public.device_details import Country, DetailFact, countries_of, facts_of
 from registerwatch.pages.public.facets import TITLES
-from registerwatch.pages.public.history_view import HistoryView
-from registerwatch.pages.public.listed_certificates import CertificateSection, section_beside_device
 from registerwatch.pages.public.other_names import other_names
 from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.similar_devices import similar_devices
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.public.summaries import device_summary, origin_of
 from registerwatch.pages.rendering import page, unindexed_page
+from registerwatch.platform.clock import day_of
 from registerwatch.register.certificate_states import (
     ShownCertificate,
     count_by_words,
     shown_certificates,
 )
-from registerwatch.register.code_service import AmbiguousCode, meanings
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.device_names import given_name
-from registerwatch.register.devices import DeviceAnswer, NoDevice, ServedDevice
-from registerwatch.register.ingest.refresh import limits_for
 from registerwatch.register.models import Contradiction
 from registerwatch.register.other_codes import OtherCode
-from registerwatch.register.search.filters import FLAG_FACETS, Facet
 from registerwatch.register.standing import CertificateStanding
-from registerwatch.register.store.portfolio_history import MarketChange
 from registerwatch.web.injection import InjectedService, address_of, limits_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.register_reads import device_for
 
 LEGISLATIONS = {

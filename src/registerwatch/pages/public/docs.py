@@ -13,7 +13,7 @@ from registerwatch.pages.documentation.reference import Documentation
 from registerwatch.pages.public.summaries import PageSummary, origin_of
 from registerwatch.pages.rendering import FRAGMENT_HEADER, page
 from registerwatch.web.injection import limits_of, service_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 
 MAX_FILTER_LENGTH = 100
 

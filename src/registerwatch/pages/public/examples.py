@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from registerwatch.copy.search.filters import Filters
 from registerwatch.pages.addresses import search_address
 from registerwatch.register.codes import label
 from registerwatch.register.models import SearchRow
-from registerwatch.register.search.filters import Filters
 
 MIN_WORD_LENGTH = 4
 

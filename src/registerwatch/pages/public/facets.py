@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
+from registerwatch.copy.search.filters import OTHER, UNKNOWN, Counts, Facet, Filters
+from registerwatch.lookup.facet_names import FacetNames, Names, told_values
 from registerwatch.pages.addresses import search_address
 from registerwatch.pages.public.parameters import PageQuery
-from registerwatch.register.facet_names import FacetNames, Names, told_values
+from registerwatch.platform.structs import replace
 from registerwatch.register.nomenclature import emdn_levels
-from registerwatch.register.search.filters import OTHER, UNKNOWN, Counts, Facet, Filters
-from registerwatch.structs import replace
 from registerwatch.web.facets import facet_label
 
 SHOWN = 8

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from starlette.datastructures import QueryParams
 
-from registerwatch.register.search.filters import Facet, Filters
+from registerwatch.copy.search.filters import Facet, Filters
 from registerwatch.web.filters import facets_of, page_of, search_filters
 
 

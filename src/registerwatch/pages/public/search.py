@@ -10,28 +10,28 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
-from registerwatch.clock import day_of
+from registerwatch.copy.search.filters import Filters
+from registerwatch.copy.search.queries import MAX_RESULTS, NAME_ROWS, SRN_ROWS, Match, SearchPage
 from registerwatch.errors import IndexUnavailable
 from registerwatch.pages.addresses import actor_address, device_address, search_address
 from registerwatch.pages.page_position import PagePosition
+from registerwatch.pages.public.certificates.listed_certificates import CertificateRow
 from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.examples import Example, examples
 from registerwatch.pages.public.facets import FacetPanel, facet_panel
-from registerwatch.pages.public.listed_certificates import CertificateRow
 from registerwatch.pages.public.other_names import other_names
 from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.summaries import origin_of, search_summary
 from registerwatch.pages.rendering import FRAGMENT_HEADER, page
 from registerwatch.pages.rendering import count as counted
+from registerwatch.platform.clock import day_of
 from registerwatch.register.codes import RiskFilter, StatusFilter
 from registerwatch.register.identifiers import kind, udi_spellings
 from registerwatch.register.other_codes import OtherCode
-from registerwatch.register.search.filters import Filters
-from registerwatch.register.search.queries import MAX_RESULTS, NAME_ROWS, SRN_ROWS, Match, SearchPage
 from registerwatch.register.standing import DELISTED
 from registerwatch.web.injection import InjectedService, limits_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 
 MatchKind = Match | Literal["basic-udi", "other-code", "filters"]
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import msgspec
 
 from registerwatch.bootstrap import Service
+from registerwatch.copy.search.filters import Filters
+from registerwatch.lookup.devices import ServedDevice
 from registerwatch.pages.addresses import search_address
 from registerwatch.register.codes import RISK_BY_CODE, StatusFilter
-from registerwatch.register.devices import ServedDevice
 from registerwatch.register.models import SearchRow
 from registerwatch.register.nomenclature import EMDN_CODE
-from registerwatch.register.search.filters import Filters
 
 ROWS = 5
 

@@ -4,16 +4,16 @@ import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from registerwatch.clock import iso_utc
+from registerwatch.ingest.checks.check_rules import RegisterCheck
+from registerwatch.ingest.checks.register_status import CheckState, RegisterStatus, state_of
 from registerwatch.pages.public.summaries import PageSummary, origin_of
 from registerwatch.pages.rendering import page
-from registerwatch.register.ingest.check_rules import RegisterCheck
-from registerwatch.register.ingest.register_status import CheckState, RegisterStatus, state_of
-from registerwatch.register.sources.budget_row import Host
-from registerwatch.register.sources.checks.assumptions import ASSUMPTIONS
-from registerwatch.register.sources.checks.names import CheckName
+from registerwatch.platform.clock import iso_utc
+from registerwatch.sources.budget_row import Host
+from registerwatch.sources.checks.assumptions import ASSUMPTIONS
+from registerwatch.sources.checks.names import CheckName
 from registerwatch.web.injection import limits_of, service_of
-from registerwatch.web.rate_limits import Limit
+from registerwatch.web.limits.rate_limits import Limit
 
 PATH = "/status"
 WALK_TITLES = {

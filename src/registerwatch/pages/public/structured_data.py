@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
+from registerwatch.copy.certificates.certificate_queries import StoredCertificate
 from registerwatch.pages.addresses import actor_address
 from registerwatch.pages.public.summaries import PageSummary
 from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.identifiers import has_gs1_check_digit
 from registerwatch.register.models import ActorReference, Device
-from registerwatch.register.store.certificate_queries import StoredCertificate
 
 CONTEXT = "https://schema.org"
 _HARMLESS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})

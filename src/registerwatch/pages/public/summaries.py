@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from markupsafe import Markup
 
-from registerwatch.clock import date_in_words
 from registerwatch.pages.addresses import actor_address, certificate_address, device_address, search_address
 from registerwatch.pages.rendering import day, isolated
+from registerwatch.platform.clock import date_in_words
 from registerwatch.register.standing import DELISTED
 from registerwatch.settings import Settings
 
 if TYPE_CHECKING:
     from registerwatch.pages.public.actor import ActorView
-    from registerwatch.pages.public.certificate import CertificateView
+    from registerwatch.pages.public.certificates.certificate import CertificateView
     from registerwatch.pages.public.device import DeviceView
     from registerwatch.pages.public.search import Results
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from registerwatch.clock import date_in_words
+from registerwatch.platform.clock import date_in_words
 
 CandidateKind = Literal["udi-di", "basic-udi-di", "srn", "certificate"]
 Agency = Literal["gs1", "hibcc", "iccbba", "ifa", "eudamed"]

@@ -1,0 +1,1 @@
+"""What an account may use, and the places that accounts share."""

@@ -1,0 +1,1 @@
+"""Passwords, and proofs of who one is."""

@@ -1,0 +1,38 @@
+"""Recovery codes: each lets a user in once in the place of their second factor.
+
+A code has 120 random bits, so its SHA-256 is stored as that of other secrets is (`credentials.py`).
+"""
+
+import re
+import secrets
+import unicodedata
+from collections.abc import Sequence
+
+from registerwatch.accounts.sessions.credentials import digest_of
+
+CODES = 10
+GROUPS, GROUP_LENGTH = 4, 6
+ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+"""32 characters, none of which is taken for another one."""
+MAX_CODE_LENGTH = 100
+"""Longer texts are not looked at."""
+
+
+def new_codes() -> Sequence[str]:
+    """Ten new codes, as they are shown: `abcdef-ghjkmn-pqrstu-vwxyz2`."""
+    return ["-".join(_group() for _ in range(GROUPS)) for _ in range(CODES)]
+
+
+def typed_code(text: str) -> str:
+    """A code as it is compared: without spaces and dashes, in lower case, with plain digits."""
+    plain = unicodedata.normalize("NFKC", text[:MAX_CODE_LENGTH])
+    return re.sub(r"[\s\-‐-―]", "", plain).lower()
+
+
+def digest_of_code(user_id: int, code: str) -> str:
+    """What is stored of a code."""
+    return digest_of(f"recovery code of user {user_id}: {typed_code(code)}")
+
+
+def _group() -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(GROUP_LENGTH))

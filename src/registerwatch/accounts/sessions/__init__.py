@@ -1,0 +1,1 @@
+"""Signing in, sessions, API keys."""

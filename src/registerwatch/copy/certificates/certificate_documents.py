@@ -1,0 +1,43 @@
+"""Which documents of certificates this service has passed through: what they were when they were seen first."""
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.tables import certificate_documents
+
+
+class SeenDocument(msgspec.Struct, frozen=True):
+    """A document as it was seen first: the SHA-256 of its content in hexadecimal digits, its bytes, unix seconds."""
+
+    uuid: str
+    sha256: str
+    size: int
+    first_seen_at: int
+
+
+class SeenDocuments:
+    """The documents that were seen, in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of(self, uuids: Collection[str]) -> Mapping[str, SeenDocument]:
+        """Those of some documents that were seen, by uuid."""
+        if not uuids:
+            return {}
+        found = select(certificate_documents).where(certificate_documents.c.uuid.in_(sorted(uuids)))
+        async with self._database.reading() as connection:
+            return {row.uuid: SeenDocument(*row) for row in await connection.execute(found)}
+
+    async def note(self, seen: SeenDocument) -> SeenDocument:
+        """Note a document that was seen; what is noted of it already stays and is given back."""
+        async with self._database.transaction() as connection:
+            insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+            values = msgspec.structs.asdict(seen)
+            await connection.execute(insert(certificate_documents).values(values).on_conflict_do_nothing())
+            noted = select(certificate_documents).where(certificate_documents.c.uuid == seen.uuid)
+            return SeenDocument(*(await connection.execute(noted)).one())

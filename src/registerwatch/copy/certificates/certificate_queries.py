@@ -1,0 +1,396 @@
+"""Reading the stored certificates, refused applications and notified bodies of the whole register."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Integer, Select, Text, bindparam, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.copy.certificates.certificate_statements import OF_READ
+from registerwatch.copy.certificates.device_certificates import Listed, StoredRead, newest_reads
+from registerwatch.copy.history.history import HistoryKind
+from registerwatch.copy.history.history_reader import HistoryReader
+from registerwatch.copy.history.record_history import StoredChange
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.certificate_numbers import plain_number
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.row_pages import RowPage
+from registerwatch.platform.db.statements import PreparedSelect
+from registerwatch.platform.db.tables import (
+    certificate_scopes,
+    certificates,
+    device_certificates,
+    notified_bodies,
+    record_history,
+    refusals,
+    walks,
+)
+from registerwatch.platform.structs import replace
+from registerwatch.register.certificate_reads import DeviceRead, ListedStanding, listed_standing
+from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
+from registerwatch.register.certificates import MAX_NAMED
+from registerwatch.register.models import Certificate
+
+
+class StoredCertificate(msgspec.Struct, frozen=True):
+    """A certificate as stored. Instants are unix seconds, dates as the register has them; `named` counts the Basic
+    UDI-DIs that its scopes name.
+    """
+
+    id: str
+    uuid: str
+    srn: str
+    actor_name: str
+    notified_body: str
+    number: str
+    revision: str
+    type_code: str
+    status_code: str
+    issue_date: str | None
+    valid_from: str | None
+    expiry: str | None
+    is_latest: bool
+    first_seen_at: int
+    seen_at: int
+    unlisted_at: int | None
+    scopes_read_at: int | None
+    notified_body_name: str
+    named: int
+    read: DeviceRead | None = None
+    """As the newest read of a device has it that lists it itself."""
+
+    def standing(self, today: date, own: DeviceRead | None = None) -> ListedStanding:
+        """How it stands on a day. `own` is the read of the device that a page is about."""
+        listed_at = self.seen_at if self.unlisted_at is None else self.unlisted_at
+        return listed_standing(self._listed(today), iso_utc(listed_at), today, self.read, own)
+
+    def _listed(self, today: date) -> ShownCertificate:
+        """It with its state on a day, as the list has it."""
+        certificate = Certificate(
+            self.number,
+            revision=self.revision,
+            expiry=self.expiry,
+            valid_from=self.valid_from,
+            status_code=self.status_code,
+            notified_body=self.notified_body,
+        )
+        return shown_certificate(certificate, today, is_listed=self.unlisted_at is None)
+
+    @property
+    def may_name_more(self) -> bool:
+        """Whether it names so many devices that there may be more than are stored."""
+        return self.named >= MAX_NAMED
+
+
+class FoundCertificate(msgspec.Struct, frozen=True):
+    """A certificate with its scopes and what else its record says as JSON, None where nobody has read them.
+
+    `last_change` is the id of the last change in its history, 0 where it has none. A later one is not in the
+    certificate yet.
+    """
+
+    certificate: StoredCertificate
+    scopes: str | None
+    facts: str | None
+    last_change: int
+
+
+class StoredRefusal(msgspec.Struct, frozen=True):
+    """A refused application as stored."""
+
+    id: str
+    srn: str
+    actor_name: str
+    notified_body: str
+    reference: str
+    procedure_code: str
+    refused_on: str | None
+    first_seen_at: int
+    unlisted_at: int | None
+    notified_body_name: str
+
+
+class StoredWalk(msgspec.Struct, frozen=True):
+    """How a list of the register was last read: `complete_at` is None before the first time it was seen whole."""
+
+    complete_at: int | None
+    problem: str
+
+
+class CertificateSelection(msgspec.Struct, frozen=True):
+    """Which certificates are asked for; None for any. `number` is a plain one, `expires_before` a date."""
+
+    number: str | None = None
+    srn: str | None = None
+    notified_body: str | None = None
+    status_codes: tuple[str, ...] = ()
+    expires_before: str | None = None
+
+
+class CertificateCounts(msgspec.Struct, frozen=True):
+    """How many certificates a selection has, and how many beside them have no date of expiry.
+
+    Without `expires_before` the undated ones are among them.
+    """
+
+    total: int
+    undated: int
+
+
+class CertificateQueries:
+    """Reads of one database. Lists have the certificates that were registered last first."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._histories = HistoryReader(database)
+
+    async def walks(self) -> Mapping[str, StoredWalk]:
+        """How each list was last read, by its name."""
+        rows = await self._database.rows(_WALKS)
+        return {name: StoredWalk(complete_at, problem) for name, complete_at, problem in rows}
+
+    async def newest_of(self, srn: str, limit: int) -> tuple[Sequence[StoredCertificate], int]:
+        """Certificates of a manufacturer, at most `limit`, and how many it has."""
+        asked = {"srn": srn, "most": limit, "skipped": 0}
+        found = _certificates(await self._database.rows(_NEWEST_OF, **asked))
+        if found:
+            found = _with_reads(found, found, await self._database.rows(_READS_OF_NEWEST, **asked))
+        if len(found) < limit:
+            return found, len(found)
+        ((total,),) = await self._database.rows(_COUNT_OF, srn=srn)
+        return found, max(total, len(found))  # some may have gone in between
+
+    async def with_number(self, number: str, limit: int) -> Sequence[StoredCertificate]:
+        """Certificates with this number, whatever its spaces and capitals, at most `limit`."""
+        asked = {"number": plain_number(number)}
+        found = _certificates(await self._database.rows(_WITH_NUMBER, **asked, most=limit, skipped=0))
+        return _with_reads(found, found, await self._database.rows(_READS_WITH_NUMBER, **asked)) if found else []
+
+    async def with_id(self, ids: Sequence[str]) -> FoundCertificate | None:
+        """The certificate with one of these ids; of several versions the latest one."""
+        statement = (
+            _LIST.add_columns(certificates.c.scopes, certificates.c.facts, _LAST_CHANGE)
+            .where(or_(certificates.c.id.in_(ids), certificates.c.uuid.in_(ids)))
+            .order_by(certificates.c.is_latest.desc(), certificates.c.id.desc())
+        )
+        async with self._database.reading() as connection:
+            row = (await connection.execute(statement.limit(1))).first()
+            if row is None:
+                return None
+            *own, scopes, facts, last_change = row
+            [certificate] = await _as_read(connection, [_certificate(own)])
+        return FoundCertificate(certificate, scopes, facts, last_change or 0)
+
+    async def page(
+        self, selection: CertificateSelection, limit: int, after: str | None = None
+    ) -> RowPage[StoredCertificate]:
+        """Certificates of a selection that follow the one with the id `after`."""
+        statement = _LIST.where(*_conditions(selection)).order_by(certificates.c.id.desc()).limit(limit + 1)
+        if selection.expires_before is not None:
+            statement = statement.where(certificates.c.expiry < selection.expires_before)
+        if after is not None:
+            statement = statement.where(certificates.c.id < after)
+        async with self._database.reading() as connection:
+            page = RowPage.cut(_certificates((await connection.execute(statement)).all()), limit)
+            return replace(page, rows=await _as_read(connection, page.rows))
+
+    async def counts(self, selection: CertificateSelection) -> CertificateCounts:
+        """How many certificates a selection has."""
+        before = selection.expires_before
+        counted = func.count() if before is None else func.count().filter(certificates.c.expiry < before)
+        undated = func.count().filter(certificates.c.expiry.is_(None))
+        statement = select(counted, undated).select_from(certificates).where(*_conditions(selection))
+        async with self._database.reading() as connection:
+            return CertificateCounts(*(await connection.execute(statement)).one())
+
+    async def basic_udis(self, certificate_id: str, limit: int) -> Sequence[str]:
+        """Basic UDI-DIs that the scopes of a certificate name, in their order, at most `limit`."""
+        rows = await self._database.rows(_BASIC_UDIS, certificate_id=certificate_id, most=limit, skipped=0)
+        return [basic_udi for (basic_udi,) in rows]
+
+    async def body_names(self, numbers: Sequence[str]) -> Mapping[str, str]:
+        """The names of those of some notified bodies that have one."""
+        if not numbers:
+            return {}
+        statement = select(notified_bodies.c.number, notified_bodies.c.name).where(
+            notified_bodies.c.number.in_(list(numbers))
+        )
+        async with self._database.reading() as connection:
+            return {row.number: row.name for row in (await connection.execute(statement)).all() if row.name}
+
+    async def history(self, found: FoundCertificate, limit: int) -> RowPage[StoredChange]:
+        """What changed of a certificate until it was as it was found, the last change first."""
+        stored = await self._histories.changes(HistoryKind.CERTIFICATE, found.certificate.id)
+        changes = [each for each in stored if each.id <= found.last_change]
+        return RowPage.cut(changes, limit)
+
+    async def naming(self, basic_udi: str, certificate_ids: Iterable[str]) -> frozenset[str]:
+        """Those of some certificates whose scopes name a Basic UDI-DI."""
+        rows = await self._database.rows(_NAMING, basic_udi=basic_udi)
+        return frozenset(certificate_id for (certificate_id,) in rows).intersection(certificate_ids)
+
+    async def refusals_of(self, srn: str, limit: int) -> RowPage[StoredRefusal]:
+        """Refused applications of a manufacturer, those that were registered last first."""
+        rows = await self._database.rows(_REFUSALS_OF, srn=srn, most=limit + 1, skipped=0)
+        return RowPage.cut([_refusal(row) for row in rows], limit)
+
+
+def _conditions(selection: CertificateSelection) -> list[ColumnElement[bool]]:
+    """Everything but the date."""
+    column = certificates.c
+    wanted = (
+        (column.plain_number, selection.number),
+        (column.srn, selection.srn),
+        (column.notified_body, selection.notified_body),
+    )
+    conditions = [each == value for each, value in wanted if value is not None]
+    if selection.status_codes:
+        conditions.append(column.status_code.in_(selection.status_codes))
+    return conditions
+
+
+def _certificates(rows: Iterable[Sequence[Any]]) -> list[StoredCertificate]:
+    return [_certificate(row) for row in rows]
+
+
+def _certificate(row: Sequence[Any]) -> StoredCertificate:
+    """From its columns, in the order of `_LIST`."""
+    values = list(row)
+    values[_IS_LATEST] = bool(values[_IS_LATEST])
+    values[_BODY_NAME] = values[_BODY_NAME] or ""
+    return StoredCertificate(*values)
+
+
+async def _as_read(
+    connection: AsyncConnection, certificates: Sequence[StoredCertificate]
+) -> Sequence[StoredCertificate]:
+    """Certificates with the newest reads of devices that list them."""
+    reads = (await connection.execute(_READS, {"ids": [each.id for each in certificates]})).all()
+    if not reads:
+        return certificates
+    alike = await connection.execute(_LISTED, {"ids": [each.id for each in certificates]})
+    listed = [_Listed(*row) for row in alike]
+    return _with_reads(certificates, listed, reads)
+
+
+def _with_reads(
+    certificates: Sequence[StoredCertificate], listed: Sequence[Listed], reads: Sequence[Sequence[Any]]
+) -> list[StoredCertificate]:
+    """Certificates with the newest reads of devices. `listed` are all that the list has with the numbers of reads."""
+    newest = newest_reads(listed, map(StoredRead.of, reads))
+    return [replace(each, read=newest[each.id]) if each.id in newest else each for each in certificates]
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    """What tells a certificate of the list from others."""
+
+    id: str
+    srn: str
+    number: str
+    revision: str
+    notified_body: str
+
+
+def _refusal(row: Sequence[Any]) -> StoredRefusal:
+    *own, body_name = row
+    return StoredRefusal(**dict(zip(_OF_REFUSAL, own, strict=True)), notified_body_name=body_name or "")
+
+
+_COLUMNS = (
+    "id",
+    "uuid",
+    "srn",
+    "actor_name",
+    "notified_body",
+    "number",
+    "revision",
+    "type_code",
+    "status_code",
+    "issue_date",
+    "valid_from",
+    "expiry",
+    "is_latest",
+    "first_seen_at",
+    "seen_at",
+    "unlisted_at",
+    "scopes_read_at",
+)
+_IS_LATEST, _BODY_NAME = _COLUMNS.index("is_latest"), len(_COLUMNS)
+"""Places in a row of `_LIST`: SQLite has a number in the first, and a body without a name null in the second."""
+_OF_REFUSAL = (
+    "id",
+    "srn",
+    "actor_name",
+    "notified_body",
+    "reference",
+    "procedure_code",
+    "refused_on",
+    "first_seen_at",
+    "unlisted_at",
+)
+_NAMED = (
+    select(func.count()).where(certificate_scopes.c.certificate_id == certificates.c.id).correlate(certificates)
+).scalar_subquery()
+_LIST: Select[Any] = select(*(certificates.c[name] for name in _COLUMNS), notified_bodies.c.name, _NAMED).select_from(
+    certificates.outerjoin(notified_bodies, notified_bodies.c.number == certificates.c.notified_body)
+)
+_MOST, _SKIPPED = bindparam("most", type_=Integer), bindparam("skipped", type_=Integer)
+"""The offset is always given, since SQLite's dialect would add one that has no name."""
+_WALKS = PreparedSelect(select(walks.c.name, walks.c.complete_at, walks.c.problem))
+_OF_SRN = certificates.c.srn == bindparam("srn", type_=Text)
+_NEWEST_OF = PreparedSelect(_LIST.where(_OF_SRN).order_by(certificates.c.id.desc()).limit(_MOST).offset(_SKIPPED))
+_COUNT_OF = PreparedSelect(select(func.count()).select_from(certificates).where(_OF_SRN))
+_WITH_NUMBER = PreparedSelect(
+    _LIST.where(certificates.c.plain_number == bindparam("number", type_=Text))
+    .order_by(certificates.c.id.desc())
+    .limit(_MOST)
+    .offset(_SKIPPED)
+)
+_OF_READ: Select[Any] = select(*(device_certificates.c[name] for name in OF_READ))
+_NEWEST_NUMBERS = (
+    select(certificates.c.number).where(_OF_SRN).order_by(certificates.c.id.desc()).limit(_MOST).offset(_SKIPPED)
+)
+_READS_OF_NEWEST = PreparedSelect(
+    _OF_READ.where(
+        device_certificates.c.srn == bindparam("srn", type_=Text), device_certificates.c.number.in_(_NEWEST_NUMBERS)
+    )
+)
+_IS_LISTED = (device_certificates.c.srn == certificates.c.srn) & (device_certificates.c.number == certificates.c.number)
+_OF_LISTED = _OF_READ.distinct().join_from(certificates, device_certificates, _IS_LISTED)
+_READS_WITH_NUMBER = PreparedSelect(_OF_LISTED.where(certificates.c.plain_number == bindparam("number", type_=Text)))
+_READS = _OF_LISTED.where(certificates.c.id.in_(bindparam("ids", expanding=True)))
+_ALIKE = certificates.alias()
+_LISTED = (
+    select(*(_ALIKE.c[name] for name in _Listed.__struct_fields__))
+    .distinct()
+    .join_from(certificates, _ALIKE, (_ALIKE.c.srn == certificates.c.srn) & (_ALIKE.c.number == certificates.c.number))
+    .where(certificates.c.id.in_(bindparam("ids", expanding=True)))
+)
+_BASIC_UDIS = PreparedSelect(
+    select(certificate_scopes.c.basic_udi)
+    .where(certificate_scopes.c.certificate_id == bindparam("certificate_id", type_=Text))
+    .order_by(certificate_scopes.c.basic_udi)
+    .limit(_MOST)
+    .offset(_SKIPPED)
+)
+_LAST_CHANGE = (
+    select(func.max(record_history.c.id))
+    .where(record_history.c.kind == HistoryKind.CERTIFICATE.value, record_history.c.subject == certificates.c.id)
+    .correlate(certificates)
+    .scalar_subquery()
+)
+_NAMING = PreparedSelect(
+    select(certificate_scopes.c.certificate_id).where(
+        certificate_scopes.c.basic_udi == bindparam("basic_udi", type_=Text)
+    )
+)
+_REFUSALS_OF = PreparedSelect(
+    select(*(refusals.c[name] for name in _OF_REFUSAL), notified_bodies.c.name)
+    .select_from(refusals.outerjoin(notified_bodies, notified_bodies.c.number == refusals.c.notified_body))
+    .where(refusals.c.srn == bindparam("srn", type_=Text))
+    .order_by(refusals.c.id.desc())
+    .limit(_MOST)
+    .offset(_SKIPPED)
+)

@@ -1,0 +1,1 @@
+"""Fast reads of stored documents."""

@@ -1,0 +1,62 @@
+"""Which fields of a stored record changed, with their values before, for its history. Pure."""
+
+from typing import Any
+
+from registerwatch.platform.structs import replace
+from registerwatch.register.device_details import has_changed
+from registerwatch.register.models import (
+    DETAILS,
+    DOCUMENT_VERSION,
+    FLAGS,
+    LEFT_OUT,
+    Actor,
+    Certificate,
+    Device,
+    fields_never_read,
+)
+
+CONSTANT = frozenset({"found", "udi", "uuid", "source"})
+"""Fields of a device that its records never change."""
+DEVICE_FIELDS = tuple(name for name in Device.__struct_fields__ if name not in CONSTANT)
+ACTOR_FIELDS = tuple(name for name in Actor.__struct_fields__ if name != "srn")
+LABELS = {name: f"{name}_code" for name in ("status", "risk_class", "manufacturer_status", "legislation")}
+"""Fields that are the label of a code. A label of the same code is another wording of this service, no change."""
+
+
+def device_changes(old: Device, new: Device, *, version: int = DOCUMENT_VERSION) -> dict[str, Any]:
+    """The fields of a device that changed, as they were. `version` is that of the old document.
+
+    A flag that was not known before did not change, nor did a field that the old document was too old to have.
+    """
+    changed = {}
+    never_read = fields_never_read(old, version)
+    for name in DEVICE_FIELDS:
+        if name in never_read:
+            continue
+        value, later = getattr(old, name), getattr(new, name)
+        if name == "certs":
+            value, later = registered(value), registered(later)
+        elif name in LEFT_OUT:
+            value, later = value or (), later or ()
+        elif (name in DETAILS and not has_changed(value, later)) or (value is None and name in FLAGS):
+            continue
+        if value != later and not _is_wording(name, old, new):
+            changed[name] = value
+    return changed
+
+
+def actor_changes(old: Actor, new: Actor) -> dict[str, Any]:
+    """The fields of an actor that changed, as they were; `complete` is among them."""
+    return {name: value for name in ACTOR_FIELDS if (value := getattr(old, name)) != getattr(new, name)}
+
+
+def registered(certificates: tuple[Certificate, ...]) -> tuple[Certificate, ...]:
+    """Certificates without what only says whether the last read could confirm them."""
+    if all(each.confirmed and each.unconfirmed_since is None for each in certificates):
+        return certificates
+    return tuple(replace(each, confirmed=True, unconfirmed_since=None) for each in certificates)
+
+
+def _is_wording(name: str, old: Device, new: Device) -> bool:
+    code = getattr(new, LABELS[name]) if name in LABELS else ""
+    return bool(code) and code == getattr(old, LABELS[name])

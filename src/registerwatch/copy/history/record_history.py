@@ -1,0 +1,203 @@
+"""The history of a record from what is stored of it: its changes, and the record as of an instant. Pure.
+
+A state is a record as JSON has it, with a few fields beside it: which record answers, which parts were read. What is
+stored are the values before each change, so a state is found by undoing changes, the last one first.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+import msgspec
+
+from registerwatch.copy.history.changed_fields import LABELS, registered
+from registerwatch.platform.structs import replace
+from registerwatch.register.models import LEFT_OUT, Device
+
+State = Mapping[str, Any]
+
+UNSHOWN = frozenset({"has_detail", "has_certificates", "complete", "former_status"})
+"""Fields of a state that say what was read, not what the register has."""
+
+
+class StoredChange(msgspec.Struct, frozen=True):
+    """A row of `record_history`. Instants are unix seconds."""
+
+    id: int
+    record: str
+    observed_at: int
+    source: str | None
+    old: State
+    dropped_at: int | None = None
+    """When the change before this one was observed, where that one is kept no more."""
+    revision: int = 0
+
+
+class StoredState(msgspec.Struct, frozen=True):
+    """A record as it is stored now. `first_seen_at` is None where it was stored before any history was kept."""
+
+    state: State
+    first_seen_at: int | None
+
+
+class ValueChange(msgspec.Struct, frozen=True):
+    """A field that changed, with both values as JSON has them."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+class ObservedChange(msgspec.Struct, frozen=True):
+    """A change of a record as it is shown.
+
+    `first_read` are fields that were empty before only because nobody had read them.
+    """
+
+    id: int
+    record: str
+    observed_at: int
+    source: str | None
+    changes: Sequence[ValueChange]
+    first_read: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordHistory:
+    """The records of a subject as they are stored now, by uuid, and their changes, the last one first."""
+
+    records: Mapping[str, StoredState]
+    stored: Sequence[StoredChange] = ()
+    since: int = 0
+    """Since when every change is kept."""
+    changes: Sequence[ObservedChange] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "changes", _shown(self.records, self.stored))
+
+    @property
+    def observed_since(self) -> int:
+        """Since when this service knows what the subject was."""
+        return min((self.known_since(each) for each in self.records.values()), default=self.since)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no older change was deleted."""
+        return all(each.dropped_at is None for each in self.stored)
+
+    def as_of(self, instant: int) -> "StatesAsOf":
+        """The records that there were at an instant, as they were then."""
+        states = {uuid: dict(each.state) for uuid, each in self.records.items()}
+        since = {uuid: self.known_since(each) for uuid, each in self.records.items()}
+        undone = 0
+        for change in takewhile(lambda each: each.observed_at > instant, self.stored):
+            states[change.record].update(change.old)
+            undone += 1
+        dropped_at = max((each.dropped_at or 0 for each in self.stored), default=0)
+        if instant < dropped_at and any(begin <= instant for begin in since.values()):
+            return StatesAsOf({}, {}, is_dropped=True)
+        known = {uuid: _as_document(state) for uuid, state in states.items() if since[uuid] <= instant}
+        observed_at = {uuid: max(since[uuid], dropped_at) for uuid in known}
+        for change in reversed(self.stored[undone:]):
+            if change.record in known:
+                observed_at[change.record] = change.observed_at
+        return StatesAsOf(known, observed_at)
+
+    def known_since(self, record: StoredState) -> int:
+        """Since when this service knows what one of the records says."""
+        return self.since if record.first_seen_at is None else record.first_seen_at
+
+
+class StatesAsOf(msgspec.Struct, frozen=True):
+    """States of records at an instant, by uuid, and when each was observed first. `is_dropped` tells that the history
+    of that time is kept no more.
+    """
+
+    states: Mapping[str, State]
+    observed_at: Mapping[str, int]
+    is_dropped: bool = False
+
+    @property
+    def current(self) -> str | None:
+        """The record that answered for its UDI-DI."""
+        return next((uuid for uuid, state in self.states.items() if state.get("is_current", True)), None)
+
+
+def device_of(state: State) -> Device:
+    """The device in a state. What is beside it is left out."""
+    return msgspec.convert(dict(state), Device)
+
+
+def device_state(device: Device, **beside: Any) -> dict[str, Any]:
+    """A device as a state, without what only says whether a certificate could be confirmed lately."""
+    bare = replace(device, certs=registered(device.certs))
+    state: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(bare))
+    return {**state, **beside}
+
+
+def _as_document(state: State) -> State:
+    """A state without the empty lists that a document has no field for."""
+    return {name: value for name, value in state.items() if value or name not in LEFT_OUT}
+
+
+def _shown(records: Mapping[str, StoredState], stored: Iterable[StoredChange]) -> list[ObservedChange]:
+    """Changes with their new values, without those in which only more was read."""
+    states = {uuid: dict(each.state) for uuid, each in records.items()}
+    shown = []
+    for each in stored:
+        after = states[each.record]
+        before = {**after, **each.old}
+        change = _shown_change(each, before, after)
+        if change.changes or change.first_read:
+            shown.append(change)
+        states[each.record] = before
+    return shown
+
+
+def _shown_change(stored: StoredChange, before: State, after: State) -> ObservedChange:
+    changes, first_read = [], []
+    for name, old in stored.old.items():
+        if name in UNSHOWN or LABELED.get(name) in stored.old:
+            continue
+        if name == "status_date":
+            old = _last_status_date(before)
+        if old == after.get(name) or _is_unread_date(name, stored, after):
+            continue
+        if _is_first_read(name, before):
+            first_read.append(name)
+        elif name == "delisted_at":
+            changes.append(ValueChange("listed", old is None, after.get(name) is None))
+        else:
+            changes.append(ValueChange(SHOWN_AS.get(name, name), old, after.get(name)))
+    return ObservedChange(stored.id, stored.record, stored.observed_at, stored.source, changes, first_read)
+
+
+LABELED = {code: name for name, code in LABELS.items()}
+"""Codes whose label is shown in their place."""
+SHOWN_AS = {"is_current": "current"}
+BESIDE = frozenset({"is_current", "latest_version", "delisted_at"})
+
+
+def _last_status_date(state: State) -> str | None:
+    date: str | None = (state.get("former_status") or {}).get("date", state["status_date"])
+    return date
+
+
+def _is_unread_date(name: str, stored: StoredChange, after: State) -> bool:
+    """Whether a date is gone only because a list showed another status or version, whose date was not read yet."""
+    if name == "status_date":
+        return bool(after.get("former_status"))
+    return name == "updated" and after[name] is None and "version" in stored.old
+
+
+def _is_first_read(name: str, before: State) -> bool:
+    """Whether a field had no value before only because nobody had read it."""
+    if name in BESIDE:
+        return False
+    if name == "certs":
+        return not before.get("has_certificates", True)
+    if name == "other_codes":  # whether they were read before is not noted
+        return not before[name]
+    is_part = not before.get("has_detail", before.get("complete", True))
+    return is_part and before[name] in (None, "", [], {})

@@ -1,0 +1,553 @@
+"""The stored copy: storing what was read, telling what is stored.
+
+Every stored change, and every read in full even if it brought nothing new, takes the next number of one increasing
+revision. The row that holds the last number is locked for the length of a storing transaction. So a reader of the
+revisions in order misses none, and a read that another one overtook is recognised.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from secrets import token_hex
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.copy import statements
+from registerwatch.copy.basic_records import BasicRecordStore, changed_at, last_of, note_propagated, stored_record
+from registerwatch.copy.batch import Batch, DeviceChange, Key, StoredRow, is_overtaken, without_outdated
+from registerwatch.copy.certificates.scoped_certificates import (
+    DeviceScopes,
+    StoredCertificates,
+    decoded_lost,
+    device_scopes,
+    with_scoped,
+)
+from registerwatch.copy.history.changed_fields import actor_changes
+from registerwatch.copy.history.history import HistoryKind, RecordChange, note_changes
+from registerwatch.copy.names import stored_names
+from registerwatch.copy.standings import StoredStanding, stored_standings
+from registerwatch.platform.clock import is_recent
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.listed_values import listed
+from registerwatch.platform.structs import replace
+from registerwatch.register.models import (
+    DOCUMENT_VERSION,
+    Actor,
+    Completeness,
+    Device,
+    DeviceReading,
+    RecordPrecedence,
+    from_document,
+)
+from registerwatch.register.observation import (
+    ActorObservation,
+    DeviceObservation,
+    NullObserver,
+    Observation,
+    Observer,
+    ReadContext,
+)
+from registerwatch.sources.source import KnownRecord
+
+CHUNK = 5_000
+"""Values of one statement."""
+PROPAGATED_AT_ONCE = 200
+"""UDI-DIs that one transaction brings up to date with a Basic UDI-DI record."""
+DETAIL_SECONDS = 7 * 24 * 3600
+"""A stored detail is read again after so long: dates in it can change without a new version."""
+
+
+class CopyState(msgspec.Struct, frozen=True):
+    """Size and age of the copy. Instants are unix seconds."""
+
+    copy_id: str
+    revision: int
+    devices: int
+    last_read_at: int | None
+    filled_at: int | None
+    """The end of the last fill, None where there was none."""
+
+    @property
+    def updated_at(self) -> int | None:
+        """When the copy was last brought up to date, None for never."""
+        return max((moment for moment in (self.filled_at, self.last_read_at) if moment is not None), default=None)
+
+
+class KnownActor(msgspec.Struct, frozen=True):
+    """What a read of an actor needs to know of those before: how often it was read and stored, the register's count of
+    its devices (None where it was never asked), since when a count of none is doubted, and when it was read last.
+    """
+
+    reads: int = 0
+    device_total: int | None = None
+    doubted_at: int | None = None
+    read_at: int | None = None
+
+
+class LastRead(msgspec.Struct, frozen=True):
+    """When a device was last read, and its certificates, for whomever: only for who watches it."""
+
+    read_at: int
+    certs_at: int | None
+
+
+class RecordStore:
+    """The copy in one database."""
+
+    def __init__(self, database: Database, observer: Observer | None = None) -> None:
+        self._database = database
+        self._observer = observer or NullObserver()
+        self.basic_records = BasicRecordStore(database)
+
+    async def state(self) -> CopyState:
+        """Size, age and identity of the copy."""
+        [row] = await self._database.rows(statements.STATE)
+        return CopyState(*row)
+
+    async def name_of(self, subject: str) -> str:
+        """What a device or an actor is called; empty for one that the copy does not have."""
+        return (await self.names_of([subject])).get(subject, "")
+
+    async def names_of(self, subjects: Sequence[str]) -> dict[str, str]:
+        """What those of some devices and actors are called that the copy has; empty where they have no name."""
+        async with self._database.reading() as connection:
+            return {subject: each.name for subject, each in (await stored_names(connection, subjects)).items()}
+
+    async def standings(self, subjects: Collection[str]) -> dict[str, StoredStanding]:
+        """How those of some UDI-DIs and SRNs stand that the copy has."""
+        async with self._database.reading() as connection:
+            return await stored_standings(connection, subjects)
+
+    async def last_read(self, udi: str) -> LastRead | None:
+        """When the record that answers for a UDI-DI was last read, None where the copy has none."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(statements.LAST_READ, {"udi": udi})).one_or_none()
+        if row is None:
+            return None
+        read_at = max(row.read_at, row.watched_read_at or 0)
+        return LastRead(read_at, last_of(row.certs_read_at, row.watched_certs_at))
+
+    async def known(self, udi: str, *, now: int = 0) -> dict[str, KnownRecord]:
+        """The stored records of a UDI-DI, by uuid. A detail that is a week old, or of an older document version, has
+        to be read.
+        """
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statements.KNOWN, {"udi": udi})).all()
+        return {
+            row.uuid: KnownRecord(
+                from_document(row.document),
+                _known_detail(row, now),
+                _searched_at(row),
+                last_of(row.basic_read_at, row.watched_basic_at),
+                row.basic_read_at,
+                row.certs_read_at,
+            )
+            for row in rows
+        }
+
+    async def store(
+        self,
+        readings: Iterable[DeviceReading],
+        *,
+        read_at: int,
+        now: int | None = None,
+        lists_all: bool = False,
+        context: ReadContext | None = None,
+        since: int | None = None,
+    ) -> list[DeviceChange] | None:
+        """Store the readings of one read or one batch of one source, in one transaction with what observers make of it;
+        None where another read overtook this one, so that nothing is stored.
+
+        `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
+        delisted, so it does not answer for its UDI-DI. `since` is the copy's revision when the read began: what was
+        stored of a record after that may be newer than the read, so the read is not stored. `read_at` is the instant
+        before the first request of the read, `now` the present where that is another. Of a read without `context`
+        everybody is told, as of one for a stranger.
+        """
+        async with (context or ReadContext()).storing(), self._database.transaction() as connection:
+            return await self.store_in(
+                connection, readings, read_at=read_at, now=now, lists_all=lists_all, context=context, since=since
+            )
+
+    async def store_in(
+        self,
+        connection: AsyncConnection,
+        readings: Iterable[DeviceReading],
+        *,
+        read_at: int,
+        now: int | None = None,
+        lists_all: bool = False,
+        context: ReadContext | None = None,
+        since: int | None = None,
+    ) -> list[DeviceChange] | None:
+        """The same inside a transaction that the caller has open."""
+        by_key = {_key(reading.device): reading for reading in readings}
+        if not by_key:
+            return []
+        source = next(iter(by_key.values())).source
+        revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
+        stored = await _stored(connection, {udi for udi, _ in by_key})
+        is_late = lists_all and any(is_overtaken(row, since) for row in stored.values())
+        if is_late or await _have_newer_basic_records(connection, by_key.values()):
+            overtaken = list({udi for udi, _ in by_key})
+            await self._observer.observe(
+                connection, [], context or ReadContext(), unconfirmed=overtaken, now=now or read_at, read_at=read_at
+            )
+            return None
+        if lists_all:
+            stored = {key: row if key in by_key else row.delisted(read_at) for key, row in stored.items()}
+        by_key = without_outdated(by_key, stored, since, read_at)
+        scopes = await device_scopes(connection, _read_in_full(by_key.values()))
+        batch = Batch(by_key, stored, revision, read_at, scopes, is_for_watches=_is_for_watches(context))
+        await self._apply(connection, batch, source, context or ReadContext(), now=now or read_at)
+        return batch.changes
+
+    async def _apply(
+        self,
+        connection: AsyncConnection,
+        batch: Batch,
+        source: str,
+        context: ReadContext,
+        *,
+        now: int,
+        due: Sequence[str] = (),
+    ) -> None:
+        """Write a batch, and have observed what it proves. Watches on UDI-DIs that are `due` become due, too."""
+        await self._write(connection, batch, source)
+        await _name_actors(connection, [change.new for change in batch.changes], batch.read_at, source)
+        await self._observer.observe(
+            connection,
+            batch.observations,
+            context,
+            unconfirmed=[*due, *batch.unconfirmed],
+            now=now,
+            read_at=batch.read_at,
+        )
+
+    async def propagate(
+        self, key: str, *, source: str, now: int, context: ReadContext, most: int = PROPAGATED_AT_ONCE
+    ) -> bool:
+        """Bring the next devices under a Basic UDI-DI up to date with its stored record, and tell who watches them.
+
+        So many at most, in one transaction. False where none are left.
+        """
+        async with context.storing(), self._database.transaction() as connection:
+            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
+            basic = await stored_record(connection, key)
+            if basic is None or basic.propagated_to is None:
+                return False
+            asked = {"key": key, "after": basic.propagated_to, "most": most}
+            udis = list((await connection.execute(statements.UNDER, asked)).scalars())
+            await note_propagated(connection, key, udis[-1] if len(udis) == most else None)
+            stored = await _stored(connection, udis)
+            devices = [from_document(row.device_json) for row in stored.values() if row.basic_key == key]
+            read_at = max(basic.record.read_at or now, basic.scoped_at or 0)
+            batch = Batch({}, {}, revision, read_at, await device_scopes(connection, devices))
+            batch.renew_under(stored, basic)
+            await self._apply(connection, batch, source, context, now=now)
+        return len(udis) == most
+
+    async def renew_scoped(
+        self,
+        connection: AsyncConnection,
+        udis: Sequence[str],
+        *,
+        due: Sequence[str] = (),
+        read_at: int,
+        now: int,
+        source: str,
+    ) -> None:
+        """Bring the certificates of stored devices up to what scopes say now, and tell who watches them.
+
+        Nothing is read from the register: only certificates are compared. Watches on devices that are `due` are made
+        due instead. `read_at` is the instant before the list of certificates was read.
+        """
+        revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
+        stored = await _stored(connection, udis)
+        answering = {key: row for key, row in stored.items() if row.is_current and row.detail_version is not None}
+        devices = [from_document(row.device_json) for row in answering.values()]
+        batch = Batch({}, {}, revision, read_at, await device_scopes(connection, devices))
+        for _, row in sorted(answering.items(), key=lambda each: each[0]):
+            batch.renew_scoped(row)
+        await self._apply(connection, batch, source, ReadContext(), now=now, due=due)
+
+    async def delist(self, udi: str, *, read_at: int, since: int, source: str | None = None) -> None:
+        """Take down that the register lists no record of a UDI-DI, unless one was stored after the read began.
+
+        What is stored stays, and the record that answered goes on doing so; lists and the index leave it out.
+        """
+        async with self._database.transaction() as connection:
+            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
+            stored = await _stored(connection, [udi])
+            if not any(is_overtaken(row, since) for row in stored.values()):
+                delisted = {key: row.delisted(read_at) for key, row in stored.items()}
+                await self._write(connection, Batch({}, delisted, revision, read_at), source)
+
+    async def _write(self, connection: AsyncConnection, batch: Batch, source: str | None) -> None:
+        if batch.rows:
+            await connection.exec_driver_sql(statements.UPSERT[self._database.kind], batch.rows)
+            if batch.watched:
+                await connection.exec_driver_sql(statements.SET_WATCHED[self._database.kind], batch.watched)
+            if batch.removed_codes:
+                await connection.exec_driver_sql(statements.REMOVE_CODE[self._database.kind], batch.removed_codes)
+            if batch.added_codes:
+                await connection.exec_driver_sql(statements.ADD_CODE[self._database.kind], batch.added_codes)
+            await batch.certificates.write(connection, batch.read_at)
+            read_at = batch.read_at if batch.is_read_in_full else None
+            advanced = {"revision": batch.revision, "added": batch.added, "read_at": read_at}
+            await connection.execute(statements.ADVANCE, advanced)
+            await note_changes(connection, HistoryKind.DEVICE, batch.history, observed_at=batch.read_at, source=source)
+
+    async def newest_of(self, connection: AsyncConnection, readings: Sequence[DeviceReading]) -> int:
+        """The last revision of the records of these UDI-DIs; 0 where none is stored."""
+        asked = {"udis": list({reading.device.udi for reading in readings})}
+        return (await connection.execute(statements.NEWEST, asked)).scalar_one() or 0
+
+    async def store_actor(
+        self,
+        actor: Actor,
+        *,
+        read_at: int,
+        source: str,
+        now: int | None = None,
+        context: ReadContext | None = None,
+        since: int | None = None,
+        doubted_at: int | None = None,
+    ) -> bool | None:
+        """Store an actor that was read, with what observers make of it. True when a field changed, None where another
+        read overtook this one, so that nothing is stored.
+
+        `read_at` and `now` are as for `store`. `since` is how often the actor had been read when this read began.
+        `doubted_at` is since when counts of its devices are doubted, one of which was read instead of what it has.
+        """
+        is_for_watches, context = _is_for_watches(context), context or ReadContext()
+        async with context.storing(), self._database.transaction() as connection:
+            await connection.execute(statements.LOCK[self._database.kind])
+            before = (await connection.execute(statements.ACTOR, {"srn": actor.srn})).one_or_none()
+            if before is not None and since is not None and before.reads > since:
+                await self._observer.observe(
+                    connection, [], context, unconfirmed=[actor.srn], now=now or read_at, read_at=read_at
+                )
+                return None
+            known_code = before.status_code if before is not None else ""
+            kept = replace(actor, status_code=actor.status_code or known_code)
+            is_changed = before is None or _actor(before) != kept
+            written = {**_actor_row(kept, read_at, source), "doubted_at": doubted_at, "watched_read_at": None}
+            if is_for_watches and before is not None and not is_changed and before.doubted_at == doubted_at:
+                written |= {"read_at": before.read_at, "watched_read_at": read_at}
+            await connection.execute(statements.UPSERT_ACTOR, written)
+            await connection.execute(statements.READ, {"read_at": read_at})
+            if before is not None:
+                await _note_actors(connection, [(_actor(before), kept)], read_at, source)
+            await self._observer.observe(
+                connection, [ActorObservation(kept)], context, now=now or read_at, read_at=read_at
+            )
+        return is_changed
+
+    async def renew_identity(self) -> None:
+        """Take another identity, so that every index of this copy is rebuilt."""
+        async with self._database.transaction() as connection:
+            await connection.execute(statements.IDENTIFY, {"copy_id": token_hex(8)})
+
+    async def revision(self) -> int:
+        """The number that was given last: a read that begins now sees nothing older."""
+        return (await self.state()).revision
+
+    async def known_actor(self, srn: str) -> KnownActor:
+        """What is known of an actor before it is read."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(statements.ACTOR, {"srn": srn})).one_or_none()
+        if row is None:
+            return KnownActor()
+        return KnownActor(row.reads, row.device_total, row.doubted_at, last_of(row.read_at, row.watched_read_at))
+
+    async def fresh(
+        self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
+    ) -> list[tuple[Observation, int]]:
+        """What the copy has of subjects that were read with their details after an instant, and when.
+
+        Where the certificates of a device could not be read then, those that are known are told as such: what a search
+        finds later need not be new.
+        """
+        if not subjects:
+            return []
+        asked = {"subjects": list(subjects), "since": since}
+        of_devices = {**asked, "document_version": DOCUMENT_VERSION}
+        devices = (await connection.execute(statements.FRESH_DEVICES, of_devices)).all()
+        actors = (await connection.execute(statements.FRESH_ACTORS, asked)).all()
+        scopes = await device_scopes(connection, [from_document(row.document) for row in devices])
+        return [
+            *((_known_device(row, since, scopes), row.read_at) for row in devices),
+            *((ActorObservation(_actor(row)), row.read_at) for row in actors),
+        ]
+
+    async def listed(self, connection: AsyncConnection, udis: Sequence[str]) -> set[str]:
+        """Those of some UDI-DIs that the copy has a record of."""
+        return set((await connection.execute(statements.LISTED, {"udis": list(udis)})).scalars()) if udis else set()
+
+    async def coded(self, connection: AsyncConnection, codes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The devices that have one of these as another code: of each code one UDI-DI, or two where several have it.
+
+        A code that is the UDI-DI of a stored device means that one, and is left out. Of devices that the register
+        lists no more only those are told whose code no listed one has.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        for start in range(0, len(codes), CHUNK):
+            asked = {"codes": list(codes[start : start + CHUNK])}
+            for row in await connection.execute(statements.CODED, asked):  # listed ones come last
+                found[row.code] = tuple(dict.fromkeys((row.first, row.last)))
+        return found
+
+    async def store_bulk_actors(
+        self, connection: AsyncConnection, actors: Sequence[Actor], *, read_at: int, source: str
+    ) -> None:
+        """Store actors of a bulk source. Of one that was read from the register itself only an unknown status is
+        filled in.
+        """
+        if actors:
+            await connection.execute(statements.LOCK[self._database.kind])
+            await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), read_at, source)
+
+
+def _is_for_watches(context: ReadContext | None) -> bool:
+    """Whether a read is for watches, so that nobody else is told of it where it brings nothing new."""
+    return context is not None and context.is_for_watches
+
+
+def _read_in_full(readings: Iterable[DeviceReading]) -> list[Device]:
+    return [each.device for each in readings if each.completeness is not Completeness.SOME]
+
+
+async def _have_newer_basic_records(connection: AsyncConnection, readings: Iterable[DeviceReading]) -> bool:
+    """Whether another Basic UDI-DI record, or another search for it, was stored than one that a reading has."""
+    used = [each for each in readings if each.basic_key and each.completeness is not Completeness.SOME]
+    changed = await changed_at(connection, {each.basic_key for each in used})
+    return any(
+        each.basic_revision < changed[each.basic_key][0]
+        or (each.search_revision and each.search_revision < changed[each.basic_key][1])
+        for each in used
+        if each.basic_key in changed and each.basic_revision
+    )
+
+
+async def _stored(connection: AsyncConnection, udis: Collection[str]) -> dict[Key, StoredRow]:
+    """Every stored record of some UDI-DIs."""
+    by_udi = statements.BY_UDI[connection.dialect.name]
+    rows = (await connection.execute(by_udi, {"listed": listed(udis)})).all()
+    return {(row.primary_di, row.uuid): _row(row) for row in rows}
+
+
+def _row(row: Row[Any]) -> StoredRow:
+    precedence = RecordPrecedence(row.uuid, bool(row.latest_version), row.legislation_code, row.version_number)
+    return StoredRow(
+        row.document,
+        precedence,
+        bool(row.is_current),
+        row.detail_version,
+        row.revision,
+        row.read_at,
+        row.source,
+        row.document_version,
+        row.delisted_at,
+        row.detail_read_at,
+        row.certs_read_at,
+        _searched_at(row),
+        decoded_lost(row.lost_certs),
+        row.basic_key or "",
+        row.basic_read_at,
+        row.revision if row.own_revision is None else row.own_revision,
+        row.watched_read_at,
+        row.watched_certs_at,
+        row.watched_basic_at,
+    )
+
+
+def _searched_at(row: Row[Any]) -> int:
+    """The revision of the search that the certificates of a row are from, 0 where there was none.
+
+    Where only its instant is known, the search may be as young as the row.
+    """
+    return row.certs_revision or (row.revision if row.certs_read_at is not None else 0)
+
+
+def _known_detail(row: Row[Any], now: int) -> int | None:
+    """The version whose detail is stored with every field that documents have today, if it was read lately."""
+    is_due = row.detail_read_at is None or not is_recent(row.detail_read_at, now, DETAIL_SECONDS)
+    is_older = row.document_version < DOCUMENT_VERSION
+    return None if is_due or is_older else row.detail_version
+
+
+def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObservation:
+    """A stored device with what scopes say now: its document may be from before."""
+    were_searched = row.certs_read_at is not None and row.certs_read_at > since
+    device = from_document(row.document)
+    stored = StoredCertificates(device.certs, _searched_at(row), decoded_lost(row.lost_certs))
+    joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=False)
+    return DeviceObservation(
+        replace(device, certs=joined.certificates),
+        certificates_read=True,
+        searched=were_searched,
+        scoped=joined.has_all_scoped and scopes.are_known(device),
+    )
+
+
+def _key(device: Device) -> Key:
+    return device.udi, device.uuid
+
+
+async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], read_at: int, source: str) -> None:
+    """Store name and status of every manufacturer that a device names, for actors that were never read themselves."""
+    named = {
+        device.manufacturer_srn: device for device in devices if device.manufacturer_srn and device.manufacturer_name
+    }
+    await _store_named(connection, [_named_by(device) for _, device in sorted(named.items())], read_at, source)
+
+
+async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], read_at: int, source: str) -> None:
+    """Store actors that others name. The copy is locked."""
+    if not actors:
+        return
+    rows = (await connection.execute(statements.ACTORS, {"srns": [actor.srn for actor in actors]})).all()
+    known = {row.srn: _actor(row) for row in rows}
+    pairs = [(known.get(srn), actor) for srn, actor in {actor.srn: actor for actor in actors}.items()]
+    changed = [(old, _renamed(old, new)) for old, new in pairs if old is not None]
+    changed = [(old, new) for old, new in changed if old != new]
+    written = [*(new for old, new in pairs if old is None), *(new for _, new in changed)]
+    if written:
+        await connection.execute(statements.NAME_ACTOR, [_actor_row(actor, read_at, source) for actor in written])
+        await _note_actors(connection, changed, read_at, source)
+
+
+def _renamed(old: Actor, named: Actor) -> Actor:
+    """An actor after another record named it. One that was read itself keeps its name, and a status that it has."""
+    if old.complete:
+        return replace(old, status_code=old.status_code or named.status_code)
+    return replace(old, name=named.name, status_code=named.status_code or old.status_code)
+
+
+async def _note_actors(
+    connection: AsyncConnection, changed: Sequence[tuple[Actor, Actor]], read_at: int, source: str
+) -> None:
+    changes = [RecordChange(old.srn, actor_changes(old, new)) for old, new in changed]
+    await note_changes(connection, HistoryKind.ACTOR, changes, observed_at=read_at, source=source)
+
+
+def _named_by(device: Device) -> Actor:
+    srn = device.manufacturer_srn
+    return Actor(srn=srn, name=device.manufacturer_name, country=srn[:2], status_code=device.manufacturer_status_code)
+
+
+def _actor_row(actor: Actor, read_at: int, source: str | None) -> dict[str, Any]:
+    return {**msgspec.structs.asdict(actor), "read_at": read_at, "source": source}
+
+
+def _actor(row: Row[Any]) -> Actor:
+    return Actor(
+        srn=row.srn,
+        name=row.name,
+        country=row.country,
+        status_code=row.status_code,
+        device_total=row.device_total,
+        complete=bool(row.complete),
+    )

@@ -1,0 +1,147 @@
+"""How many stored subjects stand: market status, certificates, what they are called."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+from msgspec.json import Decoder
+from sqlalchemy import Row, TextClause, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.copy.documents.documents import seconds_behind
+from registerwatch.platform.db.listed_values import LISTED, listed
+from registerwatch.platform.structs import replace
+from registerwatch.register.certificate_states import shown_certificates
+from registerwatch.register.codes import label
+from registerwatch.register.device_names import given_name
+from registerwatch.register.identifiers import kind
+from registerwatch.register.models import Certificate
+from registerwatch.register.standing import SubjectStanding, actor_standing, device_standing
+
+_DEVICES = (
+    "SELECT primary_di, document, delisted_at, certs_read_at, read_at FROM devices"
+    " WHERE primary_di IN ({listed}) AND is_current"
+)
+_ACTORS = "SELECT srn, name, status_code FROM actors WHERE srn IN ({listed})"
+_CHANGED = text("SELECT primary_di, revision FROM devices WHERE revision > :revision ORDER BY revision LIMIT :limit")
+_REVISION = text("SELECT revision FROM copy_state")
+
+_CHUNK = 2_000
+
+
+class StoredStanding(Struct, frozen=True, gc=False):
+    """A device or an actor that the copy has. Of an actor, which has no certificates to be read, name and status are
+    told.
+    """
+
+    name: str
+    manufacturer_name: str = ""
+    manufacturer_srn: str = ""
+    status: str = ""
+    status_code: str = ""
+    risk_class: str = ""
+    certs: Sequence[Certificate] = ()
+    certs_read: bool = False
+    """Whether all places that list certificates were read."""
+    is_listed: bool = True
+    """Whether the register listed it at the last read."""
+    actor_status_code: str = ""
+    certs_behind: int = 0
+    """Seconds by which its certificates are older than its record."""
+
+    def certificates_in_file(self, today: date, fresh_for: float) -> str:
+        """How the certificates of a device stand, as files have it: `Withdrawn (1 of 2)`. Certificates that are older
+        than the record by more than `fresh_for` seconds were not all read with it.
+        """
+        are_all_read = self.certs_read and self.certs_behind <= fresh_for
+        certificates = self.standing(today).certificates
+        return certificates.in_file(are_all_read=are_all_read, were_all_read=self.certs_read)
+
+    def standing(self, today: date) -> SubjectStanding:
+        """How it stands on a day: without its market status where the register lists it no more."""
+        if self.actor_status_code:
+            return actor_standing(label(self.actor_status_code), self.actor_status_code)
+        status, code = (self.status, self.status_code) if self.is_listed else ("", "")
+        found = device_standing(status, code, shown_certificates(self.certs, today))
+        return replace(found, has_unread=not self.certs_read)
+
+
+class _Part(Struct, frozen=True, gc=False):
+    """The part of a stored device that is told."""
+
+    trade_name: str = ""
+    device_name: str = ""
+    device_model: str = ""
+    manufacturer_name: str = ""
+    manufacturer_srn: str = ""
+    status: str = ""
+    status_code: str = ""
+    risk_class: str = ""
+    certs: tuple[Certificate, ...] = ()
+
+
+_part = Decoder(_Part)
+
+
+async def stored_standings(connection: AsyncConnection, subjects: Collection[str]) -> dict[str, StoredStanding]:
+    """Those of some UDI-DIs and SRNs that the copy has."""
+    found: dict[str, StoredStanding] = {}
+    asked = sorted(subjects)
+    for rows in [await _rows(connection, _DEVICES, some) for some in _chunks(asked)]:
+        found.update(_of_devices(rows))
+    srns = [each for each in asked if kind(each) == "srn"]
+    for rows in [await _rows(connection, _ACTORS, some) for some in _chunks(srns)]:
+        found.update(
+            (row.srn, StoredStanding(row.name, certs_read=True, actor_status_code=row.status_code)) for row in rows
+        )
+    return found
+
+
+async def revision_of_copy(connection: AsyncConnection) -> int:
+    """The number of the last stored change."""
+    revision: int = (await connection.execute(_REVISION)).scalar_one()
+    return revision
+
+
+async def changed_udis(connection: AsyncConnection, revision: int, limit: int) -> tuple[Sequence[str], int]:
+    """UDI-DIs of records that changed after a revision, in the order of their changes, at most `limit`; and the
+    revision up to which they are.
+    """
+    rows = (await connection.execute(_CHANGED, {"revision": revision, "limit": limit})).all()
+    return [row.primary_di for row in rows], rows[-1].revision if rows else revision
+
+
+def _chunks(asked: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (asked[start : start + _CHUNK] for start in range(0, len(asked), _CHUNK))
+
+
+async def _rows(connection: AsyncConnection, statement: str, asked: Sequence[str]) -> Sequence[Row[Any]]:
+    found = _statement(statement, connection.dialect.name)
+    return (await connection.execute(found, {"listed": listed(asked)})).all()
+
+
+@cache
+def _statement(statement: str, dialect: str) -> TextClause:
+    return text(statement.format(listed=LISTED[dialect]))
+
+
+def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredStanding]]:
+    for row in rows:
+        part = _part.decode(row.document)
+        yield (
+            row.primary_di,
+            StoredStanding(
+                given_name(part),
+                part.manufacturer_name,
+                part.manufacturer_srn,
+                part.status,
+                part.status_code,
+                part.risk_class,
+                part.certs,
+                row.certs_read_at is not None,
+                row.delisted_at is None,
+                certs_behind=seconds_behind(row.certs_read_at, row.read_at),
+            ),
+        )

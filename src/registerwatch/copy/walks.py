@@ -1,0 +1,168 @@
+"""Walks through whole lists: which node is at it, and what came of the last one.
+
+The row of a list is a lease. Its holder renews it while it reads, so a list is read by one node at a time, and a node
+that was killed holds it for minutes only.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+import msgspec
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS, Clock
+from registerwatch.platform.db.engine import Database
+
+CERTIFICATES: Final = "certificates"
+REFUSALS: Final = "refusals"
+NOTIFIED_BODIES: Final = "notified bodies"
+LEASE_SECONDS = 600
+"""Longer than one request may take with all its repetitions and a storing transaction after it."""
+RENEW_SECONDS = 60
+RETRY_SECONDS = 600
+"""After a walk that was not complete."""
+MAX_UNREAD = 1_000
+"""Rows of a list that could not be read, whose ids are kept."""
+
+
+class LeaseLost(Exception):
+    """Another node has taken the list over, since this one was silent for too long."""
+
+
+class WalkRow(msgspec.Struct, frozen=True):
+    """The last walk of a list, as it is noted. Instants are unix seconds."""
+
+    name: str
+    began_at: int
+    ended_at: int | None
+    """None while it goes on, and where its process was killed."""
+    complete_at: int | None
+    """When the last walk began that saw the whole list, None before the first."""
+    listed: int
+    total: int | None
+    problem: str
+    """Why the last walk that ended was not complete, or empty."""
+    unread: frozenset[str] = frozenset()
+    """Ids of rows that walks listed and none could read yet."""
+
+
+class WalkEnd(msgspec.Struct, frozen=True):
+    """What came of a walk. `is_complete` tells that it saw the whole list; `unread` are as in `WalkRow`."""
+
+    name: str
+    began_at: int
+    listed: int
+    total: int | None
+    problem: str
+    is_complete: bool
+    unread: Collection[str] = ()
+
+
+class WalkLease:
+    """The walk that this process has claimed."""
+
+    def __init__(self, database: Database, clock: Clock, name: str, began_at: int) -> None:
+        self._database, self._clock, self.name = database, clock, name
+        self.began_at = began_at
+        self._until = began_at + LEASE_SECONDS
+
+    async def renew(self) -> None:
+        """Hold the lease for longer, where that is due. Raises `LeaseLost`."""
+        now = int(self._clock.now())
+        if now + LEASE_SECONDS - self._until >= RENEW_SECONDS:
+            async with self._database.transaction() as connection:
+                await self._set(connection, now + LEASE_SECONDS)
+
+    async def hold(self, connection: AsyncConnection) -> None:
+        """Make sure, and for the length of the transaction, that no other node has it. Raises `LeaseLost`."""
+        await self._set(connection, int(self._clock.now()) + LEASE_SECONDS)
+
+    async def _set(self, connection: AsyncConnection, until: int) -> None:
+        own = {"name": self.name, "began_at": self.began_at, "held": self._until, "until": until}
+        if (await connection.execute(_RENEW, own)).rowcount != 1:
+            raise LeaseLost
+        self._until = until
+
+
+async def claim(database: Database, clock: Clock, name: str, *, every: int) -> WalkLease | None:
+    """The walk of a list that is due, None where it is not or another node is at it.
+
+    It is due `every` so many seconds, sooner after one that was not complete, and at once after one that was killed.
+    """
+    now = int(clock.now())
+    asked = {
+        "name": name,
+        "now": now,
+        "latest": now + LEASE_SECONDS + CLOCK_DIFFERENCE_SECONDS,
+        "until": now + LEASE_SECONDS,
+        "due": now - every,
+        "retry": now - min(every, RETRY_SECONDS),
+    }
+    async with database.reading() as connection:
+        if (await connection.execute(_IS_TAKEN, asked)).first() is not None:
+            return None
+    async with database.transaction() as connection:
+        is_claimed = (await connection.execute(_CLAIM, asked)).rowcount == 1
+    return WalkLease(database, clock, name, now) if is_claimed else None
+
+
+async def lock(connection: AsyncConnection, name: str) -> None:
+    """Let no walk of this list be stored before the transaction ends."""
+    await connection.execute(_LOCK[connection.dialect.name], {"name": name})
+
+
+async def note_end(connection: AsyncConnection, end: WalkEnd, *, now: int) -> None:
+    """Note what came of a walk; its lease is given back."""
+    await connection.execute(
+        _END,
+        {
+            "name": end.name,
+            "began_at": end.began_at,
+            "ended_at": now,
+            "complete_at": end.began_at if end.is_complete else None,
+            "listed": end.listed,
+            "total": end.total,
+            "problem": end.problem,
+            "unread": msgspec.json.encode(sorted(end.unread)[:MAX_UNREAD]).decode(),
+        },
+    )
+
+
+async def walks(connection: AsyncConnection) -> dict[str, WalkRow]:
+    """The last walk of every list that was ever read, by name."""
+    rows = (await connection.execute(_WALKS)).all()
+    return {row.name: WalkRow(**{**row._mapping, "unread": _unread.decode(row.unread)}) for row in rows}
+
+
+_unread = msgspec.json.Decoder(frozenset[str])
+
+# A lease or a walk in the far future is of before the clock was put back.
+_IS_TAKEN = text(
+    "SELECT 1 FROM walks WHERE name = :name AND NOT ((leased_until <= :now OR leased_until > :latest)"
+    " AND (ended_at IS NULL OR began_at <= :due OR began_at > :latest OR (problem <> '' AND began_at <= :retry)))"
+)
+_CLAIM = text(
+    "INSERT INTO walks (name, began_at, leased_until, listed, problem) VALUES (:name, :now, :until, 0, '')"
+    " ON CONFLICT (name) DO UPDATE SET began_at = excluded.began_at, leased_until = excluded.leased_until,"
+    " ended_at = NULL WHERE (walks.leased_until <= :now OR walks.leased_until > :latest)"
+    " AND (walks.ended_at IS NULL OR walks.began_at <= :due OR walks.began_at > :latest"
+    " OR (walks.problem <> '' AND walks.began_at <= :retry))"
+)
+_RENEW = text(
+    "UPDATE walks SET leased_until = :until"
+    " WHERE name = :name AND began_at = :began_at AND leased_until = :held AND ended_at IS NULL"
+)
+_END = text(
+    "INSERT INTO walks (name, began_at, ended_at, complete_at, leased_until, listed, total, problem, unread)"
+    " VALUES (:name, :began_at, :ended_at, :complete_at, 0, :listed, :total, :problem, :unread)"
+    " ON CONFLICT (name) DO UPDATE SET began_at = excluded.began_at, ended_at = excluded.ended_at,"
+    " complete_at = COALESCE(excluded.complete_at, walks.complete_at), leased_until = 0,"
+    " listed = excluded.listed, total = excluded.total, problem = excluded.problem,"
+    " unread = excluded.unread"
+)
+_LOCK = {
+    "sqlite": text("SELECT 1 FROM walks WHERE name = :name"),  # a transaction is alone there
+    "postgresql": text("SELECT 1 FROM walks WHERE name = :name FOR UPDATE"),
+}
+_WALKS = text("SELECT name, began_at, ended_at, complete_at, listed, total, problem, unread FROM walks")

@@ -1,0 +1,119 @@
+"""What the lines of a list are, beside what the copy has. Pure, but for the day."""
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import date, timedelta
+
+import msgspec
+
+from registerwatch.copy.standings import StoredStanding
+from registerwatch.errors import InvalidInput
+from registerwatch.files.lists.models import Standing
+from registerwatch.files.tables.cells import PROBLEMS
+from registerwatch.files.tables.table import TableRow
+from registerwatch.lookup.code_service import AmbiguousCode
+from registerwatch.register.certificate_states import IN_FORCE, CertificateState, shown_certificates
+from registerwatch.register.codes import StatusFilter
+from registerwatch.register.identifiers import why_none
+from registerwatch.register.models import Certificate
+from registerwatch.register.standing import covered_until
+from registerwatch.watches.imports.code_meaning import CodedDevices, CodeOfList
+
+NO_CODE = "the row has no code."
+OFF_MARKET = frozenset({StatusFilter.OFF.code, StatusFilter.NOT_EU.code})
+_NEITHER_DIGIT_NOR_LETTER = re.compile(r"[\W_]+")
+_COUNTING = IN_FORCE | {CertificateState.NOT_YET}
+
+
+class Match(msgspec.Struct, frozen=True):
+    """What a line is. The fields are those of `list_lines`. An end on the day before is kept in `certified_until`: that
+    day is not over everywhere, and a line is shown on the day of its reader.
+    """
+
+    subject: str | None
+    standing: Standing
+    reason: str = ""
+    certified_until: str | None = None
+    certs_read: bool = False
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What the copy has of some codes."""
+
+    stored: Mapping[str, StoredStanding]
+    """Devices and actors by UDI-DI and SRN; also those that `coded` names."""
+    coded: CodedDevices = msgspec.field(default_factory=dict)
+    """Devices by codes that are not their UDI-DIs, such as those of packages."""
+
+
+class ReadLine(msgspec.Struct, frozen=True):
+    """A line whose code was read, before the copy was asked. `reason` says why it is none."""
+
+    code: str
+    key: str
+    meant: CodeOfList | None
+    reason: str = ""
+    spellings: Collection[str] = ()
+    """What the copy is to be asked for."""
+
+    @classmethod
+    def of(cls, row: TableRow) -> "ReadLine":
+        """Read the code of a row."""
+        if row.problem:
+            return cls(row.code, _plain(row.code), None, PROBLEMS[row.problem])
+        return cls.of_code(row.code)
+
+    @classmethod
+    def of_code(cls, code: str) -> "ReadLine":
+        """Read a code that is in the list as it was in the file."""
+        if not code:
+            return cls(code, "", None, NO_CODE)
+        try:
+            meant = CodeOfList.of(code)
+        except InvalidInput as error:
+            return cls(code, _plain(code), None, str(error))
+        return cls(code, meant.parsed.subject or _plain(code), meant, spellings=meant.spellings)
+
+
+def match(line: ReadLine, known: Known, today: date) -> Match:
+    """What a line is, beside what the copy has of its spellings."""
+    if line.meant is None:
+        return Match(None, "invalid", line.reason)
+    try:
+        subject = line.meant.meaning(known.stored, coded=known.coded)
+    except AmbiguousCode as error:
+        return Match(None, "ambiguous", str(error))
+    stored = known.stored.get(subject)
+    if stored is not None:
+        return match_of(subject, stored, today)
+    problem = why_none(subject)
+    return Match(subject, "unknown") if problem is None else Match(None, "invalid", problem)
+
+
+def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
+    """How a subject stands that the copy has."""
+    standing: Standing = "found"
+    if not stored.is_listed:
+        standing = "delisted"
+    elif stored.status_code in OFF_MARKET:
+        standing = "off_market"
+    return Match(subject, standing, "", _kept_until(stored.certs, today), stored.certs_read)
+
+
+def certified_until(certificates: Collection[Certificate], today: date) -> str | None:
+    """The last date on which a certificate counts, or will once it begins; empty where all have ended. None without
+    certificates, where one has no end, and where one of unknown status may count for longer.
+    """
+    return covered_until(shown_certificates(certificates, today), _COUNTING)
+
+
+def _kept_until(certificates: Collection[Certificate], today: date) -> str | None:
+    """The same, but yesterday where the last certificate that counts, or may count, ended then."""
+    until, yesterday = certified_until(certificates, today), today - timedelta(days=1)
+    has_just_ended = until == "" and certified_until(certificates, yesterday) != ""
+    return yesterday.isoformat() if has_just_ended else until
+
+
+def _plain(code: str) -> str:
+    """A code without the signs that people write differently."""
+    return _NEITHER_DIGIT_NOR_LETTER.sub("", code).upper()

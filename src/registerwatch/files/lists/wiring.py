@@ -1,0 +1,41 @@
+"""The use cases of lists, built together."""
+
+import msgspec
+
+from registerwatch.accounts.limits.work_budget import WorkBudget
+from registerwatch.accounts.plan_shares import PlanShares
+from registerwatch.copy.records import RecordStore
+from registerwatch.files.lists.service import ListService
+from registerwatch.files.lists.worker import ListWorker
+from registerwatch.files.tables.process import TableReader, table_processes
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.disk import DiskCheck
+from registerwatch.settings import Settings
+from registerwatch.watches.imports.import_list import ImportService
+
+
+class Lists(msgspec.Struct, frozen=True):
+    """What surfaces and background work call."""
+
+    service: ListService
+    worker: ListWorker
+
+
+def build_lists(
+    settings: Settings,
+    database: Database,
+    clock: Clock,
+    copy: RecordStore,
+    imports: ImportService,
+    shares: PlanShares,
+    work: WorkBudget,
+    disk: DiskCheck,
+) -> Lists:
+    """The use cases over one database. No files are taken while `disk` has little room."""
+    reader = TableReader(table_processes(budget=work))
+    worker = ListWorker(database, clock, copy, reader, shares, work)
+    service = ListService(
+        database, clock, copy, imports, shares, work, disk, worker.wake, fresh_for=settings.fresh_seconds
+    )
+    return Lists(service, worker)

@@ -1,0 +1,297 @@
+"""Reads and matches the files of lists, and keeps the lines of all lists up with the copy."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
+from functools import partial
+from typing import Any
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts.limits.work_budget import WorkBudget
+from registerwatch.accounts.plan_shares import PlanShares
+from registerwatch.accounts.repository import lock_account
+from registerwatch.copy.records import RecordStore
+from registerwatch.copy.standings import changed_udis, revision_of_copy, stored_standings
+from registerwatch.errors import CapReached, InvalidInput, Overloaded, RateLimited
+from registerwatch.files.lists import line_repository, repository
+from registerwatch.files.lists.lines import due_at, known_of, row_of
+from registerwatch.files.lists.matching import Known, Match, ReadLine, match, match_of
+from registerwatch.files.lists.models import FoundTable, Upload
+from registerwatch.files.lists.service import keep_upload, too_many_bytes
+from registerwatch.files.tables.process import TableReader, TooMuchWork
+from registerwatch.files.tables.table import Table, TableRow
+from registerwatch.platform.clock import Clock, day_of
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.giving_way import giving_way
+
+AT_ONCE = 1_000
+"""Lines that are matched and stored together; so many are done anew where a node is killed."""
+LEASE_SECONDS = 120
+"""Longer than any file takes to be read, and any step to be matched."""
+IDLE_SECONDS = 2.0
+CHANGES_AT_ONCE = 2_000
+KEPT_WAITING_SECONDS = 7 * 24 * 3600
+"""Uploads that nobody keeps are deleted after so long."""
+
+NO_TIME_LEFT = "The account has used its processor time of this hour for files, photos and lists."
+NO_ROWS = "The file has no rows below its heading."
+
+log = structlog.get_logger(__name__)
+
+
+class LeaseLost(Exception):
+    """The upload was discarded, is to be read in another way, or another node works on it."""
+
+
+class ListWorker:
+    """The work on lists of one process. Any number of processes may do it."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        copy: RecordStore,
+        reader: TableReader,
+        shares: PlanShares,
+        budget: WorkBudget,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._copy = copy
+        self._reader = reader
+        self._shares = shares
+        self._budget = budget
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Let this process look for uploads at once."""
+        self._woken.set()
+
+    async def step(self) -> None:
+        """Work off what waits, then wait for more: until `wake` is called, or for two seconds."""
+        self._woken.clear()
+        await self.work_off()
+        try:
+            async with asyncio.timeout(IDLE_SECONDS):
+                await self._woken.wait()
+        except TimeoutError:
+            pass
+
+    async def work_off(self) -> None:
+        """Read and match every upload that waits."""
+        while await self._work_on_next():
+            pass
+
+    async def follow(self) -> None:
+        """Bring the lines of all lists up to what the copy has now."""
+        while await self._follow_changes():
+            pass
+        while await self._match_due():
+            pass
+
+    async def forget(self) -> int:
+        """Delete uploads that nobody kept; how many."""
+        async with self._database.transaction() as connection:
+            return await repository.forget(connection, int(self._clock.now()) - KEPT_WAITING_SECONDS)
+
+    async def _work_on_next(self) -> bool:
+        now = int(self._clock.now())
+        async with self._database.reading() as connection:
+            if not await repository.has_waiting(connection, now):
+                return False
+        async with self._database.transaction() as connection:
+            claimed = await repository.claim(connection, now, now + LEASE_SECONDS)
+        if claimed is None:
+            return False
+        upload, content, account_id = claimed
+        measured = partial(self._budget.measured, account_id)
+        work = _Work(self._database, self._clock, self._copy, upload, now + LEASE_SECONDS, measured)
+        try:
+            await self._work_on(work, content, account_id)
+        except LeaseLost:
+            log.info("an upload of a list was taken back meanwhile", upload=upload.id)
+        except Overloaded:
+            with suppress(LeaseLost):
+                await work.note(leased_until=0)
+            return False
+        except RateLimited as error:
+            with suppress(LeaseLost):
+                await work.note(state="waiting", problem=NO_TIME_LEFT, leased_until=now + error.retry_after)
+        except InvalidInput as error:
+            await work.fail(str(error), is_kept=upload.found is not None and not isinstance(error, TooMuchWork))
+        return True
+
+    async def _work_on(self, work: "_Work", content: bytes, account_id: int) -> None:
+        """Read the file and match its lines, from where another node may have left them."""
+        table = await self._reader.read(content, account_id, work.upload.choices)
+        if not table.rows:
+            raise InvalidInput(NO_ROWS)
+        size = await self._budget.measured(account_id, partial(_bytes_of, table))
+        async with self._database.reading() as connection:
+            plan = await self._shares.of(connection, account_id)
+            stored = await repository.stored_bytes(connection, account_id, without_lines_of=work.upload.id)
+        most, most_bytes = (plan.lines, plan.stored_bytes) if plan is not None else (0, 0)
+        if len(table.rows) > most:
+            raise InvalidInput(f"The plan allows {most:,} lines of lists; this file has {len(table.rows):,}.")
+        if stored + size > most_bytes:
+            raise InvalidInput(too_many_bytes(most_bytes, stored + size))
+        await work.begin(table, size)
+        async with self._database.reading() as connection:
+            after = await line_repository.last_number(connection, work.upload.id)
+        rest = [row for row in table.rows if row.number > after]
+        for start in range(0, len(rest), AT_ONCE):
+            await work.store(table, rest[start : start + AT_ONCE], self._today())
+        await work.end(account_id, most)
+
+    async def _follow_changes(self) -> bool:
+        """Take in some changes of the copy; whether there may be more."""
+        async with self._database.reading() as connection:
+            oldest = await repository.oldest_revision(connection)
+            if oldest is None or oldest >= await revision_of_copy(connection):
+                return False
+        async with self._database.transaction() as connection:
+            uploads = await repository.locked_revisions(connection)
+            since = min(uploads.values(), default=None)
+            last = await revision_of_copy(connection)  # before the changes: what comes meanwhile is not passed over
+            if since is None or since >= last:
+                return False
+            udis, until = await changed_udis(connection, since, CHANGES_AT_ONCE)
+            listed = await line_repository.listed_subjects(connection, set(udis)) if udis else set()
+            stored = await stored_standings(connection, listed)
+            today = self._today()
+            standings = [match_of(subject, each, today) for subject, each in sorted(stored.items())]
+            await line_repository.set_standings(connection, standings)
+            if not udis:  # the last changes were of actors or of rows that are gone
+                until = last
+            behind = [upload_id for upload_id, revision in uploads.items() if revision < until]
+            await repository.note_revision(connection, behind, until)
+        return bool(udis)
+
+    async def _match_due(self) -> bool:
+        """Match some lines again that the copy did not have; whether there may be more."""
+        now = int(self._clock.now())
+        async with self._database.reading() as connection:
+            waiting = await line_repository.due(connection, now, AT_ONCE)
+        if not waiting:
+            return False
+        codes = {each.code for each in waiting}
+        read = await asyncio.to_thread(lambda: {code: ReadLine.of_code(code) for code in giving_way(codes)})
+        async with self._database.transaction() as connection:
+            await repository.locked_revisions(connection)
+            due = [each for each in await line_repository.due(connection, now, AT_ONCE) if each.code in read]
+            lines = [read[each.code] for each in due]
+            known = await known_of(connection, self._copy, lines)
+            found = _matches(lines, known, self._today())
+            matches = [(each, due_at(line, each, now)) for line, each in zip(lines, found, strict=True)]
+            await line_repository.set_matches(connection, due, matches)
+        return len(waiting) == AT_ONCE
+
+    def _today(self) -> date:
+        return day_of(self._clock.now())
+
+
+class _Work:
+    """An upload that this node has a lease of. Every step raises `LeaseLost` where it has it no more."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        copy: RecordStore,
+        upload: Upload,
+        lease: int,
+        measured: Callable[[Callable[[], Any]], Awaitable[Any]],
+    ) -> None:
+        self.upload = upload
+        self._database = database
+        self._clock = clock
+        self._copy = copy
+        self._lease = lease
+        self._measured = measured
+        self._matched = upload.matched
+
+    async def note(self, **values: object) -> None:
+        async with self._database.transaction() as connection:
+            await self._set(connection, values)
+
+    async def begin(self, table: Table, size: int) -> None:
+        """Note how the file was read, and how many bytes its lines have. Lines that another node has matched stay."""
+        async with self._database.reading() as connection:
+            revision = await revision_of_copy(connection)
+        first = {} if self._matched else {"revision": revision}
+        found = repository.found_json(FoundTable.of(table))
+        await self.note(found=found, total=len(table.rows), line_bytes=size, **first)
+
+    async def store(self, table: Table, rows: Sequence[TableRow], today: date) -> None:
+        """Match some rows, and store them as lines."""
+        lines = await self._measured(partial(_read_lines, rows))
+        async with self._database.reading() as connection:
+            known = await known_of(connection, self._copy, lines)
+        now = int(self._clock.now())
+        made = await self._measured(partial(self._rows, table, rows, lines, known, today, now))
+        lease, matched = now + LEASE_SECONDS, self._matched + len(rows)
+        async with self._database.transaction() as connection:
+            await self._set(connection, {"matched": matched, "leased_until": lease})
+            await line_repository.add(connection, made)
+        self._lease, self._matched = lease, matched
+
+    async def end(self, account_id: int, most: int) -> None:
+        """Let the upload be ready; one that is to be kept by itself is, unless there is no room for it."""
+        async with self._database.transaction() as connection:
+            await lock_account(connection, account_id)
+            await line_repository.number_keys(connection, self.upload.id)
+            await self._set(connection, {"state": "ready", "problem": "", "leased_until": 0})
+            if not self.upload.keeps_itself:
+                return
+            [own] = await repository.lists_of(connection, account_id, self.upload.list_id)
+            try:
+                await keep_upload(connection, account_id, most, own, self.upload.id)
+            except CapReached as error:
+                await repository.note_problem(connection, self.upload.id, str(error))
+
+    async def fail(self, problem: str, *, is_kept: bool) -> None:
+        """Say why the file cannot be read, and drop it unless it was read in another way. One that was taken back says
+        nothing.
+        """
+        async with self._database.transaction() as connection:
+            failed = {
+                "state": "failed",
+                "problem": problem,
+                "leased_until": 0,
+                **({} if is_kept else {"content": None}),
+            }
+            await repository.set_work(connection, self.upload, self._matched, self._lease, failed)
+
+    async def _set(self, connection: AsyncConnection, values: Mapping[str, object]) -> None:
+        if not await repository.set_work(connection, self.upload, self._matched, self._lease, values):
+            raise LeaseLost
+
+    def _rows(
+        self,
+        table: Table,
+        rows: Sequence[TableRow],
+        lines: Sequence[ReadLine],
+        known: Known,
+        today: date,
+        now: int,
+    ) -> list[dict[str, object]]:
+        column = table.choices.code_column or 0
+        return [
+            row_of(self.upload.id, row.number, line, [*row.cells[:column], *row.cells[column + 1 :]], found, now)
+            for row, line, found in zip(rows, lines, _matches(lines, known, today), strict=True)
+        ]
+
+
+def _bytes_of(table: Table) -> int:
+    return sum(len("".join(row.cells).encode()) for row in table.rows)
+
+
+def _read_lines(rows: Sequence[TableRow]) -> list[ReadLine]:
+    return [ReadLine.of(row) for row in giving_way(rows)]
+
+
+def _matches(lines: Iterable[ReadLine], known: Known, today: date) -> list[Match]:
+    return [match(line, known, today) for line in lines]

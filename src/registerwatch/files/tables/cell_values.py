@@ -1,0 +1,66 @@
+"""Numbers, days and truth values among the cells of a table, whose cells are all kept as texts. Pure.
+
+A text file has no types: there a column is one of numbers where all its cells are. A workbook has them: there a column
+may hold anything, but no text that has the form of a number.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from datetime import date, datetime
+
+from registerwatch.files.tables.cells import FileRow, number_cell
+
+CellValue = int | float | date | datetime
+
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]+)?(e-[0-9]{2})?")
+_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2})?")
+_TRUTH = {"True": True, "False": False}
+
+
+def value_of(text: str) -> CellValue | None:
+    """What a text is the written form of, None for any other text. `007`, `1.50` and numbers of more than 15 digits are
+    texts: written again, the number would be another text.
+    """
+    if _NUMBER.fullmatch(text):
+        cell = number_cell(text)
+        return _number(text) if cell.text == text and not cell.problem else None
+    if _INSTANT.fullmatch(text):
+        return _instant(text)
+    return _TRUTH.get(text)
+
+
+def typed_columns(rows: Sequence[FileRow], width: int, codes: Collection[int], *, has_types: bool) -> Sequence[int]:
+    """The columns whose cells are values wherever they have the form of one. Columns of codes never are."""
+    return [
+        column
+        for column in range(width)
+        if column not in codes and (_has_typed if has_types else _has_numbers_alone)(column, rows)
+    ]
+
+
+def _has_typed(column: int, rows: Sequence[FileRow]) -> bool:
+    """Whether a column of a workbook has values, and no text that looks like one."""
+    has_any = False
+    for row in rows:
+        if column < len(row.texts) and value_of(row.texts[column]) is not None:
+            if column not in row.typed:
+                return False
+            has_any = True
+    return has_any
+
+
+def _has_numbers_alone(column: int, rows: Sequence[FileRow]) -> bool:
+    """Whether each cell of a column that holds something is a number."""
+    texts = [row.texts[column] for row in rows if column < len(row.texts) and row.texts[column]]
+    return bool(texts) and all(_NUMBER.fullmatch(text) and value_of(text) is not None for text in texts)
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def _instant(text: str) -> date | datetime | None:
+    try:
+        return datetime.fromisoformat(text) if " " in text else date.fromisoformat(text)
+    except ValueError:
+        return None

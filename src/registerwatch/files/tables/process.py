@@ -1,0 +1,91 @@
+"""Files are read in a process of their own, which has bounds of time and memory and none of the service's secrets.
+
+    python -I -m registerwatch.files.tables.process
+
+takes a line of JSON with the choices, then the file; and writes the table as MessagePack.
+"""
+
+import asyncio
+import sys
+
+import msgspec
+
+from registerwatch.errors import InvalidInput
+from registerwatch.files.tables.encodings import load_encodings
+from registerwatch.files.tables.reading import read_table
+from registerwatch.files.tables.table import MAX_FILE_BYTES, ReadChoices, Table
+from registerwatch.platform.bounded_process import (
+    BoundedProcesses,
+    ProcessBounds,
+    ProcessFailed,
+    ProcessorBudget,
+    Work,
+    answer_from_input,
+)
+from registerwatch.register.identifiers.gs1_fields import load_fields
+
+MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1
+WAIT_SECONDS = 20.0
+"""So long a file waits for those before it."""
+BOUNDS = ProcessBounds(cpu_seconds=30, wall_seconds=120, memory_bytes=1024 * 1024 * 1024)
+"""50,000 rows of 10 columns take 3 seconds of processor time and 100 MiB; on a busy machine they wait for it."""
+
+TOO_MUCH_WORK = "This file takes too long to read. Save the columns that you need alone, as .xlsx or CSV."
+TOO_LARGE = f"The file has more than {MAX_FILE_BYTES // 1024**2} MiB. Split it, or save fewer columns."
+BUSY = "Other files are being read at the moment. Send yours again in a few seconds."
+
+_table_decoder = msgspec.msgpack.Decoder(Table)
+_choices_decoder = msgspec.json.Decoder(ReadChoices)
+
+
+def table_processes(
+    bounds: ProcessBounds = BOUNDS, wait_seconds: float = WAIT_SECONDS, budget: ProcessorBudget | None = None
+) -> BoundedProcesses:
+    """The processes that read files."""
+    return BoundedProcesses(
+        __name__,
+        bounds,
+        most=MAX_AT_A_TIME,
+        most_per_account=MAX_OF_ACCOUNT,
+        wait_seconds=wait_seconds,
+        busy=BUSY,
+        budget=budget,
+    )
+
+
+class TooMuchWork(InvalidInput):
+    """The file used up what a process may use. It is not to be read again."""
+
+
+class TableReader:
+    """Reads files of users, few at a time."""
+
+    def __init__(self, processes: BoundedProcesses | None = None) -> None:
+        self._processes = processes or table_processes()
+
+    async def read(self, content: bytes, account_id: int, choices: ReadChoices) -> Table:
+        """The table in a file. Raises `InvalidInput`, which may be `TooMuchWork`; `RateLimited`; and `Overloaded` where
+        too many are being read.
+        """
+        if len(content) > MAX_FILE_BYTES:
+            raise InvalidInput(TOO_LARGE)
+        try:
+            output = await self._processes.run(msgspec.json.encode(choices) + b"\n" + content, account_id)
+        except ProcessFailed:
+            raise TooMuchWork(TOO_MUCH_WORK) from None
+        return await asyncio.to_thread(_table_decoder.decode, output)
+
+
+def _read(content: bytes) -> bytes:
+    choices, _, file = content.partition(b"\n")
+    return msgspec.msgpack.encode(read_table(file, _choices_decoder.decode(choices)))
+
+
+def _prepared() -> Work:
+    load_encodings()
+    load_fields()
+    return _read
+
+
+if __name__ == "__main__":
+    sys.exit(answer_from_input(_prepared, BOUNDS))

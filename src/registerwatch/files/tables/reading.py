@@ -1,0 +1,228 @@
+"""Any file of a user as a table of texts. Pure; whatever a file holds, the answer is a table or `InvalidInput`."""
+
+import string
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from registerwatch.errors import InvalidInput
+from registerwatch.files.tables.archive import UNREADABLE
+from registerwatch.files.tables.cell_values import typed_columns
+from registerwatch.files.tables.cells import MAX_CELL_LENGTH, FileRow, bare, from_exponent, kept_as_text, one_line
+from registerwatch.files.tables.delimited import DELIMITERS, announced_delimiter, delimiter_of, rows_of, split_lines
+from registerwatch.files.tables.encodings import decoded, decoded_as
+from registerwatch.files.tables.file_kinds import NO_TEXT, check_is_no_page, check_is_text, is_workbook
+from registerwatch.files.tables.formula_guard import unguarded
+from registerwatch.files.tables.headings import (
+    MAX_HEADING_ROWS,
+    MAX_SAMPLE_ROWS,
+    code_columns_of,
+    distinct_headings,
+    heading_row_of,
+)
+from registerwatch.files.tables.sheet import sheet_rows
+from registerwatch.files.tables.table import (
+    MAX_CELLS_BYTES,
+    MAX_COLUMNS,
+    MAX_FILE_BYTES,
+    MAX_ROWS,
+    ReadChoices,
+    Table,
+    TableRow,
+)
+from registerwatch.files.tables.workbook import Sheet, Workbook, open_workbook
+
+MAX_UNPACKED_BYTES = 200 * 1024 * 1024
+MAX_LINES = 500_000
+"""Of a text, with empty ones and those within cells."""
+NO_SIGNS = frozenset(map(chr, (*range(4), *range(5, 9), *range(14, 26), 27, 28, 31)))
+"""Control characters that no text has. Separators of scanned codes may be in one."""
+BLANK = f'{string.whitespace}{"".join(DELIMITERS)}"'
+_SECOND_SIGNS = frozenset(".,Ee")
+"""Of numbers with an exponent."""
+
+NOTHING = "This file holds nothing. Upload one with a heading and rows below it."
+TOO_MANY_ROWS = f"This file has more than {MAX_ROWS:,} rows. Split it, and upload the parts one by one."
+TOO_MANY_LINES = f"This file has more than {MAX_LINES:,} lines. Leave out the empty ones, or split it."
+TOO_MANY_CELLS = (
+    f"The cells of this file have more than {MAX_CELLS_BYTES // 1024**2} MiB together. Save it with fewer columns, "
+    "or split it."
+)
+TOO_LARGE = f"The file has more than {MAX_FILE_BYTES // 1024**2} MiB. Split it, or save fewer columns."
+
+
+class _File(msgspec.Struct, frozen=True):
+    """The rows of a file that hold something, and how it was read."""
+
+    rows: Sequence[FileRow]
+    choices: ReadChoices
+    is_encoding_guessed: bool = False
+    sheets: Sequence[str] = ()
+    left_out_columns: int = 0
+
+
+def read_table(content: bytes, choices: ReadChoices, *, max_cell_length: int = MAX_CELL_LENGTH) -> Table:
+    """The table in a file, with so many characters of each cell. Raises `InvalidInput`, and nothing else."""
+    if len(content) > MAX_FILE_BYTES:
+        raise InvalidInput(TOO_LARGE)
+    if not is_workbook(content):
+        return _table(_text_file(content, choices, max_cell_length), choices)
+    try:
+        file = _workbook_file(content, choices, max_cell_length)
+    except InvalidInput:
+        raise
+    except Exception:  # noqa: BLE001  # a damaged archive or part raises any of a dozen
+        raise InvalidInput(UNREADABLE) from None
+    return _table(file, choices)
+
+
+def _text_file(content: bytes, choices: ReadChoices, max_cell_length: int) -> _File:
+    """The rows of a text. Raises `InvalidInput`."""
+    check_is_text(content)
+    if choices.encoding:
+        text, encoding, is_guessed = decoded_as(content, choices.encoding), choices.encoding, False
+    else:
+        text, encoding, is_guessed = decoded(content)
+    text = text.removeprefix("\ufeff").removesuffix("\x1a")
+    if not NO_SIGNS.isdisjoint(text):
+        raise InvalidInput(NO_TEXT)
+    check_is_no_page(text)
+    if not text.strip(BLANK):
+        raise InvalidInput(NOTHING)
+    lines = split_lines(text)
+    if len(lines) > MAX_LINES:
+        raise InvalidInput(TOO_MANY_LINES)
+    announced = announced_delimiter(lines)
+    after = 1 if announced else 0
+    delimiter = _chosen_delimiter(choices) or announced or delimiter_of(lines)
+    found = rows_of(lines[after:], delimiter, after=after)
+    rows = _bounded(_text_row(number, cells, max_cell_length) for number, cells in found)
+    read = ReadChoices(encoding=encoding, delimiter=delimiter)
+    return _File(rows, read, is_guessed, (), max((row.left_out for row in rows), default=0))
+
+
+def _chosen_delimiter(choices: ReadChoices) -> str:
+    if choices.delimiter and choices.delimiter not in DELIMITERS:
+        raise InvalidInput("The separator is none of comma, semicolon, tab and vertical bar.")
+    return choices.delimiter
+
+
+def _text_row(number: int, cells: Sequence[str], max_cell_length: int) -> FileRow:
+    texts = [one_line(kept_as_text(written), max_cell_length) for written in cells[:MAX_COLUMNS]]
+    behind = [column for column, text in enumerate(cells[MAX_COLUMNS:], start=1) if text.strip()]
+    return _read_row(FileRow(number, texts, left_out=behind[-1] if behind else 0))
+
+
+def _read_row(row: FileRow) -> FileRow:
+    """A row whose numbers have all their digits, and whose texts are as they were before they were written."""
+    texts: list[str] = []
+    problems = dict(row.problems)
+    for column, written in enumerate(row.texts):
+        text = written
+        if written[1:2] in _SECOND_SIGNS and written[:1].isdigit():
+            cell = from_exponent(written)
+            text = cell.text
+            if cell.problem:
+                problems[column] = cell.problem
+        texts.append(unguarded(text).strip())
+    return FileRow(row.number, texts, problems, row.left_out, row.typed)
+
+
+def _workbook_file(content: bytes, choices: ReadChoices, max_cell_length: int) -> _File:
+    """The rows of the chosen sheet, else of the first visible one that holds something."""
+    workbook = open_workbook(content, MAX_UNPACKED_BYTES)
+    visible = [sheet for sheet in workbook.sheets if sheet.is_visible]
+    names = [sheet.name for sheet in visible]
+    chosen = [sheet for sheet in visible if sheet.name == choices.sheet][:1] if choices.sheet else visible
+    if not chosen:
+        raise InvalidInput(f"The workbook has no visible sheet of the name {one_line(choices.sheet)}.")
+    for sheet in chosen:
+        rows = _bounded(_sheet_texts(workbook, sheet, max_cell_length))
+        if rows:
+            left_out = max(row.left_out for row in rows)
+            return _File(rows, ReadChoices(sheet=sheet.name), sheets=names, left_out_columns=left_out)
+    raise InvalidInput(NOTHING)
+
+
+def _sheet_texts(workbook: Workbook, sheet: Sheet, max_cell_length: int) -> Iterator[FileRow]:
+    for row in sheet_rows(workbook, sheet, MAX_COLUMNS):
+        texts = [one_line(text, max_cell_length) for text in row.texts]
+        for column, problem in row.problems.items():
+            if problem == "date":
+                texts[column] = texts[column].removesuffix(" 00:00:00")
+        yield _read_row(FileRow(row.number, texts, row.problems, row.left_out, row.typed))
+
+
+def _bounded(rows: Iterable[FileRow]) -> Sequence[FileRow]:
+    """The rows that hold something. Raises `InvalidInput` where they are too many or too long."""
+    found: list[FileRow] = []
+    size = 0
+    for row in rows:
+        if not any(row.texts):
+            continue
+        found.append(row)
+        size += len("".join(row.texts).encode())
+        if len(found) > MAX_ROWS + MAX_HEADING_ROWS:
+            raise InvalidInput(TOO_MANY_ROWS)
+        if size > MAX_CELLS_BYTES:
+            raise InvalidInput(TOO_MANY_CELLS)
+    return found
+
+
+def _table(file: _File, choices: ReadChoices) -> Table:
+    """The table with its heading and its column of codes."""
+    if not file.rows:
+        raise InvalidInput(NOTHING)
+    first = file.rows[: MAX_HEADING_ROWS + MAX_SAMPLE_ROWS]
+    heading = heading_row_of(first) if choices.heading_row is None else _index_of(file.rows, choices.heading_row)
+    below = file.rows[heading + 1 :]
+    if len(below) > MAX_ROWS:
+        raise InvalidInput(TOO_MANY_ROWS)
+    written = file.rows[heading].texts if heading >= 0 else ()
+    width = max(map(_width, file.rows[max(heading, 0) :]))
+    headings = distinct_headings(written, width)
+    sample = below[:MAX_SAMPLE_ROWS]
+    code_columns = code_columns_of(
+        [written[column] if column < len(written) else "" for column in range(width)], sample
+    )
+    column = _code_column(choices, code_columns, width)
+    read = ReadChoices(
+        encoding=file.choices.encoding,
+        delimiter=file.choices.delimiter,
+        sheet=file.choices.sheet,
+        heading_row=file.rows[heading].number if heading >= 0 else 0,
+        code_column=column,
+    )
+    rows = [_table_row(row, column) for row in below]
+    typed = typed_columns(below, width, {column, *code_columns}, has_types=bool(file.sheets))
+    is_guessed, left_out = file.is_encoding_guessed, file.left_out_columns
+    return Table(headings, rows, read, is_guessed, file.sheets, code_columns, left_out, typed)
+
+
+def _index_of(rows: Sequence[FileRow], number: int) -> int:
+    """The index of a row by its number in the file, -1 for 0."""
+    if number == 0:
+        return -1
+    for index, row in enumerate(rows):
+        if row.number == number:
+            return index
+    raise InvalidInput(f"Row {number} of the file holds nothing, so it cannot have the headings.")
+
+
+def _code_column(choices: ReadChoices, found: Sequence[int], width: int) -> int:
+    column = choices.code_column
+    if column is None:
+        return found[0] if found else 0
+    if not 0 <= column < width:
+        raise InvalidInput(f"The file has {width} columns, so the column of codes cannot be the {column + 1}.")
+    return column
+
+
+def _width(row: FileRow) -> int:
+    """Columns until the last that holds something."""
+    return next((column for column in range(len(row.texts), 0, -1) if row.texts[column - 1]), 0)
+
+
+def _table_row(row: FileRow, column: int) -> TableRow:
+    code = bare(row.texts[column]) if column < len(row.texts) else ""
+    return TableRow(row.number, code, row.problems.get(column, ""), row.texts[: _width(row)])

@@ -1,0 +1,376 @@
+"""Bringing stored records up to date: have one subject read and stored (`subject_reads.py`), remember what went wrong.
+
+All who ask for the same subject at the same time share one read. Outcomes that say nothing new (not found, could not
+be read) are remembered briefly, so that a page that is reloaded does not cost a request each time.
+"""
+
+import asyncio
+import math
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import msgspec
+import structlog
+
+from registerwatch.errors import RegisterwatchError
+from registerwatch.ingest.basic_reads import SharingRule
+from registerwatch.ingest.subject_reads import (
+    MAX_PROPAGATED,
+    Refreshed,
+    RefreshResult,
+    SubjectReads,
+    SubjectRequest,
+    is_list,
+    list_of,
+)
+from registerwatch.platform.clock import Clock
+from registerwatch.register.identifiers import kind
+from registerwatch.register.observation import ReadContext
+from registerwatch.register.outcomes import NotFound, ReadFailed
+from registerwatch.sources.budget_parts import OF_READERS, OF_WATCHES, RequestPriority
+from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.source import ListedRecords
+from registerwatch.sources.turn_lock import Requester
+
+log = structlog.get_logger(__name__)
+
+NOT_STORED = "What the register said could not be stored; try again in a moment."
+"""Why is for the log: it names hosts and files."""
+NO_LONGER_LISTED = "The register no longer lists this record; what is shown was read before."
+OVERDUE = "The register was not asked for all of it: this service's requests for the minute are used up."
+MEMORY_SECONDS = 60.0
+READ_THROUGH_SECONDS = 15.0
+CLOSING_SECONDS = 2.0
+MAX_REMEMBERED = 10_000
+MAX_BACKGROUND_REFRESHES = 50
+"""Background refreshes that may wait; more are dropped, the next reader asks again. Reads that somebody waits for do
+not count.
+"""
+MAX_BACKGROUND_REFRESHES_OF_CLIENT = 10
+"""Those of them that one client may have."""
+MAX_BACKGROUND_LISTS, MAX_BACKGROUND_LISTS_OF_CLIENT = 10, 2
+"""The same for lists of devices, which take a request for each page."""
+DROPPED = "The register was not asked: too many other records wait to be read; ask again in a minute."
+
+
+BeforeRead = Callable[[], Awaitable[None]]
+"""Awaited before the register is asked for somebody; raises `RateLimited` for who has asked too often."""
+
+ClientOf = Callable[[], str]
+"""Tells the network of the client that a read is for; asked only where the register is read."""
+
+
+class ReadLimits(msgspec.Struct, frozen=True):
+    """What a read is good enough for who asks, and how long its request budget is waited for.
+
+    A read that is under way is shared if it began after the read number `after` (`Refresher.reads_begun`), where that
+    is given. A Basic UDI-DI record that another read has brought is used if that read did, or where it is not older
+    than `max_shared_age` seconds; `basic_reads.py` has the whole rule. A read that is begun waits for its first place
+    in the budget until `start_until`, by the clock that only goes forward; None: for as long as a read may take.
+    `requester` is the account, or the network of the client, that waits for it: they wait in turn.
+    """
+
+    after: int | None = None
+    start_until: float | None = None
+    requester: Requester | None = None
+    max_shared_age: float = 0.0
+
+    def place_wait(self) -> PlaceWait:
+        """How long a read waits for its places, and for whom."""
+        if self.start_until is None:
+            return PlaceWait.as_long_as_a_read(self.requester)
+        return PlaceWait.until(self.start_until, self.requester)
+
+
+class _Running(msgspec.Struct, frozen=True):
+    task: "asyncio.Task[RefreshResult]"
+    priority: RequestPriority
+    number: int
+    limits: ReadLimits
+
+
+class Refresher:
+    """Reads single subjects from the register into the copy: devices, actors, lists of devices of actors."""
+
+    def __init__(self, reads: SubjectReads, clock: Clock, *, max_shared_age: float = 0.0) -> None:
+        self._reads = reads
+        self._clock = clock
+        self._max_shared_age = max_shared_age
+        """Seconds: what readers get may show a Basic UDI-DI record of this age that another read has brought."""
+        self._running: dict[str, _Running] = {}
+        self._put_off: dict[str, ReadLimits] = {}
+        """Background refreshes that begin when the read for a watch has ended that is under way."""
+        self._remembered: OrderedDict[str, tuple[float, NotFound | ReadFailed]] = OrderedDict()
+        """What reads for readers brought in vain. Of reads for watches nothing is remembered here: it would show."""
+        self._found_at: OrderedDict[str, float] = OrderedDict()
+        """When readers' reads of the last minute found what they looked for."""
+        self._is_closed = False
+        self.reads_begun = 0
+        """The number of the read that began last."""
+        self.results: dict[str, int] = {"found": 0, "not_found": 0, "unreadable": 0}
+        self.dropped = 0
+        """Background refreshes that were dropped."""
+
+    async def refresh(
+        self,
+        subject: str,
+        *,
+        priority: RequestPriority = RequestPriority.READER,
+        context: ReadContext | None = None,
+        limits: ReadLimits | None = None,
+        listed: ListedRecords | None = None,
+    ) -> RefreshResult:
+        """Read a UDI-DI or an SRN from the register now, or share the read that is under way. The records of a UDI-DI
+        are not searched where they were `listed` a moment ago.
+
+        A read that is under way for a later kind is cancelled, and who waits for it shares this one: so nobody can slow
+        a read for a watch down by reading its subject. A reader never shares a read for a watch, of which they are not
+        told, but has the subject read afterwards. A read that has begun and gets no place for its next request
+        within `limits` goes on by itself; for who asks, it was not read. Nor was it where reads for others, which came
+        to nothing, took until then.
+        """
+        limits = limits or ReadLimits()
+        place_wait = limits.place_wait()
+        while True:
+            running = self._running.get(subject)
+            if running is not None and priority.is_before(running.priority):
+                running.task.cancel()
+                if running.priority is RequestPriority.REFRESH and priority in OF_WATCHES:
+                    self._put_off[subject] = running.limits
+                running = None
+            task = (
+                self._start(subject, priority, context, limits, place_wait, listed) if running is None else running.task
+            )
+            is_overdue = await _ended_or_overdue(task, place_wait if running is None else None)
+            if is_overdue:
+                return ReadFailed(OVERDUE, is_asked=False)
+            if task.cancelled():
+                if self._is_closed:
+                    raise asyncio.CancelledError
+            elif running is None or _is_shared(running, task.result(), priority, limits):
+                return task.result()
+            if limits.start_until is not None and self._clock.monotonic() > limits.start_until:
+                return ReadFailed(OVERDUE, is_asked=False)
+
+    async def read_through(
+        self, subject: str, before_read: BeforeRead | None = None, client: ClientOf | None = None
+    ) -> NotFound | ReadFailed | None:
+        """Read a subject that the copy has not, in bounded time; None when the copy has it now.
+
+        The register is not asked about what it was asked a moment ago in vain.
+        """
+        remembered = self.remembered(subject)
+        if remembered is not None:
+            return remembered
+        if before_read is not None:
+            await before_read()
+        try:
+            async with asyncio.timeout(READ_THROUGH_SECONDS):
+                result = await self.refresh(subject, limits=limits_for(client, self._max_shared_age))
+        except TimeoutError:
+            return ReadFailed("The register is taking long to answer; try again in a moment.")
+        return None if isinstance(result, Refreshed) else result
+
+    def refresh_in_background(self, subject: str, client: ClientOf | None = None) -> bool:
+        """Refresh without waiting; nothing when it was read, or failed, within the last minute.
+
+        False where too much is waiting already: then it is dropped.
+        """
+        return self._begin_behind(subject, limits_for(client, self._max_shared_age))
+
+    def _begin_behind(self, subject: str, limits: ReadLimits) -> bool:
+        running = self._running.get(subject)
+        is_under_way = running is not None and running.priority in OF_READERS
+        if is_under_way or self.remembered(subject) is not None or self._is_found(subject):
+            return True
+        if self._is_closed or not self._has_place(subject, limits.requester):
+            self.dropped += 1
+            return False
+        if running is None:
+            self._start(subject, RequestPriority.REFRESH, None, limits, limits.place_wait())
+        else:
+            self._put_off.setdefault(subject, limits)
+        return True
+
+    def _has_place(self, subject: str, requester: Requester | None) -> bool:
+        """Whether one more background refresh may wait, for this client. Lists have places of their own."""
+        most, most_of_client = (
+            (MAX_BACKGROUND_LISTS, MAX_BACKGROUND_LISTS_OF_CLIENT)
+            if is_list(subject)
+            else (MAX_BACKGROUND_REFRESHES, MAX_BACKGROUND_REFRESHES_OF_CLIENT)
+        )
+        waiting = [
+            each.limits.requester
+            for other, each in self._running.items()
+            if each.priority is RequestPriority.REFRESH and is_list(other) == is_list(subject)
+        ]
+        return len(waiting) < most and (requester is None or waiting.count(requester) < most_of_client)
+
+    def read_list_in_background(self, srn: str, client: ClientOf | None = None) -> bool:
+        """The same for what is missing of an actor's list of devices; nothing where reading it can bring nothing."""
+        if not self._reads.is_worth_reading(srn):
+            return True
+        return self.refresh_in_background(list_of(srn), client)
+
+    def list_problem(self, srn: str) -> str | None:
+        """Why the devices of an actor could not be listed at the last try; None where they could or were not tried."""
+        return self.failure(srn) or self.failure(list_of(srn))
+
+    def remembered(self, subject: str) -> NotFound | ReadFailed | None:
+        """The result of the last read, if it brought nothing and is at most a minute old."""
+        if not self._remembered:
+            return None
+        entry = self._remembered.get(subject)
+        return entry[1] if entry is not None and entry[0] > self._clock.monotonic() - MEMORY_SECONDS else None
+
+    def problem(self, subject: str) -> str | None:
+        """Why the last read of a stored subject brought nothing: a sentence; None if it went well."""
+        entry = self._remembered.get(subject) if self._remembered else None
+        is_denied = entry is not None and isinstance(entry[1], NotFound)
+        return NO_LONGER_LISTED if is_denied else self.failure(subject)
+
+    def failure(self, subject: str) -> str | None:
+        """Why the register could not be read for a subject at the last try; None where it could or was not tried.
+
+        That the register was not asked, for want of a place in the request budget, is told as long as it is not tried
+        again.
+        """
+        entry = self._remembered.get(subject) if self._remembered else None
+        if entry is None or isinstance(entry[1], NotFound):
+            return None
+        is_told = entry[1].is_asked or self.remembered(subject) is not None
+        return entry[1].reason if is_told else None
+
+    async def propagate_rest(self, most: int = MAX_PROPAGATED) -> None:
+        """As `SubjectReads` does it."""
+        await self._reads.propagate_rest(most)
+
+    async def settle(self, subject: str, timeout_seconds: float) -> None:
+        """Wait until no read of the subject is under way, so long at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                while (running := self._running.get(subject)) is not None:
+                    await asyncio.wait([running.task])
+                    await asyncio.sleep(0)  # its end is noted by a callback
+
+    async def settled(self) -> None:
+        """Wait until no read is under way."""
+        while self._running:
+            await asyncio.gather(*(running.task for running in self._running.values()), return_exceptions=True)
+
+    async def close(self) -> None:
+        """Finish or cancel running reads; no read starts any more."""
+        self._is_closed = True
+        tasks = [running.task for running in self._running.values()]
+        if tasks:  # a write that has begun is finished; a read that waits for the budget is not
+            await asyncio.wait(tasks, timeout=CLOSING_SECONDS)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _start(
+        self,
+        subject: str,
+        priority: RequestPriority,
+        context: ReadContext | None,
+        limits: ReadLimits,
+        place_wait: PlaceWait,
+        listed: ListedRecords | None = None,
+    ) -> "asyncio.Task[RefreshResult]":
+        self.reads_begun += 1
+        number = self.reads_begun
+        after = number - 1 if limits.after is None else limits.after
+        rule = SharingRule(number, after, priority, limits.max_shared_age)
+        context = context or ReadContext(is_for_watches=priority in OF_WATCHES)
+        read = self._read(subject, SubjectRequest(rule, context, place_wait, listed))
+        task = asyncio.create_task(read, name=f"refresh {subject}")
+        self._running[subject] = _Running(task, priority, number, limits)
+        task.add_done_callback(lambda ended: self._ended(subject, ended))
+        return task
+
+    def _ended(self, subject: str, task: "asyncio.Task[RefreshResult]") -> None:
+        running = self._running.get(subject)
+        if running is not None and running.task is task:
+            del self._running[subject]
+            if (limits := self._put_off.pop(subject, None)) is not None:
+                self._begin_behind(subject, limits)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("refresh failed unexpectedly", subject=subject, exc_info=error)
+
+    async def _read(self, subject: str, request: SubjectRequest) -> RefreshResult:
+        if not (subject.isascii() and subject.isprintable()):
+            return NotFound()
+        try:
+            result = await self._reads.read(subject, request)
+        except RegisterwatchError as error:  # the database, not the register; the reader has an answer all the same
+            log.warning("refresh could not be stored", subject=subject, error=str(error))
+            result = ReadFailed(NOT_STORED)
+        self._count(result)
+        if request.priority not in OF_WATCHES:
+            self._remember(subject, result)
+        has_more = isinstance(result, Refreshed) and result.goes_on and kind(subject) == "srn"
+        if has_more and request.priority in OF_READERS and self._reads.is_worth_reading(subject):
+            requester = None if request.place_wait is None else request.place_wait.requester
+            self._begin_behind(list_of(subject), ReadLimits(requester=requester))
+        return result
+
+    def _count(self, result: RefreshResult) -> None:
+        if isinstance(result, Refreshed):
+            self.results["found"] += 1
+        elif isinstance(result, NotFound):
+            self.results["not_found"] += 1
+        elif result.is_asked:
+            self.results["unreadable"] += 1
+
+    def _remember(self, subject: str, result: RefreshResult) -> None:
+        self._remembered.pop(subject, None)
+        if isinstance(result, Refreshed):
+            if not (is_list(subject) and result.goes_on):
+                self._note_found(subject)
+            return
+        self._remembered[subject] = (self._clock.monotonic(), result)
+        if len(self._remembered) > MAX_REMEMBERED:
+            self._remembered.popitem(last=False)
+
+    def _note_found(self, subject: str) -> None:
+        now = self._clock.monotonic()
+        self._found_at.pop(subject, None)
+        self._found_at[subject] = now
+        while next(iter(self._found_at.values())) <= now - MEMORY_SECONDS:
+            self._found_at.popitem(last=False)
+
+    def _is_found(self, subject: str) -> bool:
+        """Whether a read found it within the last minute."""
+        return self._found_at.get(subject, -math.inf) > self._clock.monotonic() - MEMORY_SECONDS
+
+
+def limits_for(client: ClientOf | None, max_shared_age: float = 0.0) -> ReadLimits:
+    """The limits of a read for a client without an account."""
+    requester = None if client is None else Requester(client())
+    return ReadLimits(requester=requester, max_shared_age=max_shared_age)
+
+
+async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", place_wait: PlaceWait | None) -> bool:
+    """Wait for the end of a read; true when it has to wait for the request budget for too long before."""
+    if place_wait is None:
+        await asyncio.wait([task])
+        return False
+    overdue = asyncio.create_task(place_wait.overdue.wait())
+    try:
+        await asyncio.wait([task, overdue], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        overdue.cancel()
+    return not task.done()
+
+
+def _is_shared(running: _Running, result: RefreshResult, priority: RequestPriority, limits: ReadLimits) -> bool:
+    """Whether the result of a read that was under way is one for who asks: it must have begun after they asked, and
+    have had its place in the budget where they would have waited for it. One for a watch is not one for a reader.
+    """
+    if running.priority in OF_WATCHES and priority in OF_READERS:
+        return False
+    was_asked = not isinstance(result, ReadFailed) or result.is_asked
+    is_late_enough = limits.after is None or running.number > limits.after
+    is_strict_enough = running.limits.max_shared_age <= limits.max_shared_age
+    return is_late_enough and is_strict_enough and (was_asked or limits.start_until is None)

@@ -1,0 +1,58 @@
+"""Bringing devices up to date with the certificates whose scope names them, without a read of the devices."""
+
+from collections.abc import Awaitable, Callable, Collection
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.copy.basic_records import note_scoped
+from registerwatch.copy.records import RecordStore
+from registerwatch.register.observation import WatchedDevices
+
+MAX_RENEWED = 2_000
+"""Devices that are compared in one transaction; more are due for a read."""
+MAX_PROPAGATED = 500
+"""Basic UDI-DIs whose devices are compared after a read of certificates; the next rechecks go on."""
+
+
+class ScopedDevices:
+    """The devices that certificates name."""
+
+    def __init__(
+        self, copy: RecordStore, watched: WatchedDevices, propagate_rest: Callable[[int], Awaitable[None]]
+    ) -> None:
+        """`propagate_rest` brings devices up to date with so many Basic UDI-DI records: `SubjectReads` has it."""
+        self._copy, self._watched, self._propagate_rest = copy, watched, propagate_rest
+
+    async def revision(self) -> int:
+        """The revision of the copy: what is listed from now on is younger than every device that it has."""
+        return await self._copy.revision()
+
+    async def renew(
+        self,
+        connection: AsyncConnection,
+        basic_udis: Collection[str],
+        changed: Collection[str],
+        *,
+        read_at: int,
+        now: int,
+        source: str,
+    ) -> None:
+        """Compare the certificates of watched devices under these Basic UDI-DIs with what scopes say now. Those of all
+        devices under the `changed` ones are left to `renew_rest`.
+
+        `read_at` is the instant before the read that found it.
+        """
+        if not basic_udis:
+            return
+        await note_scoped(connection, sorted(changed), read_at)
+        udis = await self._watched.named_by(connection, sorted(basic_udis), now=now)
+        if udis:
+            await self._copy.renew_scoped(
+                connection, udis[:MAX_RENEWED], due=udis[MAX_RENEWED:], read_at=read_at, now=now, source=source
+            )
+
+    async def renew_rest(self) -> None:
+        """Compare the certificates of all devices that are to be compared, a few in each transaction. Where it is
+        stopped, the next recheck goes on.
+        """
+        await self._propagate_rest(MAX_PROPAGATED)

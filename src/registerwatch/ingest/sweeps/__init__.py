@@ -1,0 +1,1 @@
+"""Sweeps of devices and of certificates."""

@@ -1,0 +1,103 @@
+"""The sweep of devices: manufacturers' lists show what changed of watched devices long before each is read again.
+
+The queue is a table (`copy/sweeps.py`). A turn leases one manufacturer and sends at most ten requests; each answer is
+stored in one transaction with where to go on. So any number of processes sweep side by side, and a kill loses nothing.
+What a row shows to differ of a watched device is read in full at once, before the row is stored: the row was then
+overtaken and drops out, and the change is one event.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from registerwatch.copy import sweeps
+from registerwatch.ingest.sweeps.sweep_turn import RefutedValues, SweepAdapters, SweepTurn, TurnResult
+from registerwatch.register.identifiers import is_actor_of_devices
+
+SIDE_BY_SIDE = 3
+"""Turns that a process takes at a time, so that one which waits for the register does not hold up the others."""
+
+SweepProgress = Callable[[int, int], None]
+"""Called with how many manufacturers were swept, and how many there are."""
+
+
+@dataclass(slots=True)
+class SweepSummary:
+    """What a sweep of all manufacturers did; `problems` are those of the manufacturers that could not be swept."""
+
+    manufacturers: int = 0
+    requests: int = 0
+    differing: int = 0
+    news: int = 0
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def add(self, turn: TurnResult) -> None:
+        """Count a turn."""
+        self.requests += turn.requests
+        self.differing += turn.differing
+        self.news += turn.news
+        self.problems.pop(turn.srn, None)
+        if turn.problem:
+            self.problems[turn.srn] = turn.problem
+
+
+class DeviceSweeper:
+    """Sweeps manufacturers. Each is listed at most once in `interval` seconds."""
+
+    def __init__(self, adapters: SweepAdapters, *, interval: int) -> None:
+        self._adapters = adapters
+        self._interval = interval
+        self._refuted = RefutedValues()
+
+    async def refresh_queue(self) -> None:
+        """Bring the queue up to what is watched. Rows name manufacturers, so no other actor is swept."""
+        wanted = [each for each in await self._adapters.watched.manufacturers() if is_actor_of_devices(each.srn)]
+        async with self._adapters.database.reading() as connection:
+            changes = await sweeps.queue_changes(connection, wanted)
+        if changes.are_some:
+            async with self._adapters.database.transaction() as connection:
+                await sweeps.change_queue(connection, changes, self._adapters.now)
+
+    async def waiting(self) -> int:
+        """How many manufacturers wait for a turn at once, or are in the midst of a walk."""
+        async with self._adapters.database.reading() as connection:
+            return await sweeps.count_waiting(connection)
+
+    async def take_turn(self, *, at_once_only: bool = False) -> TurnResult | None:
+        """The turn of the manufacturer that waits for the longest time; None where none is due.
+
+        `at_once_only` leaves out those that only the interval makes due.
+        """
+        now = self._adapters.now
+        async with self._adapters.database.reading() as connection:
+            if not await sweeps.has_due(connection, now, interval=self._interval, at_once_only=at_once_only):
+                return None
+        async with self._adapters.database.transaction() as connection:
+            sweep = await sweeps.claim(connection, now, interval=self._interval, at_once_only=at_once_only)
+        return None if sweep is None else await SweepTurn(self._adapters, sweep, self._refuted).take()
+
+    async def take_due_turns(self) -> None:
+        """Turn after turn, until none is due."""
+        while await self.take_turn() is not None:
+            pass
+
+    async def sweep_all(self, watch: SweepProgress) -> SweepSummary:
+        """Sweep every manufacturer once, now. Other processes that sweep take their part.
+
+        When several turns fail unexpectedly, the first error is raised.
+        """
+        await self.refresh_queue()
+        async with self._adapters.database.transaction() as connection:
+            summary = SweepSummary(await sweeps.make_all_due(connection))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(SIDE_BY_SIDE):
+                    group.create_task(self._take_turns_at_once(summary, watch))
+        except ExceptionGroup as problem:
+            raise problem.exceptions[0] from problem
+        return summary
+
+    async def _take_turns_at_once(self, summary: SweepSummary, watch: SweepProgress) -> None:
+        while (turn := await self.take_turn(at_once_only=True)) is not None:
+            summary.add(turn)
+            watch(summary.manufacturers - await self.waiting(), summary.manufacturers)

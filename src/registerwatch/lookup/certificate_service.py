@@ -1,0 +1,211 @@
+"""Certificates of manufacturers for the surfaces: what is stored, how completely the register was read, and when.
+
+"There is none", "nobody has looked" and "it could not be looked for" are three answers; `ListKnowledge` says which.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from registerwatch.copy.certificates.certificate_queries import (
+    CertificateCounts,
+    CertificateQueries,
+    CertificateSelection,
+    StoredCertificate,
+    StoredRefusal,
+    StoredWalk,
+)
+from registerwatch.errors import InvalidInput
+from registerwatch.lookup.certificate_history import ObservedChange, observed_changes
+from registerwatch.platform.clock import utc_in_words
+from registerwatch.platform.db.row_pages import RowPage
+from registerwatch.register.certificates import CertificateDocument, CertificateFacts, decoded_facts
+
+CERTIFICATES, REFUSALS = "certificates", "refusals"
+"""Names of the lists, as `walks` has them."""
+_IN_WORDS = {CERTIFICATES: "certificates", REFUSALS: "refused applications"}
+MAX_ID_LENGTH = 64
+MAX_REFUSALS = 100
+MAX_BASIC_UDIS = 1_000
+"""Basic UDI-DIs that are told of one certificate."""
+MAX_CHANGES = 50
+"""Changes of a certificate that are told, the last ones."""
+MAX_SHOWN = 20
+"""Certificates that stand beside something else: an actor, a device."""
+MAX_PROBLEM_LENGTH = 300
+ID_PATTERN = f"^[0-9A-Za-z-]{{1,{MAX_ID_LENGTH}}}$"
+_ID = re.compile(ID_PATTERN.replace("$", r"\Z"))
+
+
+class ListState(StrEnum):
+    """What is known of a list of the register."""
+
+    COMPLETE = "complete"
+    """It was read whole at the last attempt: what is not stored is not listed."""
+    OUTDATED = "outdated"
+    """It was read whole before, and the last attempt failed."""
+    FAILED = "failed"
+    """It was never read whole, and the last attempt failed."""
+    UNREAD = "unread"
+    """Nobody has read it yet."""
+
+
+class ListKnowledge(msgspec.Struct, frozen=True):
+    """How a list of the register was read. `as_of`: when it was last read whole, None where it never was."""
+
+    name: str
+    as_of: int | None = None
+    problem: str = ""
+
+    @classmethod
+    def of(cls, name: str, walk: StoredWalk | None) -> "ListKnowledge":
+        """From how it was last read; None where nobody has begun to."""
+        return cls(name) if walk is None else cls(name, walk.complete_at, walk.problem[:MAX_PROBLEM_LENGTH])
+
+    @property
+    def state(self) -> ListState:
+        """What is known of it."""
+        if self.as_of is None:
+            return ListState.FAILED if self.problem else ListState.UNREAD
+        return ListState.OUTDATED if self.problem else ListState.COMPLETE
+
+    @property
+    def error(self) -> str | None:
+        """Why what is stored may not be everything, as sentences; None where it is."""
+        words = _IN_WORDS[self.name]
+        if self.state is ListState.UNREAD:
+            return f"The register’s list of {words} has not been read yet."
+        if self.state is ListState.FAILED:
+            return f"The register’s list of {words} could not be read. {self.problem}"
+        if self.state is ListState.OUTDATED:
+            return f"The register’s list of {words} could not be read again. {self.problem}"
+        return None
+
+
+class CertificatesPage(msgspec.Struct, frozen=True):
+    """A page of certificates, how many there are, how many beside them have no date of expiry."""
+
+    page: RowPage[StoredCertificate]
+    counts: CertificateCounts
+    knowledge: ListKnowledge
+
+
+class CertificatesOfActor(msgspec.Struct, frozen=True):
+    """The certificates of a manufacturer that were registered last, and how many it has."""
+
+    certificates: Sequence[StoredCertificate]
+    total: int
+    knowledge: ListKnowledge
+
+
+class RefusalsOfActor(msgspec.Struct, frozen=True):
+    """Refused applications of a manufacturer."""
+
+    page: RowPage[StoredRefusal]
+    knowledge: ListKnowledge
+
+
+class CertificateDetails(msgspec.Struct, frozen=True):
+    """A certificate with its scopes and what else its record says, None where nobody has read them."""
+
+    certificate: StoredCertificate
+    scopes: "Sequence[StoredScope] | None"
+    facts: CertificateFacts | None
+    basic_udis: Sequence[str]
+    knowledge: ListKnowledge
+    history: Sequence[ObservedChange]
+    has_older_history: bool
+
+    @property
+    def documents(self) -> Sequence[CertificateDocument]:
+        """The documents that its record names."""
+        return self.facts.documents if self.facts is not None else ()
+
+
+class NoCertificate(msgspec.Struct, frozen=True):
+    """There is no such certificate to show. `reason` says whether the register has none or nobody could look."""
+
+    id: str
+    reason: str
+    knowledge: ListKnowledge
+
+
+class StoredScope(msgspec.Struct, frozen=True, gc=False):
+    """A scope of a certificate, as stored."""
+
+    basic_udi: str = ""
+    risk_class_code: str = ""
+    device_type_codes: tuple[str, ...] = ()
+    description: str = ""
+
+
+class CertificateService:
+    """Certificates in one database."""
+
+    def __init__(self, queries: CertificateQueries) -> None:
+        self._queries = queries
+
+    async def find(self, selection: CertificateSelection, limit: int, after: str | None = None) -> CertificatesPage:
+        """A page of a selection, those that were registered last first, behind the one with the id `after`."""
+        page, counts, walks = await asyncio.gather(
+            self._queries.page(selection, limit, after), self._queries.counts(selection), self._queries.walks()
+        )
+        return CertificatesPage(page, counts, ListKnowledge.of(CERTIFICATES, walks.get(CERTIFICATES)))
+
+    async def of_actor(self, srn: str, limit: int = MAX_SHOWN) -> CertificatesOfActor:
+        """The certificates of a manufacturer that were registered last. Quick: it stands beside hot reads."""
+        found, total = await self._queries.newest_of(srn, limit)
+        walks = await self._queries.walks()  # two tasks would cost more than they save
+        return CertificatesOfActor(found, total, ListKnowledge.of(CERTIFICATES, walks.get(CERTIFICATES)))
+
+    async def everything_of_actor(self, srn: str, limit: int) -> tuple[CertificatesOfActor, RefusalsOfActor]:
+        """The same with the refused applications of the manufacturer."""
+        (found, total), refused, walks = await asyncio.gather(
+            self._queries.newest_of(srn, limit), self._queries.refusals_of(srn, MAX_REFUSALS), self._queries.walks()
+        )
+        certificates = CertificatesOfActor(found, total, ListKnowledge.of(CERTIFICATES, walks.get(CERTIFICATES)))
+        return certificates, RefusalsOfActor(refused, ListKnowledge.of(REFUSALS, walks.get(REFUSALS)))
+
+    async def refusals(self, srn: str) -> RefusalsOfActor:
+        """The refused applications of a manufacturer."""
+        page, walks = await asyncio.gather(self._queries.refusals_of(srn, MAX_REFUSALS), self._queries.walks())
+        return RefusalsOfActor(page, ListKnowledge.of(REFUSALS, walks.get(REFUSALS)))
+
+    async def read(self, certificate_id: str) -> CertificateDetails | NoCertificate:
+        """One certificate by the register's ulid or uuid. Raises `InvalidInput` for what is neither."""
+        if not _ID.match(certificate_id):
+            raise InvalidInput("Send the register’s id of a certificate, such as c266239c-462c-4840-9017-4efac3289fbc.")
+        spellings = list(dict.fromkeys((certificate_id, certificate_id.lower(), certificate_id.upper())))
+        found, walks = await asyncio.gather(self._queries.with_id(spellings), self._queries.walks())
+        knowledge = ListKnowledge.of(CERTIFICATES, walks.get(CERTIFICATES))
+        if found is None:
+            return NoCertificate(certificate_id, _why_none(knowledge), knowledge)
+        certificate, scopes = found.certificate, found.scopes
+        basic_udis = await self._queries.basic_udis(certificate.id, MAX_BASIC_UDIS)
+        history = await self._queries.history(found, MAX_CHANGES)
+        return CertificateDetails(
+            certificate,
+            None if scopes is None else _scopes.decode(scopes),
+            None if found.facts is None else decoded_facts(found.facts),
+            basic_udis,
+            knowledge,
+            observed_changes(certificate, history.rows),
+            history.more or any(each.dropped_at is not None for each in history.rows[-1:]),
+        )
+
+    async def naming(self, basic_udi: str, certificates: Sequence[StoredCertificate]) -> frozenset[str]:
+        """Ids of those certificates whose scopes name a Basic UDI-DI."""
+        return await self._queries.naming(basic_udi, (each.id for each in certificates)) if basic_udi else frozenset()
+
+
+_scopes = msgspec.json.Decoder(tuple[StoredScope, ...])
+
+
+def _why_none(knowledge: ListKnowledge) -> str:
+    if knowledge.as_of is None:
+        return knowledge.error or ""
+    read_at = utc_in_words(knowledge.as_of)
+    return " ".join(filter(None, (f"The register had no certificate with this id on {read_at}.", knowledge.error)))

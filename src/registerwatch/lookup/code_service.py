@@ -1,0 +1,121 @@
+"""Which UDI-DI or SRN a typed or scanned code means, by what the copy has of it."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from registerwatch.copy.documents.documents import CodedDevice, DocumentReader, listed_or_all
+from registerwatch.errors import InvalidInput
+from registerwatch.register.identifiers import (
+    ParsedCode,
+    can_be_stored,
+    kind,
+    read_code,
+    subject,
+    udi_spellings,
+    udis_like_srn,
+)
+from registerwatch.register.other_codes import OtherCode
+
+MAX_NAMED = 5
+"""Devices that the sentence about an ambiguous code names."""
+
+
+class AmbiguousCode(InvalidInput):
+    """The copy has several devices that a code can mean."""
+
+
+class CodeService:
+    """Reads codes beside one copy."""
+
+    def __init__(self, documents: DocumentReader) -> None:
+        self._documents = documents
+
+    async def subject(self, text: str) -> str:
+        """The subject that a code means: what the copy has as it is written, else the one candidate that the copy has,
+        else the one device of which it is another code (of a package, for example), else the one that the code
+        certainly means, else the text as it is.
+
+        Raises `InvalidInput` for what is no identifier, `AmbiguousCode`.
+        """
+        return await self._subject(text, is_asked_next=False)
+
+    async def subject_to_read(self, text: str) -> str:
+        """The same for `DeviceService.read`, which asks the copy itself: a UDI-DI that is written as it is registered
+        costs no statement here.
+        """
+        return await self._subject(text, is_asked_next=True)
+
+    async def coded(self, text: str) -> list[CodedDevice]:
+        """The devices of which a text is another code; none where it is the UDI-DI of a stored device."""
+        spellings = [each for each in read_code(text).device_spellings if can_be_stored(each)]
+        found = listed_or_all(await self._documents.coded(spellings)) if spellings else []
+        return [] if found and await self._first_stored(spellings) else found
+
+    async def _subject(self, text: str, *, is_asked_next: bool) -> str:
+        read = read_code(text)
+        try:
+            written = subject(text)
+        except InvalidInput:
+            if read.subject is None:
+                raise
+            written = read.subject
+        if kind(written) == "srn":
+            return await self._first_stored(udis_like_srn(text)) or written
+        others = [each for each in read.device_spellings if each != written]
+        if (is_asked_next and not others) or await self._is_stored(written):
+            return written
+        known = {each for each in others if await self._is_stored(each)}
+        found = one_of(read, known)
+        if found is None:
+            device = await coded_device(self._documents, (written, *others))
+            found = device.udi if device else None
+        return found or read.subject or written
+
+    async def _first_stored(self, udis: Sequence[str]) -> str | None:
+        for udi in udis:
+            if await self._is_stored(udi):
+                return udi
+        return None
+
+    async def _is_stored(self, udi: str) -> bool:
+        return can_be_stored(udi) and await self._documents.device(udi) is not None
+
+
+async def coded_device(documents: DocumentReader, codes: Iterable[str]) -> CodedDevice | None:
+    """The one device of which one of these is another code, None for none.
+
+    Only what is no UDI-DI of a stored device is to be asked for. Raises `AmbiguousCode` where several devices have it.
+    """
+    asked = [each for each in codes if can_be_stored(each)]
+    found = listed_or_all(await documents.coded(asked)) if asked else []
+    the_owner([each.udi for each in found])
+    return found[0] if found else None
+
+
+def the_owner(udis: Collection[str]) -> str | None:
+    """The one device among those that have a code, None for none. Raises `AmbiguousCode` for several."""
+    distinct = list(dict.fromkeys(udis))
+    if len(distinct) > 1:
+        more = f" and {len(distinct) - MAX_NAMED} more" if len(distinct) > MAX_NAMED else ""
+        named = ", ".join(distinct[:MAX_NAMED])
+        raise AmbiguousCode(f"Several devices have this code: {named}{more}. Send the UDI-DI of the one that you mean.")
+    return distinct[0] if distinct else None
+
+
+def meanings(text: str, udi: str, codes: Sequence[OtherCode]) -> tuple[OtherCode, ...]:
+    """What a text is to a device, where it is one of its other codes and not its UDI-DI."""
+    if not codes:
+        return ()
+    spellings = {*udi_spellings(text)}
+    return () if udi in spellings else tuple(each for each in codes if each.code in spellings)
+
+
+def one_of(read: ParsedCode, known: Collection[str]) -> str | None:
+    """The one candidate of a code that is among the known UDI-DIs, as it is known; None for none.
+
+    Raises `AmbiguousCode` where several are.
+    """
+    found = [next((each for each in device.spellings if each in known), None) for device in read.devices]
+    distinct = list(dict.fromkeys(each for each in found if each))
+    if len(distinct) > 1:
+        raise AmbiguousCode(f"This code can be {' or '.join(distinct)}. Send the one that you mean.")
+    return distinct[0] if distinct else None

@@ -1,0 +1,1 @@
+"""What comes back of mails, and ending them."""

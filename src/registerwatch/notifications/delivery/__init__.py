@@ -1,0 +1,1 @@
+"""Delivering what is due, and the log of it."""

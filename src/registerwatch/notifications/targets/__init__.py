@@ -1,0 +1,1 @@
+"""Targets of an account, over all channels."""

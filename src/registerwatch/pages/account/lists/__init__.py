@@ -1,0 +1,1 @@
+"""Pages of saved lists and of scanning."""

@@ -1,0 +1,63 @@
+"""How a list stands, as its pages show it: counts with their tones, and a bar of them."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from registerwatch.files.lists.models import COVERAGES, Coverage, CoverageCounts
+from registerwatch.files.lists.service import ShownLine
+from registerwatch.register.standing import worst_tone
+from registerwatch.web.files.list_files import COVERAGE_WORDS
+
+_TONES: Mapping[Coverage, str] = {
+    "delisted": "warn",
+    "unknown": "none",
+    "ambiguous": "warn",
+    "invalid": "warn",
+}
+"""Of what the register does not list. Of everything else, and beside it where it is delisted, status and certificates
+decide.
+"""
+_BAR_TONES: Mapping[Coverage, str] = {**_TONES, "certificate_ended": "bad", "off_market": "warn"}
+"""Of all lines of one result together. Those that are found have none: each stands as its device does, and of some of
+them something may need attention.
+"""
+BAR_WIDTH = 1_000
+"""Units of the bar's view box."""
+
+
+class Share(msgspec.Struct, frozen=True):
+    """The lines that stand in one way: how many, and their part of the bar."""
+
+    coverage: Coverage
+    words: str
+    tone: str
+    """Empty where it may be any."""
+    lines: int
+    x: float
+    width: float
+
+
+def tone_of(shown: ShownLine) -> str:
+    """The tone of a line's result: that of its subject's status and certificates, where the copy has it. What is listed
+    no more is no better than that, and not good.
+    """
+    coverage = shown.line.coverage
+    tone = _TONES.get(coverage, "none")
+    if shown.stored is None or (coverage in _TONES and coverage != "delisted"):
+        return tone
+    found = shown.standing.tone
+    return worst_tone((tone, found)) if coverage == "delisted" else found
+
+
+def shares(counts: CoverageCounts) -> Sequence[Share]:
+    """Every way in which some lines stand, in the order of the bar."""
+    found: list[Share] = []
+    x = 0.0
+    for each in COVERAGES:
+        lines = counts.of.get(each, 0)
+        if lines:
+            width = round(BAR_WIDTH * lines / counts.total, 2)
+            found.append(Share(each, COVERAGE_WORDS[each], _BAR_TONES.get(each, ""), lines, round(x, 2), width))
+            x += width
+    return found

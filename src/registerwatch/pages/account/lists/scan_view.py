@@ -1,0 +1,194 @@
+"""What scanned codes are: the device or actor of each, what the code says of one lot, what the register has."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Literal
+
+import msgspec
+from starlette.requests import Request
+
+from registerwatch.bootstrap import Service
+from registerwatch.errors import RateLimited
+from registerwatch.pages.account.visitor import Visitor
+from registerwatch.pages.addresses import actor_address, device_address
+from registerwatch.register.identifiers import ParsedCode, PartName, kind, parse
+from registerwatch.register.standing import DELISTED, NEEDS_ATTENTION, NOTHING_KNOWN, Badge, SubjectStanding, worst_tone
+from registerwatch.watches.imports.import_plan import ImportPlan, PlannedLine
+from registerwatch.watches.imports.import_table import ListLine
+from registerwatch.web.register_reads import device_for
+
+MAX_READ = 5
+"""Devices that the copy has not, which one scan reads from the register; the others are read when they are watched."""
+
+State = Literal["listed", "delisted", "unknown", "unread", "failed", "invalid"]
+"""As the copy's knowledge of a subject; `failed`: the register could not be read; `invalid`: the code names none."""
+_TONES: dict[State, str] = {"delisted": "warn", "unknown": "bad", "failed": "warn", "invalid": "bad"}
+WORDS: dict[State, str] = {
+    "listed": "In the register",
+    "delisted": DELISTED[0],
+    "unknown": "Not in the register",
+    "unread": "Not looked up yet",
+    "failed": "Could not be read",
+    "invalid": "No device",
+}
+
+
+class ScannedCode(msgspec.Struct, frozen=True):
+    """A code and what it names."""
+
+    code: str
+    parsed: ParsedCode
+    line: PlannedLine
+    today: date
+    is_watched: bool = False
+    """Whether its subject is watched."""
+    failure: str = ""
+    """Why the register could not be read for it."""
+    standing: SubjectStanding = NOTHING_KNOWN
+    """How its subject stands, where the copy has it."""
+    certificates: str = ""
+    """How the certificates of its device stand, as files have it; empty where the copy does not have one."""
+
+    @property
+    def state(self) -> State:
+        """What is known of its subject."""
+        if self.line.fate == "invalid":
+            return "invalid"
+        if self.line.known.knowledge == "unread" and self.failure:
+            return "failed"
+        return self.line.known.knowledge
+
+    @property
+    def words(self) -> str:
+        """The same for people; of a device that is listed and not on the EU market, its market status."""
+        is_off_market = self.line.kind == "udi" and self.standing.status[1] in NEEDS_ATTENTION
+        return self.status if self.state == "listed" and is_off_market else WORDS[self.state]
+
+    @property
+    def badges(self) -> Sequence[Badge]:
+        """What is known of its subject, and what of it is not good. Nothing is good where something is not."""
+        if self.state not in ("listed", "delisted"):
+            return [(self.words, _TONES.get(self.state, "none"))]
+        warnings = self.standing.warnings
+        if self.words != WORDS[self.state]:
+            return warnings
+        tone = _TONES.get(self.state) or ("none" if warnings else self.standing.tone)
+        return [(self.words, tone), *warnings]
+
+    @property
+    def tone(self) -> str:
+        """The worst of these."""
+        return worst_tone(tone for _, tone in self.badges)
+
+    @property
+    def status(self) -> str:
+        """The market status of a device or the status of an actor, in words; empty where it is not known, and where the
+        register no longer lists the device.
+        """
+        return self.standing.status[0]
+
+    @property
+    def address(self) -> str:
+        """The page of its subject."""
+        subject = self.line.subject
+        return actor_address(subject) if kind(subject) == "srn" else device_address(subject)
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether its expiry date is past; of a month that is all of it."""
+        return any(self.today.isoformat()[: len(day)] > day for day in self._values("expiry"))
+
+    def said(self, *names: PartName) -> str:
+        """What it says under these names, dates as a file has them; empty for nothing."""
+        return ", ".join(value for name in names for value in self._values(name))
+
+    def in_words(self, *names: PartName) -> str:
+        """The same for people."""
+        return ", ".join(part.in_words for name in names for part in self.parsed.parts if part.name == name)
+
+    def _values(self, name: PartName) -> list[str]:
+        return [part.value or part.written for part in self.parsed.parts if part.name == name]
+
+
+class ScannedCodes(msgspec.Struct, frozen=True):
+    """The codes that were collected, and those that were just scanned."""
+
+    collected: Sequence[ScannedCode] = ()
+    latest: Sequence[ScannedCode] = ()
+
+    @property
+    def subjects(self) -> list[str]:
+        """What the collected codes name, each once: UDI-DIs and SRNs, for whatever is done with all of them."""
+        return list(dict.fromkeys(each.line.subject for each in self.collected))
+
+    @property
+    def unwatched(self) -> list[str]:
+        """Those that are not watched."""
+        return list(dict.fromkeys(each.line.subject for each in self.collected if not each.is_watched))
+
+
+async def scanned_codes(
+    request: Request, service: Service, visitor: Visitor, collected: Sequence[str], latest: Sequence[str] = ()
+) -> ScannedCodes:
+    """What the codes are. Of the latest, devices that the copy has not are read from the register, few at a time.
+    Where the account's share of the processor is used, each code is there and was not looked at.
+    """
+    codes = list(dict.fromkeys([*collected, *latest]))
+    if not codes:
+        return ScannedCodes()
+    today = visitor.day_of(service.clock.now())
+    try:
+        plan = await _planned(service, visitor, codes)
+    except RateLimited as error:
+        return _not_looked_at(collected, latest, today, str(error))
+    by_code = dict(zip(codes, plan.lines, strict=True))
+    if await _read_unread(request, service, [by_code[each] for each in latest]):
+        plan = await _planned(service, visitor, codes)
+        by_code = dict(zip(codes, plan.lines, strict=True))
+    watched = await service.watches.service.ids_of(visitor.caller, [line.subject for line in plan.lines])
+    standings = await service.records.standings([line.subject for line in plan.lines if line.fate != "invalid"])
+
+    fresh_for = service.settings.fresh_seconds
+
+    def scanned(code: str) -> ScannedCode:
+        line = by_code[code]
+        stored = standings.get(line.subject)
+        standing = NOTHING_KNOWN if stored is None else stored.standing(today)
+        certificates = ""
+        if stored is not None and line.kind == "udi":
+            certificates = stored.certificates_in_file(today, fresh_for)
+        failure = service.refresher.failure(line.subject) or ""
+        is_watched = line.subject in watched
+        return ScannedCode(code, parse(code, today.year), line, today, is_watched, failure, standing, certificates)
+
+    return ScannedCodes(
+        [each for each in map(scanned, collected) if each.state != "invalid"],
+        [scanned(code) for code in latest],
+    )
+
+
+def _not_looked_at(collected: Sequence[str], latest: Sequence[str], today: date, why: str) -> ScannedCodes:
+    def unread(code: str) -> ScannedCode:
+        return ScannedCode(code, ParsedCode(), PlannedLine(0, code, code, "new"), today, failure=why)
+
+    return ScannedCodes(list(map(unread, collected)), list(map(unread, latest)))
+
+
+async def _planned(service: Service, visitor: Visitor, codes: Sequence[str]) -> ImportPlan:
+    return await service.watches.imports.plan(visitor.caller, [ListLine(n, code) for n, code in enumerate(codes, 1)])
+
+
+async def _read_unread(request: Request, service: Service, lines: Iterable[PlannedLine]) -> bool:
+    """Read devices of which nothing is known from the register. Gives whether something was read."""
+    unread = [each for each in lines if each.fate != "invalid" and each.known.knowledge == "unread"]
+    subjects = list(dict.fromkeys(each.subject for each in unread if each.kind == "udi"))[:MAX_READ]
+    await asyncio.gather(*(_read(request, service, subject) for subject in subjects))
+    return bool(subjects)
+
+
+async def _read(request: Request, service: Service, subject: str) -> None:
+    try:
+        await device_for(request, service, subject)
+    except RateLimited:
+        return  # it is shown as not looked up yet

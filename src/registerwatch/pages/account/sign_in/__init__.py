@@ -1,0 +1,1 @@
+"""Pages for signing up and in, and second factors."""

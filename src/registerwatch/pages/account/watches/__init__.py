@@ -1,0 +1,1 @@
+"""Pages of watches, their certificates, and lists that become watches."""

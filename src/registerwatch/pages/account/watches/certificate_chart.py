@@ -1,0 +1,161 @@
+"""When certificates end, by month: the geometry of a chart as SVG, and the same as rows of a table.
+
+Few certificates are marks, one each; many are bars. Units are those of the chart's view box.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+import msgspec
+
+from registerwatch.platform.clock import date_in_words
+from registerwatch.watches.questions.certificates import CertificateGroup, WatchedCertificate
+
+MONTHS_BEFORE, MONTHS_AFTER = 6, 60
+"""Shown before and after the present month: certificates are valid for five years at most."""
+STEP, BAR_WIDTH = 10, 8
+TOP, BASE, HEIGHT = 16, 126, 150
+LEFT = 24
+MAX_MARKS, MAX_MARKS_OF_MONTH = 60, 10
+"""Where no more certificates are shown, and no month has more, each is a mark of its own."""
+
+
+class Month(msgspec.Struct, frozen=True):
+    """A month in which certificates end."""
+
+    first_day: date
+    certificates: Sequence[WatchedCertificate]
+
+    @property
+    def name(self) -> str:
+        """As it is shown."""
+        return f"{self.first_day:%b %Y}"
+
+    @property
+    def iso(self) -> str:
+        """As machines read it."""
+        return f"{self.first_day:%Y-%m}"
+
+    @property
+    def devices(self) -> int:
+        """How many watched devices have one of them."""
+        return len({each.device.watch_id for found in self.certificates for each in found.devices})
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A part of a month's bar: the certificates of one group."""
+
+    x: int
+    y: float
+    height: float
+    group: CertificateGroup
+    title: str
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """One certificate."""
+
+    x: int
+    y: int
+    group: CertificateGroup
+    title: str
+
+
+@dataclass(frozen=True)
+class CertificateChart:
+    """The chart of some certificates on a day."""
+
+    certificates: Sequence[WatchedCertificate]
+    today: date
+
+    @cached_property
+    def months(self) -> Sequence[Month]:
+        """The months in which some end, in order, whether the chart has room for them or not."""
+        found: defaultdict[date, list[WatchedCertificate]] = defaultdict(list)
+        for each in self.certificates:
+            if each.days is not None:
+                found[date.fromisoformat(each.seen.ends).replace(day=1)].append(each)
+        return [Month(first_day, found[first_day]) for first_day in sorted(found)]
+
+    @cached_property
+    def shown(self) -> Sequence[tuple[int, Month]]:
+        """The months in the chart, with the places that they have."""
+        placed = ((self._place(month.first_day), month) for month in self.months)
+        return [(place, month) for place, month in placed if 0 <= place <= MONTHS_BEFORE + MONTHS_AFTER]
+
+    @property
+    def earlier(self) -> int:
+        """Certificates that ended before the first month of the chart."""
+        return sum(len(month.certificates) for month in self.months if self._place(month.first_day) < 0)
+
+    @property
+    def later(self) -> int:
+        """Certificates that end after its last month."""
+        last = MONTHS_BEFORE + MONTHS_AFTER
+        return sum(len(month.certificates) for month in self.months if self._place(month.first_day) > last)
+
+    @cached_property
+    def most(self) -> int:
+        """The most certificates of a month."""
+        return max((len(month.certificates) for _, month in self.shown), default=0)
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether each certificate is a mark."""
+        marks = sum(len(month.certificates) for _, month in self.shown)
+        return marks <= MAX_MARKS and self.most <= MAX_MARKS_OF_MONTH
+
+    @property
+    def width(self) -> int:
+        """Of the view box."""
+        return LEFT + (MONTHS_BEFORE + MONTHS_AFTER + 1) * STEP + 6
+
+    @property
+    def today_x(self) -> float:
+        """Where today is."""
+        return round(LEFT + (MONTHS_BEFORE + (self.today.day - 1) / 31) * STEP, 1)
+
+    @property
+    def years(self) -> Sequence[tuple[int, int]]:
+        """Where years begin, and which."""
+        begun = range(self.today.year, self.today.year + 7)
+        placed = [(self._place(date(year, 1, 1)), year) for year in begun]
+        return [(LEFT + place * STEP, year) for place, year in placed if 0 <= place <= MONTHS_BEFORE + MONTHS_AFTER - 2]
+
+    @property
+    def marks(self) -> Sequence[Mark]:
+        """One for each certificate, from the base up."""
+        return [
+            Mark(LEFT + place * STEP + BAR_WIDTH // 2, BASE - STEP // 2 - row * STEP, each.group, _title_of_one(each))
+            for place, month in self.shown
+            for row, each in enumerate(sorted(month.certificates, key=lambda each: each.days or 0))
+        ]
+
+    @property
+    def bars(self) -> Sequence[Bar]:
+        """One for each group in each month, from the base up."""
+        found: list[Bar] = []
+        for place, month in self.shown:
+            base = float(BASE)
+            for group, number in _by_group(month).items():
+                height = round((BASE - TOP) * number / self.most, 1)
+                base = round(base - height, 1)
+                title = f"{month.name}: {len(month.certificates):,}"
+                found.append(Bar(LEFT + place * STEP, base, height, group, title))
+        return found
+
+    def _place(self, first_day: date) -> int:
+        """How many months after the first one of the chart."""
+        return (first_day.year - self.today.year) * 12 + first_day.month - self.today.month + MONTHS_BEFORE
+
+
+def _by_group(month: Month) -> Mapping[CertificateGroup, int]:
+    counted = Counter(each.group for each in month.certificates)
+    return {group: counted[group] for group in CertificateGroup if counted[group]}
+
+
+def _title_of_one(certificate: WatchedCertificate) -> str:
+    return f"{certificate.seen.number or 'No number'}, {date_in_words(certificate.seen.ends)}"

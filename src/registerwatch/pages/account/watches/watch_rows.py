@@ -1,0 +1,130 @@
+"""The table of watches and the state of a sync, as their templates show them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
+
+import msgspec
+
+from registerwatch.bootstrap import Service
+from registerwatch.pages.account.visitor import Visitor
+from registerwatch.pages.account.watches.watch_query import WatchQuery
+from registerwatch.pages.page_position import PagePosition
+from registerwatch.platform.structs import replace
+from registerwatch.register.standing import Badge
+from registerwatch.watches.models import HealthState, SyncRun, Watch
+from registerwatch.watches.questions.listing import PAGE_ROWS, ListedWatch, WatchCounts
+from registerwatch.watches.standing import standing_of
+from registerwatch.watches.watch_states import STATES, is_last_read_bad, state_words
+from registerwatch.web.answers.watch_answers import WatchObject
+
+BADGES: Mapping[HealthState, str] = {
+    "ok": "",
+    "failing": "bad",
+    "partial": "warn",
+    "overdue": "warn",
+    "unread": "",
+    "unknown": "warn",
+}
+
+
+class WatchRow(msgspec.Struct, frozen=True):
+    """A row of the table."""
+
+    listed: ListedWatch
+    answer: WatchObject
+    is_chosen: bool
+    today: date
+
+    @classmethod
+    def of(cls, listed: ListedWatch, now: float, today: date, chosen: Collection[str]) -> "WatchRow":
+        """A watch as it is at `now` (unix seconds), which is `today` where the reader is."""
+        return cls(listed, WatchObject.of(listed.watch, now), str(listed.watch.id) in chosen, today)
+
+    @property
+    def state(self) -> Badge:
+        """Its state in words, and the tone."""
+        return state_badge(self.listed.watch, self.answer.health.state)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its last read went well, and lately."""
+        return self.answer.health.state == "ok" and not self.listed.watch.last_error
+
+    @property
+    def warnings(self) -> Sequence[Badge]:
+        """What of its subject is not good."""
+        watch = self.listed.watch
+        if watch.snapshot is None:
+            return ()
+        return standing_of(watch.kind, watch.snapshot, self.today, is_delisted=watch.is_delisted).warnings
+
+    @property
+    def status(self) -> str:
+        """The status of its subject."""
+        return shown_status(self.listed.watch, self.answer)
+
+
+def state_badge(watch: Watch, state: HealthState) -> Badge:
+    """The state of a watch in words, and the tone; empty for one that nothing is wrong with."""
+    return state_words(watch, state), "warn" if is_last_read_bad(watch, state) else BADGES[state]
+
+
+def shown_status(watch: Watch, answer: WatchObject) -> str:
+    """The status of the subject of a watch as rows and files have it: empty where the register no longer lists it."""
+    return "" if watch.is_delisted else answer.status
+
+
+class WatchTable(msgspec.Struct, frozen=True):
+    """A page of watches with what stands around it."""
+
+    query: WatchQuery
+    rows: Sequence[WatchRow]
+    counts: WatchCounts
+    paging: PagePosition
+    all_tags: Mapping[str, int]
+    total: int
+    """Watches of the account."""
+
+    @classmethod
+    async def of(
+        cls, service: Service, visitor: Visitor, query: WatchQuery, *, chosen: Collection[str] = ()
+    ) -> "WatchTable":
+        """The table that an address asks for; a page beyond the last is the last."""
+        caller, now = visitor.caller, service.clock.now()
+        listing = service.watches.listing
+        today = visitor.day_of(now)
+        page = await listing.page(caller, query.chosen, query.order, is_descending=query.is_descending, page=query.page)
+        is_filtered = bool(query.chosen.text or query.chosen.tags)
+        return cls(
+            replace(query, page=page.page),
+            [WatchRow.of(row, now, today, chosen) for row in page.rows],
+            page.counts,
+            PagePosition(page.page, PAGE_ROWS, page.counts.matching),
+            await service.watches.tags.counts(caller),
+            await service.watches.service.count(caller.account.id) if is_filtered else page.counts.of(None, None),
+        )
+
+    @property
+    def states(self) -> list[tuple[str, str, int, bool]]:
+        """The filters by state: address, words, number, whether it is chosen."""
+        chosen = self.query.chosen.state
+        found: list[tuple[str, str, int, bool]] = [
+            (self.query.with_state(None), "All", self.counts.of_state(None), chosen is None)
+        ]
+        for state, words in STATES.items():
+            number = self.counts.of_state(state)
+            found.append((self.query.with_state(state), words, number, chosen == state))
+        return found
+
+
+class SyncView(msgspec.Struct, frozen=True):
+    """How far the account's last sync is."""
+
+    run: SyncRun
+    state: str
+
+
+async def sync_view(service: Service, visitor: Visitor) -> SyncView | None:
+    """The last sync that somebody of the account has started on a page; None before the first."""
+    run = await service.watches.sync_runs.last(visitor.caller)
+    return SyncView(run, run.state(service.clock.now())) if run is not None else None

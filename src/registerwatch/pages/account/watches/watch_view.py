@@ -1,0 +1,211 @@
+"""One watch as its page shows it."""
+
+from collections.abc import Collection, Sequence
+from datetime import date
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from registerwatch.copy.documents.documents import StoredActor
+from registerwatch.copy.records import LastRead
+from registerwatch.pages.account.events.changes import ShownChange, shown_changes
+from registerwatch.pages.account.watches.watch_rows import state_badge
+from registerwatch.pages.addresses import actor_address, device_address
+from registerwatch.pages.public.actor import ROLES
+from registerwatch.pages.public.certificates.listed_certificates import CertificateSection
+from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
+from registerwatch.platform.clock import day_of
+from registerwatch.platform.structs import replace
+from registerwatch.register.certificate_states import ShownCertificate, in_order
+from registerwatch.register.codes import label
+from registerwatch.register.standing import DELISTED, NOTHING_KNOWN, Badge, SubjectStanding
+from registerwatch.watches.events.event_search_repository import ListedEvent
+from registerwatch.watches.models import NOT_REGISTERED, READ_IN_PART, Event, Watch
+from registerwatch.watches.questions.timeline import PAGE_LENGTH, Position, TimelineEntry
+from registerwatch.watches.questions.watch_details import WatchDetails
+from registerwatch.watches.reading.read_failures import ReadFailure
+from registerwatch.watches.snapshot import Snapshot, snapshot_of_actor, snapshot_of_device
+from registerwatch.watches.standing import shown_of, standing_of
+from registerwatch.watches.watch_states import LAST_READ_IN_PART
+from registerwatch.web.countries import country_name
+
+
+class ShownEntry(msgspec.Struct, frozen=True):
+    """An event or a failed read in the timeline, with the changes of the event."""
+
+    entry: TimelineEntry
+    changes: Sequence[ShownChange] = ()
+    is_unseen: bool = False
+
+    @property
+    def event(self) -> Event | None:
+        """The event, where it is one."""
+        return self.entry if isinstance(self.entry, Event) else None
+
+    @property
+    def failure(self) -> ReadFailure | None:
+        """The failed read, where it is one."""
+        return self.entry if isinstance(self.entry, ReadFailure) else None
+
+
+class WatchView(msgspec.Struct, frozen=True):
+    """A watch, what is stored of its subject, and since when."""
+
+    details: WatchDetails
+    now: float
+    zone: ZoneInfo
+    before: Position | None
+    """Where the page of the timeline begins, None for the newest."""
+    device: DeviceView | None = None
+    actor: StoredActor | None = None
+    reads_real_register: bool = False
+    unseen: Sequence[ListedEvent] = ()
+    """The newest events of the watch that the user has not seen: one more than a page of the timeline has, at most."""
+    certificates: CertificateSection | None = None
+    """Of a manufacturer that is watched, None of anything else."""
+    instants: LastRead | None = None
+    """When a device was last read, which nobody else is told."""
+
+    @property
+    def watch(self) -> Watch:
+        """The watch."""
+        return self.details.watch
+
+    @property
+    def today(self) -> date:
+        """The day in the zone of the reader."""
+        return day_of(self.now, self.zone)
+
+    @property
+    def is_device(self) -> bool:
+        """Whether a device is watched, not an actor."""
+        return self.watch.kind == "udi"
+
+    @property
+    def subject_kind(self) -> str:
+        """What it is."""
+        return "Device" if self.is_device else ROLES.get(self.watch.subject[3:5], "Actor")
+
+    @property
+    def state(self) -> tuple[str, str]:
+        """Its state in words, and the tone."""
+        words, tone = state_badge(self.watch, self.watch.health(self.now))
+        return words, tone or "none"
+
+    @property
+    def standing(self) -> SubjectStanding:
+        """How its subject stands: its status, and its certificates as the copy has them; where the copy has none, as
+        they were last seen.
+        """
+        if not self.is_known:
+            return NOTHING_KNOWN
+        found = standing_of(self.watch.kind, self.seen, self.today, is_delisted=self.watch.is_delisted)
+        if self.device is None:
+            return found
+        found = replace(found, has_unread=found.has_unread and self.device.certificates_unread)
+        if not self.device.certificates:
+            return found
+        return replace(found, certificates=self.device.standing, has_unlisted=False)
+
+    @property
+    def badges(self) -> Sequence[Badge]:
+        """How its subject stands; nothing good of what the register no longer lists."""
+        return self.standing.warnings if self.watch.is_delisted else self.standing.badges
+
+    @property
+    def last_read(self) -> str:
+        """What came of the last read, where that was not all well."""
+        if self.watch.is_delisted:
+            return DELISTED[0]
+        return LAST_READ_IN_PART if self.is_partial else "Not read"
+
+    @property
+    def unlisted(self) -> Sequence[ShownCertificate]:
+        """The certificates that the register listed once, where it lists none now."""
+        if not self.standing.has_unlisted:
+            return ()
+        return in_order(shown_of(each, self.today) for each in self.seen.unlisted_certs)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the last read could not read its certificates, or not all of them, but the rest."""
+        return self.watch.last_error in READ_IN_PART
+
+    @property
+    def why_unread(self) -> str:
+        """Why there is no record of it yet."""
+        if self.watch.last_error == NOT_REGISTERED:
+            code = "UDI-DI, without serial number, lot and date" if self.is_device else "SRN"
+            return f"Check the code: the register was asked for this {code}. It is asked again."
+        if self.watch.last_error:
+            return "Nothing of it was read yet. It is tried again."
+        return "Nobody has read it yet. A recheck does when its turn comes; you can do it now."
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a record to show: that of the last read, or else that of the copy."""
+        return self.watch.snapshot is not None or self.device is not None or self.actor is not None
+
+    @property
+    def seen(self) -> Snapshot:
+        """What is compared, as it was last seen; before the first successful read what the copy has."""
+        if self.watch.snapshot is None and self.device is not None:
+            return snapshot_of_device(self.device.device, certificates_read=False, searched=False)
+        if self.watch.snapshot is None and self.actor is not None:
+            actor = self.actor.actor
+            return snapshot_of_actor(actor, label(actor.status_code))
+        return self.watch.snapshot or Snapshot()
+
+    @property
+    def copy_read_at(self) -> int | None:
+        """When the record in the copy was read."""
+        if self.instants is not None:
+            return self.instants.read_at
+        return self.actor.read_at if self.actor is not None else None
+
+    @property
+    def country(self) -> str:
+        """Of an actor."""
+        return country_name(self.actor.actor.country) if self.actor else ""
+
+    @property
+    def public_address(self) -> str:
+        """The public page of its subject."""
+        return (device_address if self.is_device else actor_address)(self.watch.subject)
+
+    @property
+    def register_address(self) -> str:
+        """The register's own page of the record; empty where there is none, as of actors, whose SRN opens none."""
+        if self.device is None or not self.reads_real_register:
+            return ""
+        return EUDAMED_DEVICE + self.device.device.uuid
+
+    @property
+    def certificates_read_at(self) -> int | None:
+        """When its certificates were last read, all of them."""
+        return self.instants.certs_at if self.instants is not None else None
+
+    @property
+    def missing(self) -> str:
+        """The parts of the record that were never read, for a sentence."""
+        return " and ".join(self.device.device.missing) if self.device else ""
+
+    @property
+    def unseen_number(self) -> str:
+        """How many events the user has not seen."""
+        number = len(self.unseen)
+        return str(number) if number <= PAGE_LENGTH else f"More than {PAGE_LENGTH}"
+
+    @property
+    def days(self) -> list[tuple[date, list[ShownEntry]]]:
+        """The timeline by day."""
+        unseen_ids = {each.event.id for each in self.unseen}
+        days = self.details.timeline.by_day(self.zone)
+        return [(each.day, [_shown(entry, unseen_ids, self.zone) for entry in each.entries]) for each in days]
+
+
+def _shown(entry: TimelineEntry, unseen_ids: Collection[int], zone: ZoneInfo) -> ShownEntry:
+    if isinstance(entry, Event):
+        changes = shown_changes(entry.changes, entry.created_at, zone)
+        return ShownEntry(entry, changes, is_unseen=entry.id in unseen_ids)
+    return ShownEntry(entry)

@@ -1,0 +1,202 @@
+"""Certificates of a manufacturer as pages show them: on its own page, beside a device, beside a watch."""
+
+from collections.abc import Collection, Sequence
+from datetime import date
+from functools import cached_property
+
+import msgspec
+
+from registerwatch.bootstrap import Service
+from registerwatch.copy.certificates.certificate_queries import StoredCertificate, StoredRefusal
+from registerwatch.lookup.certificate_proof import what_it_proves
+from registerwatch.lookup.certificate_service import CertificatesOfActor, ListKnowledge, ListState, RefusalsOfActor
+from registerwatch.lookup.devices import ServedDevice
+from registerwatch.platform.clock import day_of, iso_utc
+from registerwatch.register.certificate_identity import same_certificates
+from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
+from registerwatch.register.certificate_reads import DeviceRead, ListedStanding
+from registerwatch.register.certificate_states import ShownCertificate
+from registerwatch.register.models import Certificate
+
+MAX_ON_PAGE = 100
+MAX_BESIDE = 10
+"""Certificates of a manufacturer on the page of a device or of a watch; its own page has the rest."""
+
+BY_SCOPE = "Its scope names the Basic UDI-DI of this device"
+BY_RECORD = "The register names it for this device"
+NOT_THIS = "No proof for this device: neither its scope nor the device’s record names it"
+SCOPE_UNREAD = "Not known: its scope was not read yet, and the device’s record does not name it"
+
+
+class CertificateRow(msgspec.Struct, frozen=True, dict=True):
+    """A certificate on a day. `of_device` says what it is to the device that the page is about; empty elsewhere."""
+
+    certificate: StoredCertificate
+    today: date
+    of_device: str = ""
+    own: DeviceRead | None = None
+    """The same certificate as that device has it."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of certificate it is, in words."""
+        return kind_of_certificate(self.certificate.type_code)
+
+    @property
+    def examined(self) -> str:
+        """What was examined for it, empty where its kind does not tell."""
+        return what_was_examined(self.certificate.type_code)
+
+    @cached_property
+    def standing(self) -> ListedStanding:
+        """How it stands, as the newest read has it."""
+        return self.certificate.standing(self.today, self.own)
+
+    @property
+    def shown(self) -> ShownCertificate:
+        """It with its state."""
+        return self.standing.shown
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its status, its date or the register's list has ended it."""
+        return self.shown.state.tone == "bad"
+
+    @property
+    def is_unlisted(self) -> bool:
+        """Whether the register lists it no more."""
+        return self.certificate.unlisted_at is not None
+
+    @property
+    def proves(self) -> str:
+        """What it proves and what not."""
+        return what_it_proves(self.certificate, self.today)
+
+    @property
+    def order(self) -> tuple[bool, bool, bool, bool, int, str]:
+        """Those that name the device first, then those in force, the first to end before the undated ones; those that
+        the register lists no more last.
+        """
+        names = self.of_device in (BY_SCOPE, BY_RECORD)
+        left = self.shown.remaining
+        end = -(left or 0) if self.is_over else left or 0
+        return not names, self.is_unlisted, self.is_over, left is None, end, self.certificate.id
+
+
+class CertificateSection(msgspec.Struct, frozen=True):
+    """Certificates of a manufacturer and refused applications; `most` rows of them are shown."""
+
+    srn: str
+    rows: Sequence[CertificateRow]
+    total: int
+    knowledge: ListKnowledge
+    refused: Sequence[StoredRefusal] = ()
+    has_more_refused: bool = False
+    refusals: ListKnowledge = msgspec.field(default_factory=lambda: ListKnowledge("refusals"))
+    most: int = MAX_ON_PAGE
+
+    @property
+    def shown(self) -> Sequence[CertificateRow]:
+        """The rows that are shown."""
+        return self.rows[: self.most]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more than are shown."""
+        return self.total > len(self.shown)
+
+    @property
+    def as_of(self) -> str | None:
+        """When the register's list was last read whole."""
+        return instant(self.knowledge)
+
+    @property
+    def refusals_as_of(self) -> str | None:
+        """When the list of refused applications was."""
+        return instant(self.refusals)
+
+    @property
+    def says_none(self) -> bool:
+        """Whether an empty section means that the register lists none."""
+        return self.knowledge.as_of is not None
+
+    @property
+    def notice(self) -> tuple[str, str]:
+        """What is not known, as words and a tone; empty words where the list was read whole."""
+        return notice_of(self.knowledge)
+
+    @property
+    def refusals_notice(self) -> tuple[str, str]:
+        """The same of refused applications, where that is not what is said of certificates."""
+        return notice_of(self.refusals) if self.refusals.state is not self.knowledge.state else ("", "")
+
+
+async def section_of_actor(service: Service, srn: str, today: date, *, most: int = MAX_ON_PAGE) -> CertificateSection:
+    """Everything of a manufacturer, on a day."""
+    found, refused = await service.certificates.everything_of_actor(srn, MAX_ON_PAGE)
+    rows = _rows(found, today)
+    return CertificateSection(srn, rows, found.total, found.knowledge, *_of_refusals(refused), most)
+
+
+async def section_beside_device(service: Service, device: ServedDevice) -> CertificateSection | None:
+    """The certificates of a device's manufacturer, those that name the device first; None without a manufacturer."""
+    srn = device.manufacturer_srn
+    if not srn:
+        return None
+    found = await service.certificates.of_actor(srn, MAX_ON_PAGE)
+    named = await service.certificates.naming(device.basic_udi, found.certificates)
+    rows = _rows(found, _today(service), device, named)
+    return CertificateSection(srn, rows, found.total, found.knowledge, most=MAX_BESIDE)
+
+
+def notice_of(knowledge: ListKnowledge) -> tuple[str, str]:
+    """What is not known of a list, as words and a tone: it fails, or nobody has read it."""
+    return knowledge.error or "", "" if knowledge.state is ListState.UNREAD else "warn"
+
+
+def instant(knowledge: ListKnowledge) -> str | None:
+    """When a list was last read whole."""
+    return None if knowledge.as_of is None else iso_utc(knowledge.as_of)
+
+
+def _rows(
+    found: CertificatesOfActor, today: date, device: ServedDevice | None = None, named: Collection[str] = ()
+) -> list[CertificateRow]:
+    """The certificates, and what each is to a device; `named` are ids of those whose scopes name it."""
+    listed = found.certificates
+    if device is None:
+        rows = [CertificateRow(each, today) for each in listed]
+    else:
+        own = [each for each in device.certs if not each.scoped]  # that is told of the one whose scope names it
+        rows = [
+            CertificateRow(
+                each,
+                today,
+                _what_it_is(each, is_named=each.id in named, is_in_record=bool(of)),
+                _read_of(device, of),
+            )
+            for each, of in zip(listed, same_certificates(listed, own), strict=True)
+        ]
+    return sorted(rows, key=lambda row: row.order)
+
+
+def _read_of(device: ServedDevice, certificates: Sequence[Certificate]) -> DeviceRead | None:
+    """A certificate as the last read of a device has it; None where it does not list it, or when is not known."""
+    as_of = device.certs_read_at or device.basic_read_at
+    return DeviceRead(as_of, certificates) if as_of is not None and certificates else None
+
+
+def _what_it_is(certificate: StoredCertificate, *, is_named: bool, is_in_record: bool) -> str:
+    if is_named:
+        return BY_SCOPE
+    if is_in_record:
+        return BY_RECORD
+    return SCOPE_UNREAD if certificate.scopes_read_at is None else NOT_THIS
+
+
+def _of_refusals(found: RefusalsOfActor) -> tuple[Sequence[StoredRefusal], bool, ListKnowledge]:
+    return found.page.rows, found.page.more, found.knowledge
+
+
+def _today(service: Service) -> date:
+    return day_of(service.clock.now())

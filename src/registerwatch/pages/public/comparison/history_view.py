@@ -1,0 +1,241 @@
+"""The history of a record as people read it: a line for each field, certificates one by one. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from registerwatch.copy.history.record_history import ValueChange
+from registerwatch.lookup.history_service import Entry, HistoryPage
+from registerwatch.pages.languages import language_name
+from registerwatch.pages.public.device_details import TITLES as CHARACTERISTICS
+from registerwatch.platform.clock import date_in_words, iso_utc, utc_in_words
+from registerwatch.register.codes import label
+from registerwatch.register.other_codes import OtherCode
+from registerwatch.watches.events.event_rules import field_name
+from registerwatch.watches.word_difference import WordDifference, word_difference
+
+MAX_TEXT = 4_000
+"""Characters of a value that are shown."""
+TITLES = {
+    "trade_names": "Trade name",
+    "emdn": "Nomenclature (EMDN)",
+    "basic_udi": "Basic UDI-DI",
+    "reference": "Catalogue reference",
+    "device_model": "Model",
+    "updated": "Last changed in the register",
+    "version": "Version of the record",
+    "certs": "Certificates",
+    "other_codes": "Packaging and other codes",
+    "available_in": "Available in",
+    "placed_on_market_in": "First placed on the market in",
+    "base_quantity": "Devices in what has the UDI-DI",
+    "max_reuses": "Reuses",
+    "storage": "Storage and handling",
+    "warnings": "Critical warnings",
+    "safety_summary": "Safety summary (SSCP)",
+    "information_url": "Further information",
+    "contradictions": "Where the register contradicts itself",
+    "listed": "Listed in the register",
+    "current": "Answers for the UDI-DI",
+    "latest_version": "Latest version of the record",
+    "name": "Name",
+    "country": "Country",
+    "status_code": "Status",
+    "device_total": "Registered devices",
+    "devices_registered": "Devices newly registered",
+    "devices_off_market": "Devices off the market",
+    "devices_on_market": "Devices on the market again",
+}
+OF_CERTIFICATE = {
+    "status": "Status",
+    "expiry": "Expiry",
+    "valid_from": "Valid from",
+    "notified_body_name": "Notified body",
+    "type_code": "Kind",
+    "listed_in": "Where it is listed",
+}
+"""Fields of a certificate that are shown when they change; of codes with a label the label."""
+DATES = frozenset({"status_date", "expiry", "valid_from"})
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One changed value. `of` is the number of the certificate that has it; `devices` are UDI-DI and name of those that
+    a number counts.
+    """
+
+    title: str
+    old: str
+    new: str
+    of: str = ""
+    is_date: bool = False
+    devices: Sequence[tuple[str, str]] = ()
+
+    @property
+    def difference(self) -> WordDifference | None:
+        """The words that differ, where that helps."""
+        return word_difference(self.old, self.new)
+
+
+class ShownEntry(msgspec.Struct, frozen=True):
+    """What one read changed. `uuid` is empty where the subject has one record."""
+
+    observed_at: str
+    last_before: str
+    """The last instant before it."""
+    uuid: str
+    lines: Sequence[Line]
+    first_read: str
+    """Names of fields that were read for the first time."""
+
+
+class HistoryView(msgspec.Struct, frozen=True):
+    """A page of a history. `address` is that of the whole history, `next` that of the page behind, or empty."""
+
+    page: HistoryPage
+    address: str
+
+    @property
+    def entries(self) -> Sequence[ShownEntry]:
+        """What is shown."""
+        has_several = len(self.page.history.records) > 1
+        return [_entry(each, has_several=has_several) for each in self.page.entries]
+
+    @property
+    def observed_since(self) -> str:
+        """Since when this service knows what the subject was."""
+        return iso_utc(self.page.history.observed_since)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no older change was deleted."""
+        return self.page.history.is_complete
+
+    @property
+    def next(self) -> str:
+        """The address of older changes; empty where there are none."""
+        return f"{self.address}?before={self.page.entries[-1].cursor}" if self.page.more else ""
+
+
+def title_of(field: str) -> str:
+    """What people call a field."""
+    name = TITLES.get(field) or field_name(field)
+    return name[:1].upper() + name[1:]
+
+
+def lines_of(change: ValueChange) -> list[Line]:
+    """The lines of a changed field: of certificates and of trade names one for each that changed."""
+    if change.field == "certs":
+        return list(_certificates(change.old or [], change.new or []))
+    if change.field == "trade_names":
+        return list(_names(change.old or {}, change.new or {}))
+    if change.field == "other_codes":
+        return [Line(title_of(change.field), _codes(change.old or []), _codes(change.new or []))]
+    if change.field == "characteristics":
+        return list(_characteristics(change.old or {}, change.new or {}))
+    if change.field == "status_code":
+        return [Line(title_of(change.field), label(text_of(change.old)), label(text_of(change.new)))]
+    if change.field == "updated":
+        return [Line(title_of(change.field), _instant(change.old), _instant(change.new))]
+    is_date = change.field in DATES
+    return [Line(title_of(change.field), text_of(change.old), text_of(change.new), is_date=is_date)]
+
+
+def text_of(value: Any) -> str:
+    """A value of a field as text, empty for none."""
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    if isinstance(value, list):
+        return ", ".join(text_of(each) for each in value)[:MAX_TEXT]
+    if isinstance(value, Mapping):
+        return " · ".join(text_of(each) for each in value.values() if each)[:MAX_TEXT]
+    return "" if value is None else str(value)[:MAX_TEXT]
+
+
+def _instant(value: Any) -> str:
+    """`21 Nov 2026, 03:38 UTC`; what is no instant stays as it is."""
+    try:
+        return utc_in_words(datetime.fromisoformat(value or "").timestamp())
+    except (ValueError, OverflowError):
+        return text_of(value)
+
+
+def _entry(entry: Entry, *, has_several: bool) -> ShownEntry:
+    change = entry.change
+    shown = [each for each in change.changes if each.field != "updated"] or change.changes
+    lines = [line for each in shown for line in lines_of(each)]
+    if entry.cursor.is_portfolio:
+        lines = [Line(each.title, "", each.new, devices=entry.devices) for each in lines]
+    names = dict.fromkeys(title_of(each) for each in change.first_read if not each.endswith("_code"))
+    return ShownEntry(
+        iso_utc(change.observed_at),
+        iso_utc(change.observed_at - 1),
+        change.record if has_several else "",
+        lines,
+        ", ".join(names).lower(),
+    )
+
+
+def _characteristics(old: Mapping[str, bool], new: Mapping[str, bool]) -> Iterable[Line]:
+    """A line for each that was known before and is another now."""
+    for name, before in old.items():
+        after = new.get(name, before)
+        if before is not after:
+            title = CHARACTERISTICS.get(name, name)
+            yield Line(title[:1].upper() + title[1:], text_of(before), text_of(after))
+
+
+def _codes(codes: Sequence[Mapping[str, Any]]) -> str:
+    """`14012345678908 (container package of 10), …`."""
+    told = (msgspec.convert(each, OtherCode) for each in codes)
+    return ", ".join(f"{each.code} ({each.explanation})" for each in told)[:MAX_TEXT]
+
+
+def _names(old: Mapping[str, str], new: Mapping[str, str]) -> Iterable[Line]:
+    for code in sorted({*old, *new}):
+        before, after = old.get(code, ""), new.get(code, "")
+        if before != after:
+            yield Line(f"Trade name ({language_name(code)})", text_of(before), text_of(after))
+
+
+def _certificates(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> Iterable[Line]:
+    """Certificates are told apart by notified body, number and revision; several alike are shown together."""
+    before, after = _by_key(old), _by_key(new)
+    for key in sorted({*before, *after}):
+        gone, come = before.get(key, []), after.get(key, [])
+        if len(gone) == len(come) == 1:
+            yield from _changed(gone[0], come[0])
+        elif gone != come:
+            yield Line("Listing", _told(gone), _told(come), of=key[1])
+
+
+def _by_key(certificates: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], list[Mapping[str, Any]]]:
+    found: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for each in certificates:
+        key = each.get("notified_body", ""), each.get("number", ""), each.get("revision", "")
+        found.setdefault(key, []).append(each)
+    return found
+
+
+def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterable[Line]:
+    for name, title in OF_CERTIFICATE.items():
+        before, after = text_of(old.get(name)), text_of(new.get(name))
+        if before != after:
+            yield Line(title, before, after, of=text_of(new.get("number")), is_date=name in DATES)
+
+
+def _told(certificates: Sequence[Mapping[str, Any]]) -> str:
+    """`Listed, issued, until 16 Sep 2030`, one after the other."""
+    return "; ".join(
+        ", ".join(
+            part
+            for part in (
+                "Listed",
+                text_of(each.get("status")).lower(),
+                f"until {date_in_words(text_of(each['expiry']))}" if each.get("expiry") else "",
+            )
+            if part
+        )
+        for each in certificates
+    )[:MAX_TEXT]

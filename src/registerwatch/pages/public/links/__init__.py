@@ -1,0 +1,1 @@
+"""Pages that mails and payments lead to."""

@@ -1,0 +1,39 @@
+"""The page that a mail's link to end these mails leads to.
+
+A mail program posts to the same address when its reader presses its own button (RFC 8058): without a page of ours, a
+cookie or an `Origin`. The token in the address is all that both need. Opening the page changes nothing, since mail
+scanners open links too.
+"""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from registerwatch.notifications.bounces.unsubscribe_tokens import PATH
+from registerwatch.notifications.models import Target
+from registerwatch.pages.public.links.mailed_links import NO_REFERRER
+from registerwatch.pages.rendering import unindexed_page
+from registerwatch.web.injection import InjectedService, limits_of
+from registerwatch.web.limits.rate_limits import Limit
+
+PATHS = PATH
+
+router = APIRouter()
+
+
+@router.get(f"{PATH}{{token}}")
+async def unsubscribe(request: Request, service: InjectedService, token: str) -> Response:
+    """Whose mails would end, and a button."""
+    await limits_of(request).check(request, Limit.PAGES)
+    return _page(request, await service.notifications.unsubscribe.target(token), is_done=False)
+
+
+@router.post(f"{PATH}{{token}}")
+async def turn_off(request: Request, service: InjectedService, token: str) -> Response:
+    """End the mails, whatever else was sent."""
+    await limits_of(request).check(request, Limit.UNSUBSCRIBE)
+    return _page(request, await service.notifications.unsubscribe.turn_off(token), is_done=True)
+
+
+def _page(request: Request, target: Target | None, *, is_done: bool) -> Response:
+    status = 404 if target is None else 200
+    return unindexed_page(request, "unsubscribe.html", status, NO_REFERRER, target=target, is_done=is_done)

@@ -1,0 +1,85 @@
+"""Places for slow work that accounts ask for: few for each account and each client network, which take turns, so that
+none takes those of the others.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Hashable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from registerwatch.errors import Overloaded
+from registerwatch.platform.fair_queue import FairQueue
+
+T = TypeVar("T")
+
+MAX_USERS = 40
+"""Requests of one account that have or await a place."""
+MAX_WAITING = 200
+"""Requests that wait for one of the places of all."""
+TOO_MANY_OF_ACCOUNT = "The account has too many of these requests under way. Try again when some have ended."
+TOO_MANY = "Too many of these requests are waiting. Try again in a few seconds."
+
+
+@dataclass(slots=True)
+class _Account:
+    """The places of one account, and how many of its requests have or await one."""
+
+    places: asyncio.Semaphore
+    users: int = 0
+
+
+class AccountPlaces:
+    """At most `most` at a time, `most_per_account` of one account and `most_per_network` of one client network. Who
+    finds none free waits: networks take turns, and so do accounts of which no network is known.
+    """
+
+    def __init__(self, *, most: int, most_per_account: int, most_per_network: int | None = None) -> None:
+        self._queue = FairQueue(most, most + MAX_WAITING, TOO_MANY, most_of_party=most_per_network)
+        self._most_per_account = most_per_account
+        self._accounts: dict[int, _Account] = {}
+
+    @asynccontextmanager
+    async def place(self, account_id: int, network: str | None = None) -> AsyncIterator[None]:
+        """A place while the block lasts. An account first waits for one of its own, so its crowd waits outside.
+
+        Raises `Overloaded` where too many of the account or of all wait already.
+        """
+        async with self.own_place(account_id), self.shared_place(account_id if network is None else network):
+            yield
+
+    def shared_place(self, party: Hashable) -> AbstractAsyncContextManager[None]:
+        """One of the places of all while the block lasts, for who has one of the account. Parties take turns.
+
+        Raises `Overloaded` where too many wait already.
+        """
+        return self._queue.place(party)
+
+    @asynccontextmanager
+    async def own_place(self, account_id: int) -> AsyncIterator[None]:
+        """One of the account's places alone while the block lasts.
+
+        Raises `Overloaded` where too many of the account wait already.
+        """
+        if account_id in self._accounts and self._accounts[account_id].users >= MAX_USERS:
+            raise Overloaded(TOO_MANY_OF_ACCOUNT)
+        account = self._accounts.setdefault(account_id, _Account(asyncio.Semaphore(self._most_per_account)))
+        account.users += 1
+        try:
+            async with account.places:
+                yield
+        finally:
+            account.users -= 1
+            if not account.users:
+                del self._accounts[account_id]
+
+
+async def enter_within(
+    seconds: float, held: AsyncExitStack, place: AbstractAsyncContextManager[T], *, otherwise: str
+) -> T:
+    """Enter a place on a stack. Raises `Overloaded`, which says `otherwise`, where none is free in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await held.enter_async_context(place)
+    except TimeoutError:
+        raise Overloaded(otherwise) from None

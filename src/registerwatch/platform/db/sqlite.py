@@ -1,0 +1,82 @@
+"""Raw read-only connections to a SQLite database, for reads that must be quick. Imports no ORM, so it loads fast."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from registerwatch.platform.db.driver_errors import unavailable
+
+SCHEME = "sqlite:///"
+
+
+def sqlite_path(address: str) -> Path | None:
+    """The file in an address such as `sqlite:///data/registerwatch.db`, None for an address of another database."""
+    return Path(address.removeprefix(SCHEME)) if address.startswith(SCHEME) else None
+
+
+class SqliteReads:
+    """Statements over a read-only connection, which is opened at the first of them.
+
+    They run on the event loop: one takes about ten microseconds, a thread would cost more than that. Each is read to
+    its end, so that the next one sees whatever was committed in between.
+    """
+
+    def __init__(self, path: Path, *, cache_megabytes: int, text: type[str] | type[bytes]) -> None:
+        self._path = path
+        self._cache_megabytes = cache_megabytes
+        self._text = text
+        self._opened: sqlite3.Connection | None = None
+
+    async def all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Every row. Raises `DatabaseUnavailable`."""
+        return self.all_now(statement, *values)
+
+    def all_now(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The same for who knows that the database is SQLite, and spares the two coroutines."""
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise unavailable(error, self._path) from error
+
+    async def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
+        """The row of a statement that has one at most. Raises `DatabaseUnavailable`."""
+        rows = self.all_now(statement, *values)
+        return rows[0] if rows else None
+
+    async def close(self) -> None:
+        """Close the connection; a later statement opens another."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._opened is None:
+            self._opened = _read_only(self._path, self._cache_megabytes, self._text)
+        return self._opened
+
+
+def _read_only(path: Path, cache_megabytes: int, text: type[str] | type[bytes]) -> sqlite3.Connection:
+    """A connection that can only read. Text comes back as this type.
+
+    Raises `DatabaseUnavailable` when the file is missing or is no database.
+    """
+    try:
+        connection = sqlite3.connect(
+            f"file:{quoted(path)}?mode=ro",
+            uri=True,
+            check_same_thread=False,
+            isolation_level=None,
+            cached_statements=32,
+        )
+        connection.execute(f"PRAGMA cache_size = -{cache_megabytes * 1024}")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        raise unavailable(error, path) from error
+    connection.text_factory = text
+    return connection
+
+
+def quoted(path: Path) -> str:
+    """A path as it stands in a SQLite URI."""
+    return str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -1,0 +1,1 @@
+"""What routes of accounts, channels, webhooks and health answer."""

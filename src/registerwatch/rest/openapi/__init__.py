@@ -1,0 +1,1 @@
+"""How `/openapi.json` describes routes."""

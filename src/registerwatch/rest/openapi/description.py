@@ -1,0 +1,222 @@
+"""How routes are described in `/openapi.json`: answers by the structs that they are, errors, parameters.
+
+FastAPI describes requests from their pydantic models; answers are msgspec structs, whose schemas are added here.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
+from starlette.routing import Route
+
+from registerwatch.rest.openapi.access_description import describe_access
+from registerwatch.web.answers.answers import ErrorBody
+from registerwatch.web.prepared import PreparedAnswer
+from registerwatch.web.responses import JSON
+from registerwatch.web.unknown_names import unknown_message, unknown_names
+
+Responses = dict[int | str, dict[str, Any]]
+
+UNKNOWN_FIELD = "unknown_field"
+"""Type of a validation error: its message is a whole sentence."""
+
+_REF = "#/components/schemas/{name}"
+
+_described: dict[str, type] = {}
+"""Every type that a route answers, by name; filled while the modules of routes are imported."""
+
+
+def operation_id(route: APIRoute) -> str:
+    """The name of an operation, which generators of clients make a method of: that of its function."""
+    return route.name
+
+
+class RequestBody(BaseModel):
+    """Base of request bodies. A field that is not named is refused."""
+
+    model_config = ConfigDict(hide_input_in_errors=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_fields(cls, sent: Any) -> Any:
+        """Says it with the nearest field that there is, which pydantic's own error does not."""
+        unknown = unknown_names(sent, cls.model_fields) if isinstance(sent, dict) else ()
+        if unknown:
+            message = unknown_message("field", unknown, cls.model_fields)
+            raise PydanticCustomError(UNKNOWN_FIELD, "{message}", {"message": message})
+        return sent
+
+
+def schema_of(model: type) -> dict[str, Any]:
+    """A reference to the schema of a struct or dataclass that is answered."""
+    _described[model.__name__] = model
+    return {"$ref": _REF.format(name=model.__name__)}
+
+
+def answer(model: type, *, status: int = 200, description: str = "The answer.") -> Responses:
+    """The description of an answer of one status."""
+    return {status: {"description": description, "content": {"application/json": {"schema": schema_of(model)}}}}
+
+
+def error(status: int | str, description: str) -> Responses:
+    """The description of an error."""
+    return {status: {"description": description, "content": {"application/json": {"schema": schema_of(ErrorBody)}}}}
+
+
+BAD_REQUEST = error(400, "The request cannot be understood; the message says what would be.")
+UNAUTHENTICATED = error(401, "Missing or unknown key or session.")
+EXPIRED = error(402, "The account's period has ended.")
+FORBIDDEN = error(403, "A member may not do this; or the POST had no body.")
+SIGNUP_CLOSED = error(
+    403,
+    "`signup-closed`: the operator lets nobody do this by themselves (setting REGISTERWATCH_SIGNUP);"
+    " or what any 403 says: a member may not do this, or the POST had no body.",
+)
+CAP_REACHED = error(409, "The account has as many as its plan allows.")
+RATE_LIMITED = error(429, "Too many requests of this address; `Retry-After` says when to try again.")
+UNAVAILABLE = error(503, "The database or the index is out of reach; try again shortly.")
+PAYMENTS_UNAVAILABLE = error(
+    503,
+    "The payment provider does not answer, or the service takes no payments: that needs the settings"
+    " REGISTERWATCH_PAYMENT_API_KEY and REGISTERWATCH_PAYMENT_PRICES, and for the provider's events"
+    " REGISTERWATCH_PAYMENT_WEBHOOK_SECRET.",
+)
+OTHER_ERROR = error("default", "Any other error.")
+
+
+def _object_body(schema: dict[str, Any]) -> dict[str, Any]:
+    content = {"application/json": {"schema": {"type": "object", **schema}}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+NO_FIELDS = _object_body({"additionalProperties": False})
+"""For `openapi_extra` of a POST that needs a body, `{}`. `CheckedRoute` refuses an object with fields there."""
+ANY_FIELDS = _object_body({})
+"""The same of a POST that takes any fields and ignores them."""
+
+
+class DescribedApi(FastAPI):
+    """FastAPI whose description holds the schemas of all answers, and what is no route."""
+
+    def __init__(self, *, additions: Sequence[Callable[[dict[str, Any]], None]], **options: Any) -> None:
+        """`additions` add to the description, one after the other, when all routes are in it."""
+        super().__init__(**options)
+        self._additions = additions
+
+    def setup(self) -> None:
+        """Adds the route of the description. FastAPI's own renders it anew for each request, which takes 3 ms."""
+        assert self.openapi_url is not None, "this application is described"
+        prepared = PreparedAnswer(lambda: msgspec.json.encode(self.openapi()), JSON)
+        route = Route(self.openapi_url, prepared, methods=["GET"], include_in_schema=False)
+        self.router.routes.append(route)
+
+    def openapi(self) -> dict[str, Any]:
+        """The description, built once."""
+        if not self.openapi_schema:
+            description = super().openapi()
+            _describe_idempotency(description)
+            describe_access(description, self.routes)
+            description["components"]["schemas"].update(answer_schemas())
+            for add in self._additions:
+                add(description)
+        assert self.openapi_schema is not None, "FastAPI keeps what it built"
+        return self.openapi_schema
+
+
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A key of one's own for this request, such as a UUID. Sent again with it within a day, the request"
+    " is not carried out again: the answer is the first one, with `Idempotent-Replayed: true`. Errors are not kept.",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+    "example": "0b9f1f0e-5c5f-4d7e-9a39-2f6a5f1f7c11",
+}
+
+
+def _describe_idempotency(description: dict[str, Any]) -> None:
+    """Give every POST with a credential its optional header."""
+    description["components"].setdefault("parameters", {})["IdempotencyKey"] = IDEMPOTENCY_KEY
+    for methods in description["paths"].values():
+        operation = methods.get("post", {})
+        if operation.get("security") and {} not in operation["security"]:
+            operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/IdempotencyKey"})
+
+
+def answer_schemas() -> dict[str, dict[str, Any]]:
+    """JSON schemas of every type that is answered, by name: no other fields, and all of them present but those that
+    can be left out.
+    """
+    types = list(_described.values())
+    _, schemas = msgspec.json.schema_components(types, ref_template=_REF)
+    reached = {each.cls.__name__: each.cls for each in _objects(msgspec.inspect.multi_type_info(types))}
+    for name, schema in schemas.items():
+        schema.pop("title", None)
+        if name not in reached:  # a list of values
+            continue
+        for about in schema["properties"].values():
+            about.pop("default", None)
+            _name_constant(about)
+            _put_format_on_strings(about)
+            _add_example(about)
+        schema["required"] = [field for field in schema["properties"] if not _may_be_missing(reached[name], field)]
+        schema["additionalProperties"] = False
+    return schemas
+
+
+def _name_constant(about: dict[str, Any]) -> None:
+    """Describe a boolean that is always the same as a constant: generators of clients know no list of booleans."""
+    if about.get("enum") in ([True], [False]):
+        about["type"], about["const"] = "boolean", about.pop("enum")[0]
+
+
+def _put_format_on_strings(about: dict[str, Any]) -> None:
+    """Move the format of a field that may be null to its string: there generators of clients look for it."""
+    for alternative in about.get("anyOf", ()):
+        if alternative.get("type") == "string" and "format" in about:
+            alternative["format"] = about.pop("format")
+
+
+def _add_example(about: dict[str, Any]) -> None:
+    """Give a field that has one of a few values an example, where it has none of its own."""
+    choices = [about, *about.get("anyOf", ())]
+    values = [value for each in choices for value in _values(each)]
+    if values:
+        about.setdefault("examples", values[:1])
+
+
+def _values(schema: dict[str, Any]) -> list[Any]:
+    """The values of a schema that has few; of a boolean one of two."""
+    if "const" in schema:
+        return [schema["const"]]
+    return schema.get("enum") or [True] * (schema.get("type") == "boolean")
+
+
+def _objects(types: Any) -> list[Any]:
+    """The structs and dataclasses among types and in their fields, however deep."""
+    found: dict[type, Any] = {}
+    pending = list(types)
+    while pending:
+        each = pending.pop()
+        if isinstance(each, (msgspec.inspect.StructType, msgspec.inspect.DataclassType)):
+            if each.cls not in found:
+                found[each.cls] = each
+                pending.extend(field.type for field in each.fields)
+        else:
+            inner = (getattr(each, name, None) for name in ("type", "types", "item_type", "item_types", "value_type"))
+            for part in inner:
+                pending.extend(part if isinstance(part, tuple) else [part] if part is not None else [])
+    return list(found.values())
+
+
+def _may_be_missing(model: type, name: str) -> bool:
+    """Whether an answer can lack the field: it is unset, or left out where it has its default."""
+    if not issubclass(model, msgspec.Struct):
+        return False
+    field = next(each for each in msgspec.structs.fields(model) if each.encode_name == name)
+    is_left_out = model.__struct_config__.omit_defaults and not field.required and field.default_factory is not str
+    return field.default is msgspec.UNSET or is_left_out

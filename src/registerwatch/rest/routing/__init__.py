@@ -1,0 +1,1 @@
+"""How a request reaches its route: who asks, parameters, bodies, errors."""

@@ -1,0 +1,263 @@
+"""Routes without a body whose parameters are read, and whose dependencies are called, without FastAPI's solver.
+
+FastAPI looks at the annotation of every parameter again for every request. That took longer than most answers.
+"""
+
+import inspect
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from functools import cached_property
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from registerwatch.rest.routing.auth import KeyOrSession
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+Values = dict[str, Any]
+PLAIN = (str, int, float, bool, NoneType)
+_NO_QUERY = QueryParams()
+
+
+class DirectRoute(APIRoute):
+    """A route that calls its endpoint directly, where that has the form that nearly all of ours have.
+
+    Any other one, and a request whose parameters are wrong, is left to FastAPI, which words the refusal.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        if self.is_direct:
+            self.app = _app(self.get_route_handler())
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the endpoint has the form that is called directly."""
+        return self._call is not None
+
+    def get_route_handler(self) -> Handler:
+        """The handler of the route."""
+        handler, call = super().get_route_handler(), self._call
+        if call is None:
+            return handler
+
+        async def answered(request: Request) -> Response:
+            try:
+                values = call.parameters(request)
+            except (ValidationError, _WrongParameters):
+                return await _solved(handler, request)
+            return await call.answer(request, values)
+
+        return answered
+
+    @cached_property
+    def _call(self) -> "_Call | None":
+        try:
+            return _Call.of(self)
+        except _OtherForm:
+            return None
+
+
+def _app(handler: Handler) -> ASGIApp:
+    """The application of a direct route. Errors are caught by the application around all routes."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await handler(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    return app
+
+
+async def _solved(handler: Handler, request: Request) -> Response:
+    """What FastAPI's handler answers, with the stacks that its solver puts dependencies on."""
+    async with AsyncExitStack() as stack:
+        request.scope["fastapi_inner_astack"] = request.scope["fastapi_function_astack"] = stack
+        return await handler(request)
+
+
+class _OtherForm(Exception):
+    """An endpoint or a dependency takes, or is, something that is left to FastAPI."""
+
+
+class _WrongParameters(Exception):
+    """A parameter is missing, or is not of its type."""
+
+
+class _Step(msgspec.Struct, frozen=True):
+    """A dependency: what is called, the name by which it takes the request, the steps whose results it takes."""
+
+    call: Callable[..., Coroutine[Any, Any, Any]]
+    request_name: str | None
+    given: Sequence[tuple[str, int]]
+
+    async def result(self, request: Request, results: Sequence[Any], values: Values) -> Any:
+        """What it gives; `values` are its own parameters, which are added to."""
+        for name, place in self.given:
+            values[name] = results[place]
+        if self.request_name is not None:
+            values[self.request_name] = request
+        return await self.call(**values)
+
+
+class _Call(msgspec.Struct, frozen=True):
+    """An endpoint with what is needed to call it. Each of `steps` runs once, in FastAPI's order."""
+
+    endpoint: _Step
+    steps: Sequence[_Step]
+    model: "_Model | None"
+    """The parameter that has all of the query's."""
+    query: Sequence["_Field"]
+    path: Sequence["_Field"]
+    headers: Sequence["_Field"]
+
+    @classmethod
+    def of(cls, route: APIRoute) -> "_Call":
+        """Raises `_OtherForm`."""
+        dependant, hints = route.dependant, get_type_hints(route.endpoint)
+        returned = hints.get("return")
+        if route.body_field is not None or not (isinstance(returned, type) and issubclass(returned, Response)):
+            raise _OtherForm
+        steps, places = list[_Step](), dict[Any, int]()
+        given = [(each.name, _add_step(each, steps, places)) for each in dependant.dependencies]
+        named = [(name, place) for name, place in given if name is not None]
+        model = _Model.only_one(dependant)
+        return cls(
+            _Step(_coroutine(dependant), dependant.request_param_name, named),
+            steps,
+            model,
+            [] if model else [_Field.of(each) for each in dependant.query_params],
+            [_Field.of(each) for each in dependant.path_params],
+            [_Field.of(each, in_header=True) for each in dependant.header_params],
+        )
+
+    def parameters(self, request: Request) -> Values:
+        """The endpoint's own parameters. Raises `ValidationError` or `_WrongParameters`."""
+        values: Values = {}
+        query = request.query_params if request.scope["query_string"] else _NO_QUERY
+        if self.model is not None:
+            values[self.model.name] = self.model.value(query)
+        for fields, found in ((self.path, request.path_params), (self.query, query)):
+            for each in fields:
+                values[each.name] = each.value(found.get(each.alias))
+        for each in self.headers:
+            values[each.name] = each.value(request.headers.get(each.alias))
+        return values
+
+    async def answer(self, request: Request, values: Values) -> Response:
+        """The endpoint's answer."""
+        results = list[Any]()
+        for step in self.steps:
+            results.append(await step.result(request, results, {}))
+        response: Response = await self.endpoint.result(request, results, values)
+        return response
+
+
+class _Field(msgspec.Struct, frozen=True):
+    """A parameter of the query, the path or the headers that has one value."""
+
+    name: str
+    alias: str
+    field: Any
+    """FastAPI's own field of it, which has the type."""
+    is_required: bool
+    default: Any
+
+    @classmethod
+    def of(cls, field: Any, *, in_header: bool = False) -> "_Field":
+        """Raises `_OtherForm` for one of several values, or of a header without a name of its own."""
+        if not _is_plain(field.field_info.annotation) or (in_header and "_" in field.alias):
+            raise _OtherForm
+        is_required = field.field_info.is_required()
+        return cls(field.name, field.alias, field, is_required, None if is_required else field.get_default())
+
+    def value(self, sent: Any) -> Any:
+        """The value of what was sent, None for nothing. Raises `_WrongParameters`."""
+        if sent is None and not self.is_required:
+            return self.default
+        value, problems = self.field.validate(sent)
+        if problems:
+            raise _WrongParameters
+        return value
+
+
+class _Model(msgspec.Struct, frozen=True):
+    """A parameter that has all parameters of the query as its fields."""
+
+    name: str
+    model: type[BaseModel]
+    several: Sequence[str]
+    """Those of the query's parameters that may be sent several times."""
+
+    @classmethod
+    def only_one(cls, dependant: Dependant) -> "_Model | None":
+        """None where the parameters stand one by one. Raises `_OtherForm`."""
+        if len(dependant.query_params) != 1:
+            return None
+        field = dependant.query_params[0]
+        model: Any = field.field_info.annotation
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            return None
+        several = {name: each for name, each in model.model_fields.items() if not _is_plain(each.annotation)}
+        if any(get_origin(each.annotation) is not list for each in several.values()):
+            raise _OtherForm
+        return cls(field.name, model, [each.alias or name for name, each in several.items()])
+
+    def value(self, sent: QueryParams) -> BaseModel:
+        """What was sent. Raises `ValidationError`."""
+        values: Values = dict(sent)
+        for name in self.several:
+            if name in values:
+                values[name] = sent.getlist(name)
+        return self.model.model_validate(values)
+
+
+def _add_step(dependant: Dependant, steps: list[_Step], places: dict[Any, int]) -> int:
+    """The place of a dependency among the steps, behind those that it needs. Raises `_OtherForm`."""
+    call, needed = _coroutine(dependant), dependant.dependencies
+    if call in places:
+        return places[call]
+    if isinstance(dependant.call, KeyOrSession):
+        step = _Step(dependant.call.check, "request", ())  # its parameter is for the description alone
+    elif dependant.query_params or dependant.path_params or dependant.header_params:
+        raise _OtherForm
+    else:
+        given = [(str(each.name), _add_step(each, steps, places)) for each in needed]
+        step = _Step(call, dependant.request_param_name, given)
+    steps.append(step)
+    places[call] = len(steps) - 1
+    return places[call]
+
+
+def _coroutine(dependant: Dependant) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """What is called. Raises `_OtherForm` for what is no coroutine function of known parameters."""
+    call = dependant.call
+    unknown = (
+        dependant.cookie_params,
+        dependant.body_params,
+        dependant.websocket_param_name,
+        dependant.http_connection_param_name,
+        dependant.response_param_name,
+        dependant.background_tasks_param_name,
+        dependant.security_scopes_param_name,
+    )
+    if call is None or any(unknown):
+        raise _OtherForm
+    function = call if inspect.isfunction(call) else type(call).__call__
+    if not inspect.iscoroutinefunction(function):
+        raise _OtherForm
+    return call
+
+
+def _is_plain(annotation: Any) -> bool:
+    """Whether a parameter of this type has one value."""
+    if get_origin(annotation) in (Union, UnionType):
+        return all(map(_is_plain, get_args(annotation)))
+    return get_origin(annotation) is Literal or (isinstance(annotation, type) and issubclass(annotation, PLAIN))

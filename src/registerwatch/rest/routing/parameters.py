@@ -1,0 +1,96 @@
+"""Parameters that many operations share, and refusing those that an operation does not have."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any
+
+from fastapi import Path
+from fastapi.dependencies.models import Dependant
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Header
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, Field, field_validator
+from starlette.requests import Request
+
+from registerwatch.errors import InvalidInput
+from registerwatch.platform.db.row_pages import MAX_ROW_ID
+from registerwatch.rest.routing.auth import KeyOrSession
+from registerwatch.web.unknown_names import unknown_message, unknown_names
+
+MAX_PAGE, DEFAULT_PAGE = 1_000, 100
+"""Rows of one page: at most, and where nobody says."""
+
+RowId = Annotated[
+    str,
+    Path(description="Number of a row of the account.", json_schema_extra={"pattern": "^[0-9]{1,40}$"}, examples=["7"]),
+]
+
+
+class PageParameters(BaseModel):
+    """Which part of a list is answered. Without any, the list is as it always was."""
+
+    after: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what comes after this id; 0 for all.")
+    limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most rows in the answer.")
+
+    @field_validator("after", "limit", "before", mode="before", check_fields=False)
+    @classmethod
+    def _in_digits(cls, value: Any) -> Any:
+        """Raises `ValueError` for a text such as `7.0`, which would be taken for a whole number."""
+        if isinstance(value, str) and not _NUMBER.fullmatch(value):
+            raise ValueError("Input should be a whole number, written in digits")
+        return value
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the request has any of them."""
+        return bool(self.model_fields_set)
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,40}")
+
+
+def row_id(text: str) -> int:
+    """A number; one that no row can have becomes 0, which no row has. Raises `InvalidInput` for anything else."""
+    if not _NUMBER.fullmatch(text):
+        raise InvalidInput("The id is a whole number.")
+    number = int(text)
+    return number if 0 < number <= MAX_ROW_ID else 0
+
+
+async def only_known_parameters(request: Request) -> None:
+    """A dependency that raises `InvalidInput` for a query parameter that the route does not describe.
+
+    A misspelt filter that is left out would make an answer look complete that is not. Raises `Unauthenticated`
+    or `ScopeTooNarrow` where the route needs a caller and there is none, or none who may.
+    """
+    if refusal := unknown_parameters(request):
+        for level in _calls(request.scope["route"].dependant):
+            if isinstance(level, KeyOrSession):
+                await level.check(request)  # who may not ask is told that alone
+        raise InvalidInput(refusal)
+
+
+def unknown_parameters(request: Request) -> str:
+    """What is said of query parameters that the route of the request does not describe; empty where it has all."""
+    if not request.scope["query_string"]:
+        return ""
+    known = _query_parameters(request.scope["route"])
+    return unknown_message("parameter", unknown_names(request.query_params.keys(), known), known)
+
+
+def _calls(dependant: Dependant) -> Iterator[Callable[..., Any] | None]:
+    for each in dependant.dependencies:
+        yield each.call
+        yield from _calls(each)
+
+
+_described: dict[str, Sequence[str]] = {}
+"""Names of query parameters by operation."""
+
+
+def _query_parameters(route: APIRoute) -> Sequence[str]:
+    if route.unique_id not in _described:
+        parameters = [each for each in get_flat_params(route.dependant) if not isinstance(each.field_info, Header)]
+        names = dict.fromkeys(each.alias for each in parameters)
+        _described[route.unique_id] = [name for name in names if name not in route.param_convertors]
+    return _described[route.unique_id]

@@ -1,0 +1,18 @@
+"""Everything that is assumed of the sources: the one list that daily checks, the command and the documentation share.
+
+How each is looked at is beside the source (`LOOKS`), under the same name.
+"""
+
+from collections.abc import Mapping
+
+from registerwatch.sources.checks.assumption import Assumption
+from registerwatch.sources.checks.data_lake_assumptions import DATA_LAKE
+from registerwatch.sources.checks.list_assumptions import LISTS
+from registerwatch.sources.checks.names import CheckName
+from registerwatch.sources.checks.record_assumptions import RECORDS
+
+ASSUMPTIONS: Mapping[CheckName, Assumption] = {
+    name: each for name in CheckName for each in (*LISTS, *RECORDS, *DATA_LAKE) if each.name is name
+}
+"""Every assumption by its name, in the order in which they are looked at."""
+DAILY = frozenset(name for name, each in ASSUMPTIONS.items() if each.is_daily)

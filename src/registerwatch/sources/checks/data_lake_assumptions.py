@@ -1,0 +1,133 @@
+"""What is assumed of the Data Lake."""
+
+from registerwatch.sources.checks.assumption import NO_EFFECT, SEND, Assumption
+from registerwatch.sources.checks.names import CheckName
+
+_LAKE = "Bulk: the Data Lake"
+
+DATA_LAKE = (
+    Assumption(
+        CheckName.DATA_LAKE_ROW,
+        "Fields of devices in the Data Lake",
+        "Devices of the Data Lake have every column that is read, of the known type.",
+        _LAKE,
+        1,
+        f"The copy is not filled from the Data Lake until it holds again; what is stored is served as before. {SEND}",
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_VALUES,
+        "Usual values of devices in the Data Lake",
+        "Some of 300 devices have each value that devices usually have.",
+        _LAKE,
+        0,
+        f"If it stays for days, the Data Lake shows that column no more. What is stored is kept. {SEND}",
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_COLUMNS,
+        "Columns of devices in the Data Lake",
+        "Devices have 60 columns.",
+        _LAKE,
+        0,
+        f"Columns that are new are not read; nothing is lost. {SEND}",
+        is_daily=False,
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_NUMBERS,
+        "Numbers in the Data Lake",
+        "Every number is written with a fraction of zero, such as -203.0.",
+        _LAKE,
+        0,
+        f"Numbers are read in other forms too; the line of the columns that are read says whether they can be. {SEND}",
+        is_daily=False,
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_NAMES,
+        "Names in languages in the Data Lake",
+        "`MF_ACTOR_NAMES` is JSON inside a text.",
+        _LAKE,
+        0,
+        f"Names in languages are not known from the Data Lake; a full read brings them. {SEND}",
+        is_daily=False,
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_IDS,
+        "Ids of devices in the Data Lake are known",
+        "Every id of a risk class, a legislation, a market status and a special type has a label.",
+        _LAKE,
+        0,
+        "An id without a label is shown as “unknown” with its number, until a full read brings the code. Please tell us"
+        " the id, so that a release names it.",
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_PAGING,
+        "Pages of the Data Lake",
+        "A full page names the next one by `nextLink` with `$after`, which leads to the same host and shows other"
+        " devices.",
+        _LAKE,
+        1,
+        f"A fill of the copy ends early, and says so. {SEND}",
+        is_daily=False,
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_FILTER,
+        "Search of the Data Lake by UDI-DI",
+        "`PRIMARY_DI` finds exactly the devices of a UDI-DI.",
+        _LAKE,
+        1,
+        f"{NO_EFFECT} {SEND}",
+        is_daily=False,
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_VERSION,
+        "The Data Lake without a version",
+        "A request without `api-version` is refused with status 404.",
+        _LAKE,
+        1,
+        f"The service always sends it, so nothing changes. {SEND}",
+        is_daily=False,
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_FORMAT,
+        "The Data Lake without a format",
+        "A request without `format` is refused with status 400.",
+        _LAKE,
+        1,
+        f"The service always sends it, so nothing changes. {SEND}",
+        is_daily=False,
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_PARAMETER,
+        "The Data Lake with an unknown parameter",
+        "A request with a parameter that is no filter is refused with status 400.",
+        _LAKE,
+        1,
+        f"A filter that is ignored would not be noticed. The service sends none. {SEND}",
+        is_daily=False,
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_ACTOR,
+        "Fields of actors in the Data Lake",
+        "Actors of the Data Lake have every column that is read, of the known type.",
+        _LAKE,
+        1,
+        f"What is missing of actors is not known until they are read one by one. {SEND}",
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_REFERENCE,
+        "The list of ids of the Data Lake",
+        "`/reference` lists the ids that have a label here, and no others of their columns.",
+        _LAKE,
+        7,
+        f"An id that changed is shown as “unknown” with its number, until a full read brings the code. {SEND}",
+        is_daily=False,
+    ),
+    Assumption(
+        CheckName.DATA_LAKE_PACE,
+        "The pace at which the Data Lake is asked",
+        "The Data Lake throttles no request at the pace of this service.",
+        "How it fails",
+        0,
+        "The service waits and asks again, so nothing is lost.",
+        is_daily=False,
+    ),
+)

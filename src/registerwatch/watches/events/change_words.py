@@ -1,0 +1,227 @@
+"""The words of a change: a row of a table or one line, the same wherever people read of it. Pure.
+
+Pages, mails, chats and feeds show these rows. Programs read `FieldChange` and the summary of an event instead.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+
+import msgspec
+
+from registerwatch.platform.clock import date_in_words
+from registerwatch.platform.structs import replace
+from registerwatch.register.certificate_states import days_left, distance
+from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
+from registerwatch.watches.events.event_rules import NUMBERS, field_name, most_severe_first, severity_of
+from registerwatch.watches.news.expiry_marks import ENDS
+from registerwatch.watches.news.news_changes import NUMBER_OF, REFUSED
+
+NOTHING = "nothing"
+"""What stands for an empty value before a change."""
+NEW_CERTIFICATE = "new certificate"
+END_DATE = "end date of the certificate"
+"""In place of its end, where the date is not all that is to be said of that."""
+VERSION = "version"
+MAX_NAMED = 3
+"""Devices that a line names."""
+MAX_REVISION_LENGTH = 20
+"""A longer revision, or one with what cannot be printed, is not shown."""
+
+_DATES = frozenset({EXPIRY, "status_date"})
+"""Fields whose values are dates."""
+
+
+class NamedDevice(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A device that an event of a manufacturer names."""
+
+    name: str
+    code: str
+    """Its UDI-DI."""
+
+
+class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
+    """One changed field, or a number of devices with those of them that the event names.
+
+    Dates are ISO texts, which the properties and methods write for people. Rows are stored with deliveries as
+    arrays, so a new field goes to the end and has a default. Rows that an earlier release stored have the first three
+    alone, with the certificate in the name and dates as it wrote them.
+    """
+
+    name: str
+    """What people call the field, in lower case."""
+    before: str | None
+    """Empty where there was no value, None where the change has no before, as that of a new certificate."""
+    after: str
+    field: str = ""
+    """The register's name of the field; empty in a row that an earlier release stored."""
+    certificate: str = ""
+    """The number of the certificate whose field it is."""
+    severity: str = ""
+    number: int | None = None
+    """How many devices the row is about, None where it does not count devices."""
+    devices: tuple[NamedDevice, ...] = ()
+    """The device that it is about, or the first of those that it counts."""
+    revision: str = ""
+    """The revision of the certificate whose field it is, where the register gives one."""
+    standing: str = ""
+    """How the certificate stood whose end is near, where its end date was not all that was to be said."""
+
+    @property
+    def title(self) -> str:
+        """The name as the begin of a sentence or the head of a table's row."""
+        return _capital(self.name)
+
+    @property
+    def of(self) -> str:
+        """The certificate's number and revision, to stand beside the name; no number where the values are it."""
+        number = "" if self.field == NUMBER else self.certificate
+        return ", ".join(filter(None, [number, f"revision {self.revision}" if self.revision else ""]))
+
+    @property
+    def heading(self) -> str:
+        """`Certificate status (Z-25-052, revision 01)`."""
+        return f"{self.title} ({self.of})" if self.of else self.title
+
+    @property
+    def is_date(self) -> bool:
+        """Whether both values are dates."""
+        return self.field in _DATES
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it reports how near the end of a certificate is: `after` is the date."""
+        return self.field == ENDS
+
+    @property
+    def count(self) -> str:
+        """`12 devices registered`, of a row that counts devices."""
+        assert self.number is not None, "asked of rows that count devices"
+        return f"{self.number:,} {field_name(NUMBERS[self.field]) if self.number == 1 else self.name}"
+
+    @property
+    def before_text(self) -> str | None:
+        """What was before; None where there is no before."""
+        if self.before is None:
+            return None
+        return (date_in_words(self.before) if self.is_date else self.before) or NOTHING
+
+    def when(self, day: date) -> str:
+        """How near the end of a certificate is, counted from `day`: `in 7 days`, `in 7 days (suspended)`; empty of any
+        other row.
+        """
+        return " ".join(filter(None, [self._distance(day), f"({self._stood})" if self.standing else ""]))
+
+    def after_text(self, day: date, named: int = MAX_NAMED) -> str:
+        """What is now: `Suspended`, `24 Dec 2026`, `24 Dec 2026, in 7 days`, `12: Zolid, Savina and 10 more`."""
+        if self.number is not None:
+            return f"{self.number:,}{self._names(named)}"
+        if self.is_end or self.is_date:
+            return ", ".join(filter(None, [date_in_words(self.after), self.when(day)]))
+        codes = [each.code for each in self.devices if each.code != self.after]
+        return f"{self.after} ({codes[0]})" if codes else self.after
+
+    def line(self, day: date, named: int = MAX_NAMED) -> str:
+        """The row in one line: `Certificate status (Z-25-052): Issued → Suspended`, `3 devices registered: Zolid`."""
+        if self.number is not None:
+            return self.count + self._names(named)
+        before, after = self.before_text, self.after_text(day)
+        return f"{self.heading}: {after if before is None else f'{before} → {after}'}"
+
+    def brief(self, day: date) -> str:
+        """What happened, in the fewest words: `certificate Z-25-052 suspended`, `No longer placed on the EU market`."""
+        after, certificate = self.after_text(day), f"certificate {self.certificate}".rstrip()
+        if self.number is not None:
+            return self.count
+        if self.is_end:
+            if self.standing:
+                return f"end date of {certificate} ({self._stood}) {self._distance(day) or self.after}"
+            is_past = (self._days_left(day) or 0) < 0
+            return f"{certificate} {'ended' if is_past else 'ends'} {self.when(day) or after}"
+        if self.field == STATUS:
+            return f"{certificate} {after[:1].lower()}{after[1:]}"
+        if self.field == "status":
+            return after
+        if self.field == VERSION:
+            return f"new version {after} of the record"
+        number = "" if self.field == NUMBER else self.certificate
+        called = f"{self.name} ({number})" if number else self.name
+        is_named = self.before is None and self.field != NUMBER
+        return f"{called}{':' if is_named else ''} {after}"
+
+    def shortened(self, most: int) -> "ChangeRow":
+        """The row with values of at most so many characters."""
+        before = None if self.before is None else _short(self.before, most)
+        return replace(self, before=before, after=_short(self.after, most), standing=_short(self.standing, most))
+
+    @property
+    def _stood(self) -> str:
+        return self.standing[:1].lower() + self.standing[1:]
+
+    def _distance(self, day: date) -> str:
+        days = self._days_left(day)
+        return "" if days is None else distance(days)
+
+    def _days_left(self, day: date) -> int | None:
+        return days_left(self.after, day) if self.is_end else None
+
+    def _names(self, most: int) -> str:
+        """`: Ceramill Zolid, Savina 300 and 7 more`, of the devices that it counts."""
+        named = [each.name for each in self.devices[:most]]
+        more = (self.number or 0) - len(named)
+        return f": {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}" if named else ""
+
+
+def rows_of(changes: Iterable[FieldChange]) -> list[ChangeRow]:
+    """Changes as people read them, those that matter most first. Devices go with their number."""
+    ordered = most_severe_first(changes)
+    fields = {change.field for change in ordered}
+    named: dict[str, list[NamedDevice]] = {}
+    for change in ordered:
+        if change.field in NUMBER_OF:
+            named.setdefault(NUMBER_OF[change.field], []).append(_device(change))
+    return [row_of(each, named.get(each.field, ())) for each in ordered if NUMBER_OF.get(each.field) not in fields]
+
+
+def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRow:
+    """One change as people read it. `counted` are the devices that a number counts, as far as they are named."""
+    row = ChangeRow(
+        field_name(change.field),
+        change.old,
+        change.new,
+        change.field,
+        change.certificate or "",
+        str(severity_of(change)),
+        revision=_revision(change.revision or ""),
+    )
+    if change.field in NUMBERS:
+        number = int(change.new) if change.new.isdecimal() else None
+        return replace(row, before=None, number=number, devices=tuple(counted))
+    if change.field == ENDS:
+        return _end_row(row, change)
+    if change.device:
+        return replace(row, before=None, devices=(_device(change),))
+    if change.field == NUMBER and not change.old:
+        return replace(row, name=NEW_CERTIFICATE, before=None, certificate=change.certificate or change.new)
+    return replace(row, before=None) if change.field == REFUSED else row
+
+
+def _end_row(row: ChangeRow, change: FieldChange) -> ChangeRow:
+    standing = change.standing or ""
+    name = END_DATE if standing else row.name
+    return replace(row, name=name, before=None, after=change.old or change.new, standing=standing)
+
+
+def _device(change: FieldChange) -> NamedDevice:
+    return NamedDevice(change.new, change.device or change.new)
+
+
+def _revision(text: str) -> str:
+    return text if len(text) <= MAX_REVISION_LENGTH and text.isprintable() else ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

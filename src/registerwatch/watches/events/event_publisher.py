@@ -1,0 +1,88 @@
+"""Storing events and putting them into the outbox, in the transaction that brought them."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.register.observation import ReadContext, new_batch
+from registerwatch.watches.diff import FieldChange, summary_of
+from registerwatch.watches.events import event_repository
+from registerwatch.watches.events.event_repository import NewEvent
+from registerwatch.watches.models import Event
+from registerwatch.watches.options import WatchOptions
+from registerwatch.watches.outbox import Outbox
+
+
+class FoundEvent(msgspec.Struct, frozen=True):
+    """What changed for one watch."""
+
+    account_id: int
+    watch_id: int
+    subject: str
+    label: str
+    changes: Sequence[FieldChange]
+    options: WatchOptions
+    manufacturer_srn: str
+    """Of the watched device, or the watched manufacturer itself; empty where it is not known."""
+    cause: str | None = None
+    visible_at: int | None = None
+    """When a listing or a read first showed it (unix seconds), None where nobody noted that."""
+    summary: str = ""
+    """In place of one that tells every change."""
+
+
+class EventPublisher:
+    """Stores events, and puts those of watches that notify into the outbox."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    async def publish(
+        self, connection: AsyncConnection, found: Sequence[FoundEvent], context: ReadContext, now: int
+    ) -> None:
+        """Store events and deliver them: with the context's batch where they can join it, else at once.
+
+        The caller has locked their watches, in the order of their ids. Storing events takes a lock that other such
+        transactions wait for, so the two puts need no common order of targets.
+        """
+        if not found:
+            return
+        joining = _joining(found, context, now)
+        at_once = new_batch()
+        new = [_new(each, context.batch if each.account_id in joining else at_once, context) for each in found]
+        silent = {each.watch_id for each in found if not each.options.notifies}
+        stored = _without(silent, await event_repository.add_events(connection, new, now))
+        held = {account_id: events for account_id, events in stored.items() if account_id in joining}
+        others = {account_id: events for account_id, events in stored.items() if account_id not in joining}
+        await self._outbox.put(connection, context.batch, held, due_at=context.held_until, now=now)
+        await self._outbox.put(connection, at_once, others, due_at=now, now=now)
+
+
+def _joining(found: Sequence[FoundEvent], context: ReadContext, now: int) -> Collection[int]:
+    """The accounts whose events join the context's batch."""
+    if not context.holds(now):
+        return frozenset()
+    return {each.account_id for each in found if context.account_id in (None, each.account_id)}
+
+
+def _new(found: FoundEvent, batch: str, context: ReadContext) -> NewEvent:
+    return NewEvent(
+        account_id=found.account_id,
+        watch_id=found.watch_id,
+        subject=found.subject,
+        label=found.label,
+        summary=found.summary or summary_of(found.changes),
+        changes=found.changes,
+        batch=batch,
+        awaits_sync=not context.is_recheck,
+        cause=found.cause,
+        visible_at=found.visible_at,
+        manufacturer_srn=found.manufacturer_srn,
+    )
+
+
+def _without(silent: Collection[int], events: Mapping[int, Sequence[Event]]) -> Mapping[int, Sequence[Event]]:
+    """Events by account, without those of some watches."""
+    heard = {account_id: [each for each in of if each.watch_id not in silent] for account_id, of in events.items()}
+    return {account_id: of for account_id, of in heard.items() if of}

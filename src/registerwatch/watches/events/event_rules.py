@@ -1,0 +1,153 @@
+"""What people call the compared fields, and which kind and severity an event has. Pure.
+
+`FIELDS` and `SEVERITY_RULES` are the only place of these rules; `docs/events.md` shows both, and a test compares.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, STATUS_PREFIX, label
+from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
+from registerwatch.watches.models import EventKind, EventSeverity
+from registerwatch.watches.news.expiry_marks import ENDS, days_of
+from registerwatch.watches.news.news_changes import (
+    DEVICE_OFF_MARKET,
+    DEVICE_ON_MARKET,
+    DEVICE_REGISTERED,
+    DEVICES_OFF_MARKET,
+    DEVICES_ON_MARKET,
+    DEVICES_REGISTERED,
+    NUMBER_OF,
+    REFUSED,
+    REVISION,
+)
+
+
+class EventField(msgspec.Struct, frozen=True):
+    """A compared field: what people call it, and what its change is about."""
+
+    name: str
+    kind: EventKind
+
+
+class SeverityRule(msgspec.Struct, frozen=True):
+    """A change of one of `fields` (any field where there is none) has this severity.
+
+    `new` limits the rule to these new values, `within_days` to ends that are so near or past, `was_empty` to changes of
+    a value that was empty before.
+    """
+
+    severity: EventSeverity
+    fields: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    was_empty: bool = False
+    within_days: int | None = None
+
+    def applies(self, change: FieldChange) -> bool:
+        """Whether the rule is about this change."""
+        return (
+            (not self.fields or change.field in self.fields)
+            and (not self.new or change.new.casefold() in {each.casefold() for each in self.new})
+            and not (self.was_empty and change.old)
+            and (self.within_days is None or _ends_within(change, self.within_days))
+        )
+
+
+FIELDS: Mapping[str, EventField] = {
+    "status": EventField("market status", EventKind.RECORD),
+    "status_date": EventField("date of the market status", EventKind.RECORD),
+    "trade_name": EventField("trade name", EventKind.RECORD),
+    "risk_class": EventField("risk class", EventKind.RECORD),
+    "reference": EventField("catalogue reference", EventKind.RECORD),
+    "manufacturer_status": EventField("manufacturer status", EventKind.RECORD),
+    "version": EventField("version of the record", EventKind.RECORD),
+    "name": EventField("name of the actor", EventKind.RECORD),
+    "device_total": EventField("number of registered devices", EventKind.PORTFOLIO),
+    NUMBER: EventField("certificate number", EventKind.CERTIFICATE),
+    EXPIRY: EventField("certificate expiry", EventKind.EXPIRY),
+    STATUS: EventField("certificate status", EventKind.CERTIFICATE),
+    REVISION: EventField("certificate revision", EventKind.CERTIFICATE),
+    REFUSED: EventField("refused application for a certificate", EventKind.CERTIFICATE),
+    ENDS: EventField("end of the certificate", EventKind.EXPIRY),
+    DEVICES_REGISTERED: EventField("devices registered", EventKind.PORTFOLIO),
+    DEVICE_REGISTERED: EventField("device registered", EventKind.PORTFOLIO),
+    DEVICES_OFF_MARKET: EventField("devices off the market", EventKind.PORTFOLIO),
+    DEVICE_OFF_MARKET: EventField("device off the market", EventKind.PORTFOLIO),
+    DEVICES_ON_MARKET: EventField("devices on the market again", EventKind.PORTFOLIO),
+    DEVICE_ON_MARKET: EventField("device on the market again", EventKind.PORTFOLIO),
+}
+
+SEVERITY_RULES: Sequence[SeverityRule] = (
+    SeverityRule(EventSeverity.HIGH, (ENDS,), within_days=7),
+    SeverityRule(EventSeverity.MEDIUM, (ENDS,), within_days=30),
+    SeverityRule(EventSeverity.HIGH, (DEVICES_OFF_MARKET, DEVICE_OFF_MARKET)),
+    SeverityRule(EventSeverity.MEDIUM, (REFUSED,)),
+    SeverityRule(EventSeverity.LOW, was_empty=True),
+    SeverityRule(
+        EventSeverity.HIGH,
+        (STATUS,),
+        tuple(
+            label(CERTIFICATE_STATUS_PREFIX + each)
+            for each in ("suspended", "withdrawn", "cancelled", "expired", "restricted")
+        ),
+    ),
+    SeverityRule(EventSeverity.MEDIUM, (STATUS,), (label(CERTIFICATE_STATUS_PREFIX + "reinstated"),)),
+    SeverityRule(
+        EventSeverity.HIGH,
+        ("status",),
+        tuple(label(STATUS_PREFIX + each) for each in ("no-longer-on-the-market", "not-intended-for-eu-market")),
+    ),
+    SeverityRule(EventSeverity.MEDIUM, ("risk_class", NUMBER, EXPIRY, "manufacturer_status")),
+    SeverityRule(EventSeverity.LOW),
+)
+"""The first rule that applies to a change decides. Among the compared fields, values that were empty before come first:
+the register is being filled until May 2027, and what it fills in has not changed.
+"""
+
+NUMBERS: Mapping[str, str] = {number: device for device, number in NUMBER_OF.items()}
+"""Fields that tell how many devices there are, and the field that names one of them."""
+
+_ORDER = list(EventSeverity)
+_FIRST_FIELDS = frozenset({"status", NUMBER, EXPIRY, STATUS, *NUMBERS})
+
+
+def field_name(field: str) -> str:
+    """What people call a field; of one that a later release added, its own name made readable."""
+    known = FIELDS.get(field)
+    return known.name if known else field.replace("_", " ")
+
+
+def severity_of(change: FieldChange) -> EventSeverity:
+    """How much one change matters."""
+    return next(rule.severity for rule in SEVERITY_RULES if rule.applies(change))
+
+
+def most_severe_first(changes: Iterable[FieldChange]) -> list[FieldChange]:
+    """Changes as people read them: by severity, of several alike market status and certificates first, the version
+    of the record last.
+    """
+    return sorted(changes, key=lambda change: (_ORDER.index(severity_of(change)), _field_rank(change.field)))
+
+
+def _field_rank(field: str) -> int:
+    return 0 if field in _FIRST_FIELDS else 2 if field == "version" else 1
+
+
+def is_version_alone(changes: Sequence[FieldChange]) -> bool:
+    """Whether nothing changed but the version of the record: nothing that is compared says why."""
+    return bool(changes) and all(each.field == "version" for each in changes)
+
+
+def classified(changes: Sequence[FieldChange]) -> tuple[EventKind, EventSeverity]:
+    """Kind and severity of an event: those of its most severe change, of several alike the first."""
+    if not changes:
+        return EventKind.RECORD, EventSeverity.LOW
+    most = min(changes, key=lambda change: _ORDER.index(severity_of(change)))
+    known = FIELDS.get(most.field)
+    return known.kind if known else EventKind.RECORD, severity_of(most)
+
+
+def _ends_within(change: FieldChange, days: int) -> bool:
+    left = days_of(change.new)
+    return left is not None and left <= days

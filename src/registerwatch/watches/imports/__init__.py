@@ -1,0 +1,1 @@
+"""Lists of identifiers that become watches."""

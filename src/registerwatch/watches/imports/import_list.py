@@ -1,0 +1,237 @@
+"""Importing watches from a list: one identifier a line, in the first cell.
+
+Nothing is read from the register within the request: the baseline is what the copy has, where that is fresh, else the
+first successful read, by the next recheck or whoever reads the subject before. What the copy knows of certificates is
+part of it; where not all of them were read, that read completes it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.accounts.limits.work_budget import WorkBudget
+from registerwatch.accounts.models import Caller
+from registerwatch.accounts.repository import locked
+from registerwatch.copy.names import StoredName, stored_names
+from registerwatch.copy.records import RecordStore
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.register.observation import ActorObservation, Observation
+from registerwatch.register.outcomes import NotFound, ReadFailed
+from registerwatch.watches import repository
+from registerwatch.watches.imports.import_plan import (
+    ImportPlan,
+    KnownSubject,
+    PlannedFate,
+    ReadLine,
+    plan_lines,
+    read_lines,
+)
+from registerwatch.watches.imports.import_table import ListLine
+from registerwatch.watches.imports.import_text import identifiers
+from registerwatch.watches.news.news_cursors import begin_added
+from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.snapshot import baseline, encoded, label_of, snapshot_of
+from registerwatch.watches.tags import add_tags
+
+MAX_ERRORS = 5
+
+LineFate = Literal["added", "skipped", "error", "left"]
+FATES: Mapping[PlannedFate, LineFate] = {
+    "new": "added",
+    "watched": "skipped",
+    "twice": "skipped",
+    "left": "left",
+    "invalid": "error",
+}
+"""What the contract's answer calls them."""
+
+
+class ImportedLine(msgspec.Struct, frozen=True):
+    """One line of a list."""
+
+    line: Annotated[int, Meta(description="Its number, from 1.", examples=[2])]
+    subject: Annotated[str, Meta(description="What is watched, or what the line says.", examples=["04012345678901"])]
+    fate: Annotated[
+        LineFate,
+        Meta(
+            description="`skipped`: watched already. `error`: no identifier. `left`: the plan allows no more watches.",
+            examples=["added"],
+        ),
+    ]
+    error: Annotated[
+        str | None,
+        Meta(
+            description="Why the line was not used, null when it was.",
+            examples=["this has no digit, so it is no identifier."],
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What an import brought."""
+
+    added: Annotated[int, Meta(description="New watches.", examples=[120])]
+    skipped: Annotated[int, Meta(description="Lines whose subject was watched already.", examples=[3])]
+    errors: Annotated[
+        Sequence[str],
+        Meta(
+            description="At most five lines that could not be used, and why.",
+            examples=[["Line 3: “...” is no identifier."]],
+        ),
+    ]
+    lines: Annotated[Sequence[ImportedLine], Meta(description="Every line that holds something, in order.")] = field(
+        default=(), compare=False
+    )
+    dry_run: Annotated[
+        bool, Meta(description="Whether nothing was added: the answer tells what would be.", examples=[False])
+    ] = False
+
+
+Remembered = Callable[[str], NotFound | ReadFailed | None]
+"""What the last read of a subject brought, if it was lately and in vain."""
+
+
+class ImportService:
+    """Adds many watches at once. `fresh_for` is for how many seconds a stored read is as good as one now."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        copy: RecordStore,
+        *,
+        fresh_for: float,
+        work: WorkBudget,
+        remembered: Remembered = lambda _subject: None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._copy = copy
+        self._fresh_for = fresh_for
+        self._work = work
+        self._remembered = remembered
+
+    async def add_all(self, caller: Caller, text: str, *, dry_run: bool = False) -> ImportResult:
+        """Add what is not watched yet, until the cap is reached; what was added stays. Raises `InvalidInput`.
+
+        With `dry_run` nothing is added: the result tells what would be.
+        """
+        lines = await self._work.run(caller.account.id, partial(_lines_of, text))
+        async with self._database.transaction() as connection:
+            await locked(connection, caller)
+            plan = await self._planned(connection, caller, lines)
+            if not dry_run:
+                await self._add(connection, caller, plan)
+        return _result(plan, dry_run=dry_run)
+
+    async def plan(self, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:
+        """What would become of the lines of a list, with what the copy knows of each. Nothing is added."""
+        read = await self._work.run(caller.account.id, partial(read_lines, lines))
+        async with self._database.reading() as connection:
+            plan = await self._planned(connection, caller, read)
+            return plan.with_known(await self._known(connection, plan))
+
+    async def add_list(
+        self, caller: Caller, lines: Sequence[ListLine], tags: Collection[str] = (), *, tags_watched: bool = False
+    ) -> ImportPlan:
+        """Add what is not watched yet, with these tags, and tell what became of each line. With `tags_watched` the
+        listed watches that were there before get the tags too.
+
+        Raises `PeriodEnded`, and `CapReached` where the account would have too many tags; then nothing is added.
+        """
+        caller.account.require_active(self._clock.now())
+        account_id = caller.account.id
+        read = await self._work.run(account_id, partial(read_lines, lines))
+        async with self._database.transaction() as connection:
+            await locked(connection, caller)
+            plan = await self._planned(connection, caller, read)
+            await self._add(connection, caller, plan)
+            if tags:
+                lines_of_tag = plan.of("new", "watched") if tags_watched else plan.of("new")
+                tagged = await repository.ids_of(connection, account_id, [line.subject for line in lines_of_tag])
+                await add_tags(connection, account_id, list(tagged.values()), tags)
+            return plan.with_known(await self._known(connection, plan))
+
+    async def _planned(self, connection: AsyncConnection, caller: Caller, lines: Sequence[ReadLine]) -> ImportPlan:
+        present = await repository.subjects(connection, caller.account.id)
+        known = await self._copy.listed(connection, _once(each for line in lines for each in line.doubtful))
+        coded = await self._copy.coded(connection, _once(each for line in lines for each in line.possible_udis))
+        cap = caller.account.plan.watches
+        return ImportPlan(plan_lines(lines, present, known, cap, coded), len(present), cap)
+
+    async def _add(self, connection: AsyncConnection, caller: Caller, plan: ImportPlan) -> None:
+        new = await self._watches(connection, [line.subject for line in plan.of("new")])
+        now = int(self._clock.now())
+        await repository.add(connection, caller.account.id, new, now)
+        await begin_added(connection, caller.account.id, [watch.subject for watch in new], now)
+
+    async def _known(self, connection: AsyncConnection, plan: ImportPlan) -> dict[str, KnownSubject]:
+        """What the copy tells of each subject of a plan."""
+        subjects = list({line.subject for line in plan.lines if line.fate != "invalid"})
+        stored = await stored_names(connection, subjects)
+        return {each: self._told(each, stored.get(each)) for each in subjects}
+
+    def _told(self, subject: str, stored: StoredName | None) -> KnownSubject:
+        if stored is not None:
+            return KnownSubject("listed" if stored.is_listed else "delisted", stored.name, stored.manufacturer)
+        return KnownSubject("unknown" if isinstance(self._remembered(subject), NotFound) else "unread")
+
+    async def _watches(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[NewWatch]:
+        """What is added, with its baseline where the copy has a fresh one, else with the name that the copy has."""
+        since = int(self._clock.now() - self._fresh_for)
+        baselines = {
+            observation.subject: _with_baseline(observation, read_at)
+            for observation, read_at in await self._copy.fresh(connection, subjects, since=since)
+        }
+        stored = await stored_names(connection, [each for each in subjects if each not in baselines])
+        unread = {
+            subject: NewWatch(subject, known.name, manufacturer_srn=known.manufacturer_srn, basic_udi=known.basic_udi)
+            for subject, known in stored.items()
+        }
+        return [baselines.get(each) or unread.get(each) or NewWatch(each) for each in subjects]
+
+
+def _lines_of(text: str) -> list[ReadLine]:
+    return read_lines(ListLine(*each) for each in identifiers(text))
+
+
+def _once(subjects: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(subjects))
+
+
+def _result(plan: ImportPlan, *, dry_run: bool) -> ImportResult:
+    """The plan in the words of the contract's answer."""
+    lines = [ImportedLine(each.number, each.subject, FATES[each.fate], each.reason or None) for each in plan.lines]
+    left = next((line for line in lines if line.fate == "left"), None)
+    told = [line for line in lines if line.fate == "error" and (left is None or line.line < left.line)]
+    errors = [f"Line {line.line}: {line.error}" for line in (*told, *([left] if left else []))]
+    counts = plan.counts
+    return ImportResult(counts["new"], counts["watched"] + counts["twice"], _first(errors), lines, dry_run)
+
+
+def _first(errors: Sequence[str]) -> Sequence[str]:
+    """The first errors and the last one, which tells where the list was left."""
+    return errors if len(errors) <= MAX_ERRORS else [*errors[: MAX_ERRORS - 1], errors[-1]]
+
+
+def _with_baseline(observation: Observation, read_at: int) -> NewWatch:
+    """A watch with what the copy knows. It counts as read where that is complete; else the first full read completes
+    the baseline.
+    """
+    snapshot, subject = baseline(snapshot_of(observation)), observation.subject
+    is_complete = isinstance(observation, ActorObservation) or snapshot.has_all_certs
+    return NewWatch(
+        subject,
+        label_of(snapshot, subject),
+        encoded(snapshot),
+        read_at if is_complete else None,
+        snapshot.manufacturer_srn,
+        "" if isinstance(observation, ActorObservation) else observation.device.basic_udi,
+    )

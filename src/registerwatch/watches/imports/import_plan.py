@@ -1,0 +1,196 @@
+"""What would become of each line of a list: pure, over what is watched and what the copy knows."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+from registerwatch.errors import InvalidInput
+from registerwatch.files.tables.cells import PROBLEMS
+from registerwatch.platform.giving_way import giving_way
+from registerwatch.platform.structs import replace
+from registerwatch.register.identifiers import (
+    Kind,
+    can_be_stored,
+    kind,
+    udi_spellings,
+    udis_like_srn,
+    why_none,
+)
+from registerwatch.watches.imports.code_meaning import NO_CODES, CodedDevices, CodeOfList
+from registerwatch.watches.imports.import_table import ListLine
+from registerwatch.watches.subjects import subject as subject_of
+
+MAX_SHOWN = 120
+"""Characters of a line that are repeated in the answer."""
+
+PlannedFate = Literal["new", "watched", "twice", "left", "invalid"]
+"""`twice`: a line before has the same subject. `left`: the plan allows no more watches."""
+
+Knowledge = Literal["listed", "delisted", "unknown", "unread"]
+"""What the copy knows of a subject: the register lists it; lists it no more; said lately that it has no such record;
+nobody has looked yet.
+"""
+
+
+class ReadLine(msgspec.Struct, frozen=True):
+    """A line of a list whose code was read, once: that takes far longer than everything that is decided by it."""
+
+    number: int
+    typed: str
+    code: CodeOfList | None
+    """None where it is no identifier."""
+    reason: str
+    """Why it is none; of an identifier, why what it certainly means can be that of no device and no actor."""
+    doubtful: Sequence[str] = ()
+    """Subjects that the line may mean, where only the copy can say which."""
+    possible_udis: Sequence[str] = ()
+    """Every UDI-DI that the line can mean: the copy may have it as another code of a device."""
+
+    @classmethod
+    def of(cls, line: ListLine) -> "ReadLine":
+        """Read a line."""
+        typed = _shown(line.cell)
+        try:
+            code = CodeOfList.of(line.cell) if not line.problem else None
+        except InvalidInput as error:
+            return cls(line.number, typed, None, str(error))
+        if code is None:
+            return cls(line.number, typed, None, PROBLEMS[line.problem])
+        written = _subject_or_none(line.cell)
+        wrong = _why_none(written, code) if written is not None else None
+        is_doubtful = wrong or udis_like_srn(line.cell) or not {*code.parsed.device_spellings} <= {written}
+        doubtful = [written, *udi_spellings(line.cell, code.parsed)] if is_doubtful else []
+        possible = [written, *code.parsed.device_spellings] if written is None or kind(written) == "udi" else []
+        reason = wrong if code.certain == written else _why_none(code.certain, code)
+        return cls(line.number, typed, code, reason or "", _storable(doubtful), _storable(possible))
+
+
+class KnownSubject(msgspec.Struct, frozen=True):
+    """What the copy tells of a subject."""
+
+    knowledge: Knowledge
+    name: str = ""
+    manufacturer: str = ""
+
+
+NOT_LOOKED = KnownSubject("unread")
+
+
+class PlannedLine(msgspec.Struct, frozen=True):
+    """One line of a list."""
+
+    number: int
+    typed: str
+    subject: str
+    """What is watched, or what the line says."""
+    fate: PlannedFate
+    reason: str = ""
+    """Why the line is not used."""
+    known: KnownSubject = NOT_LOOKED
+
+    @property
+    def kind(self) -> Kind:
+        """What the subject is, where the line is used."""
+        return kind(self.subject)
+
+
+@dataclass(frozen=True)
+class ImportPlan:
+    """What would become of a list, or became of it."""
+
+    lines: Sequence[PlannedLine]
+    present: int
+    """Watches before."""
+    cap: int
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How many lines have each fate."""
+        return Counter(line.fate for line in self.lines)
+
+    def of(self, *fates: PlannedFate) -> Sequence[PlannedLine]:
+        """The lines with one of these fates, in order."""
+        return [line for line in self.lines if line.fate in fates]
+
+    @property
+    def free(self) -> int:
+        """How many watches the plan allowed beyond those that were there."""
+        return max(0, self.cap - self.present)
+
+    def with_known(self, known: Mapping[str, KnownSubject]) -> "ImportPlan":
+        """The same with what the copy tells of each subject."""
+        lines = [replace(line, known=known.get(line.subject, NOT_LOOKED)) for line in self.lines]
+        return ImportPlan(lines, self.present, self.cap)
+
+
+def read_lines(lines: Iterable[ListLine]) -> list[ReadLine]:
+    """Read the code of each line. Half a millisecond for a line that is made to be slow."""
+    return [ReadLine.of(line) for line in giving_way(lines)]
+
+
+def plan_lines(
+    lines: Iterable[ReadLine],
+    present: Collection[str],
+    known: Collection[str],
+    cap: int,
+    coded: CodedDevices = NO_CODES,
+) -> list[PlannedLine]:
+    """What becomes of each line. What is watched (`present`) or in the copy (`known`) is an identifier whatever its
+    form. `coded` has the devices of which something is another code, such as that of a package.
+    """
+    known = {*known, *(udi for udis in coded.values() for udi in udis)}
+    planned: list[PlannedLine] = []
+    new: set[str] = set()
+    listed: set[str] = set()
+    for each in lines:
+        line = _planned(each, present, known, coded)
+        if line.fate == "new":
+            if line.subject in present or line.subject in new:  # it takes no place
+                line = replace(line, fate="twice" if line.subject in listed else "watched")
+            elif len(present) + len(new) >= cap:
+                line = replace(line, fate="left", reason=_cap_reason(cap))
+            else:
+                new.add(line.subject)
+            listed.add(line.subject)
+        planned.append(line)
+    return planned
+
+
+def _why_none(identifier: str, code: CodeOfList) -> str | None:
+    return why_none(identifier, code.parsed if identifier == code.text else None)
+
+
+def _planned(line: ReadLine, present: Collection[str], known: Collection[str], coded: CodedDevices) -> PlannedLine:
+    """A line that can be added, or is invalid."""
+    if line.code is None:
+        return PlannedLine(line.number, line.typed, line.typed, "invalid", line.reason)
+    try:
+        subject = line.code.meaning(present, known, coded=coded)
+    except InvalidInput as error:
+        return PlannedLine(line.number, line.typed, line.typed, "invalid", str(error))
+    reason = "" if subject in present or subject in known else line.reason
+    return PlannedLine(line.number, line.typed, subject, "invalid" if reason else "new", reason)
+
+
+def _storable(subjects: Iterable[str | None]) -> list[str]:
+    return list(dict.fromkeys(each for each in subjects if each and can_be_stored(each)))
+
+
+def _shown(cell: str) -> str:
+    """The beginning of a cell, without half signs, which no answer can hold."""
+    return cell[:MAX_SHOWN].encode("utf-8", "replace").decode()
+
+
+def _subject_or_none(cell: str) -> str | None:
+    try:
+        return subject_of(cell)
+    except InvalidInput:
+        return None
+
+
+def _cap_reason(cap: int) -> str:
+    return f"the plan allows {cap:,} watches; the rest was left."

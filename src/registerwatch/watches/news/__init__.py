@@ -1,0 +1,1 @@
+"""News of manufacturers and ends of certificates, told to the watches that they concern."""

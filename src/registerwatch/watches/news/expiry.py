@@ -1,0 +1,148 @@
+"""Telling ends of certificates: 90, 30, 7 and 0 days before, for each watch that shows the certificate.
+
+The first run on a day looks at all watches; the others have nothing to do, since days alone decide. Accounts whose
+period has ended are told when they are back. A mark is stored in the transaction that tells it, under a lock
+of its watch, so that each is told once.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+
+import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.platform.clock import Clock, day_of
+from registerwatch.platform.db.engine import Database
+from registerwatch.register.observation import ReadContext
+from registerwatch.watches.events.causes import cause_of
+from registerwatch.watches.events.event_publisher import EventPublisher, FoundEvent
+from registerwatch.watches.news import expiry_repository
+from registerwatch.watches.news.expiry_marks import MARKS, Notice, notice_of
+from registerwatch.watches.news.expiry_repository import EndingWatch, Known
+from registerwatch.watches.outbox import Outbox, release_at_end
+
+PAST_DAYS = 30
+"""So long after its end a certificate is told that could not be told before."""
+WATCHES_AT_A_TIME = 1_000
+HELD_SECONDS = 900
+"""A run that was killed holds its deliveries back for so long."""
+
+Decided = Sequence[tuple[EndingWatch, Sequence[Notice]]]
+"""Watches with what is to be stored and told of their certificates."""
+
+log = structlog.get_logger(__name__)
+
+
+class ExpiryService:
+    """Tells watches which of their certificates end soon."""
+
+    def __init__(self, database: Database, clock: Clock, outbox: Outbox) -> None:
+        self._database = database
+        self._clock = clock
+        self._outbox = outbox
+        self._publisher = EventPublisher(outbox)
+
+    async def run(self) -> int:
+        """Tell what is due, where no run of this day was through. How many events there were."""
+        now = int(self._clock.now())
+        today = day_of(now)
+        async with self._database.reading() as connection:
+            last = await expiry_repository.last_day(connection)
+        if last == today:
+            return 0
+        context = ReadContext(held_until=now + HELD_SECONDS, is_recheck=True)
+        async with release_at_end(context, self._outbox):
+            told = await _Run(self._database, self._clock, self._publisher, context, now, last or today).tell_all()
+        async with self._database.transaction() as connection:
+            await expiry_repository.set_last_day(connection, today)
+        if told:
+            log.info("told ends of certificates", events=told)
+        return told
+
+
+class _Run:
+    """One run, which began at `now`; the run before was on `last_day`."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        publisher: EventPublisher,
+        context: ReadContext,
+        now: int,
+        last_day: date,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._publisher = publisher
+        self._context = context
+        self._now = now
+        self._today = day_of(now)
+        self._last_day = last_day
+        self._days = min(last_day, self._today - timedelta(PAST_DAYS)), self._today + timedelta(max(MARKS))
+
+    async def tell_all(self) -> int:
+        """Tell all watches what is due. How many events there were."""
+        told = 0
+        for read in (expiry_repository.device_watches, expiry_repository.manufacturer_watches):
+            after: int | None = 0
+            while after is not None:
+                async with self._database.reading() as connection:
+                    after, ending = await read(connection, self._now, after, WATCHES_AT_A_TIME, *self._days)
+                    due = [watch for watch, _ in await self._decided(connection, ending)]
+                if due:
+                    told += await self._tell(due)
+        return told
+
+    async def _tell(self, due: Sequence[EndingWatch]) -> int:
+        """Decide again with the watches locked, since another node may have told them; then store and tell."""
+        async with self._context.storing(), self._database.transaction() as connection:
+            present = await expiry_repository.lock(connection, [watch.id for watch in due])
+            decided = await self._decided(connection, [watch for watch in due if watch.id in present])
+            found = [event for watch, notices in decided if (event := self._event(watch, notices))]
+            marks = ((watch.id, notice) for watch, notices in decided for notice in notices)
+            await expiry_repository.store_marks(connection, marks)
+            await self._publisher.publish(connection, found, self._context, int(self._clock.now()))
+        return len(found)
+
+    async def _decided(self, connection: AsyncConnection, ending: Sequence[EndingWatch]) -> Decided:
+        known = await expiry_repository.known_marks(connection, [watch.id for watch in ending])
+        decided = [(watch, self._notices(watch, known)) for watch in ending]
+        return [(watch, notices) for watch, notices in decided if notices]
+
+    def _notices(self, watch: EndingWatch, known: Known) -> Sequence[Notice]:
+        marks = known.get(watch.id, {})
+        seen_on = max(self._last_day, day_of(watch.created_at))
+        found = (
+            notice_of(
+                each,
+                marks.get((each.key, each.expiry.isoformat())),
+                seen_on,
+                self._today,
+                may_tell=watch.is_active,
+            )
+            for each in watch.certificates
+        )
+        return [notice for notice in found if notice is not None]
+
+    def _event(self, watch: EndingWatch, notices: Sequence[Notice]) -> FoundEvent | None:
+        """The event of a watch, the nearest end first; None where nothing is to be told."""
+        told = sorted((each for each in notices if each.is_told), key=lambda each: (each.days, each.certificate.number))
+        if not told or (watch.subject == watch.manufacturer_srn and not watch.options.certificates):
+            return None
+        changes = [each.change for each in told]
+        return FoundEvent(
+            account_id=watch.account_id,
+            watch_id=watch.id,
+            subject=watch.subject,
+            label=watch.label,
+            changes=changes,
+            options=watch.options,
+            manufacturer_srn=watch.manufacturer_srn,
+            cause=cause_of(self._context.batch, watch.manufacturer_srn, changes),
+            visible_at=min(_start_of(each.reached_on) for each in told),
+        )
+
+
+def _start_of(day: date) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())

@@ -1,0 +1,182 @@
+"""The SQL of ends of certificates: which certificates watches show, and how near an end each was told.
+
+Functions run in the transaction of the connection that they are given.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.platform.clock import day_of
+from registerwatch.platform.db.tables import accounts, certificates, expiry_notices, ticks, watches
+from registerwatch.register.certificate_states import shown_certificate
+from registerwatch.register.models import Certificate
+from registerwatch.watches.news.expiry_marks import DueCertificate, EndingCertificate, Notice, due_certificates
+from registerwatch.watches.options import WatchOptions, options_of
+from registerwatch.watches.repository import chunks
+from registerwatch.watches.snapshot import SeenCertificate
+from registerwatch.watches.standing import shown_of
+
+_DAY = "expiry day"
+"""The row of `ticks` that has the day of the last run, as days since 1970."""
+_EPOCH = date(1970, 1, 1).toordinal()
+
+Known = Mapping[int, Mapping[tuple[str, str], int]]
+"""Stored marks: by watch, then by certificate and date."""
+
+
+class _SnapshotPart(msgspec.Struct, frozen=True, gc=False):
+    certs: tuple[SeenCertificate, ...] | None = None
+    manufacturer_srn: str = ""
+
+
+_snapshots = msgspec.json.Decoder(_SnapshotPart)
+
+
+class EndingWatch(msgspec.Struct, frozen=True):
+    """A watch with those of its certificates whose date is near, or was lately."""
+
+    id: int
+    account_id: int
+    subject: str
+    label: str
+    created_at: int
+    options: WatchOptions
+    manufacturer_srn: str
+    is_active: bool
+    """Whether the account's period goes on; else it is told when it is back."""
+    certificates: Sequence[DueCertificate]
+
+
+async def last_day(connection: AsyncConnection) -> date | None:
+    """The day of the last run, None before the first."""
+    found = select(ticks.c.slot).where(ticks.c.name == _DAY)
+    slot: int | None = (await connection.execute(found)).scalar_one_or_none()
+    return None if slot is None else date.fromordinal(slot + _EPOCH)
+
+
+async def set_last_day(connection: AsyncConnection, day: date) -> None:
+    """A run has been through on this day."""
+    added = _insert(connection)(ticks)
+    stored = added.on_conflict_do_update(index_elements=["name"], set_={"slot": added.excluded.slot})
+    await connection.execute(stored, {"name": _DAY, "slot": day.toordinal() - _EPOCH})
+
+
+async def device_watches(
+    connection: AsyncConnection, now: int, after: int, limit: int, since: date, until: date
+) -> tuple[int | None, Sequence[EndingWatch]]:
+    """Of so many watches of devices after one those with certificates that end between two days; and the last watch
+    that was looked at, None where there is none.
+    """
+    found = _with_period(now).add_columns(watches.c.snapshot).where(watches.c.kind == "udi", watches.c.id > after)
+    found = found.where(watches.c.snapshot.is_not(None)).order_by(watches.c.id).limit(limit)
+    rows = (await connection.execute(found)).all()
+    seen = [(row, _snapshots.decode(row.snapshot)) for row in rows]
+    today = day_of(now)
+    due = [(row, part.manufacturer_srn, _due_of_device(part, today, since, until)) for row, part in seen if part.certs]
+    ending = [_watch(row, srn, certificates) for row, srn, certificates in due if certificates]
+    return (rows[-1].id if rows else None), ending
+
+
+async def manufacturer_watches(
+    connection: AsyncConnection, now: int, after: int, limit: int, since: date, until: date
+) -> tuple[int | None, Sequence[EndingWatch]]:
+    """The same of watches of manufacturers, and certificates that the register lists for these, or did."""
+    cert, near = certificates.c, certificates.alias("near").c
+    is_near = func.coalesce(near.expiry, near.last_expiry).between(since.isoformat(), until.isoformat())
+    page = _with_period(now).where(watches.c.kind == "srn", watches.c.id > after)
+    of_watch = select(near.id).where(near.srn == watches.c.subject, is_near, near.is_latest.is_(True))
+    rows = (await connection.execute(page.where(of_watch.exists()).order_by(watches.c.id).limit(limit))).all()
+    revision_is_near = select(near.id).where(near.srn == cert.srn, near.number == cert.number, is_near)
+    identity = cert.srn, cert.notified_body, cert.number, cert.revision
+    state = cert.valid_from, cert.expiry, cert.last_expiry, cert.status_code, cert.unlisted_at
+    listed = select(*identity, *state).where(cert.srn.in_({row.subject for row in rows}), cert.is_latest.is_(True))
+    known: defaultdict[str, list[EndingCertificate]] = defaultdict(list)
+    for row in await connection.execute(listed.where(revision_is_near.exists())):
+        known[row.srn].append(_listed(row, day_of(now)))
+    due = {srn: due_certificates(each, since, until) for srn, each in known.items()}
+    ending = [_watch(row, row.subject, due[row.subject]) for row in rows if due.get(row.subject)]
+    return (rows[-1].id if rows else None), ending
+
+
+async def lock(connection: AsyncConnection, watch_ids: Collection[int]) -> Collection[int]:
+    """Nobody else changes these watches until this transaction ends. Gives those that are still there."""
+    found: set[int] = set()
+    for chunk in chunks(sorted(watch_ids)):
+        own = select(watches.c.id).where(watches.c.id.in_(chunk)).order_by(watches.c.id).with_for_update()
+        found.update((await connection.execute(own)).scalars())
+    return found
+
+
+async def known_marks(connection: AsyncConnection, watch_ids: Sequence[int]) -> Known:
+    """The marks that are stored of some watches."""
+    marks = expiry_notices.c
+    found: defaultdict[int, dict[tuple[str, str], int]] = defaultdict(dict)
+    for chunk in chunks(watch_ids):
+        for row in await connection.execute(select(expiry_notices).where(marks.watch_id.in_(chunk))):
+            found[row.watch_id][row.certificate, row.expiry] = row.days
+    return found
+
+
+async def store_marks(connection: AsyncConnection, notices: Iterable[tuple[int, Notice]]) -> None:
+    """Store the marks of notices, each with the id of its watch."""
+    rows = [
+        {
+            "watch_id": watch_id,
+            "certificate": notice.certificate.key,
+            "expiry": notice.certificate.expiry.isoformat(),
+            "days": notice.mark,
+        }
+        for watch_id, notice in notices
+    ]
+    if rows:
+        added = _insert(connection)(expiry_notices)
+        key = ["watch_id", "certificate", "expiry"]
+        stored = added.on_conflict_do_update(index_elements=key, set_={"days": added.excluded.days})
+        await connection.execute(stored, rows)
+
+
+def _with_period(now: int) -> Any:
+    """All watches, and whether the period of their accounts goes on."""
+    columns = watches.c.id, watches.c.account_id, watches.c.subject, watches.c.label, watches.c.created_at
+    is_active = select(accounts.c.id).where(accounts.c.id == watches.c.account_id, accounts.c.expires_at > now).exists()
+    return select(*columns, watches.c.options, is_active.label("is_active"))
+
+
+def _due_of_device(seen: _SnapshotPart, today: date, since: date, until: date) -> Sequence[DueCertificate]:
+    """The certificates that a watch shows, or did, and whose date is between two days."""
+    certs = seen.certs or ()
+    if not any(since.isoformat() <= each.expiry <= until.isoformat() for each in certs):
+        return ()  # quickly, since most watches are like that
+    return due_certificates([EndingCertificate(shown_of(each, today), each.expiry) for each in certs], since, until)
+
+
+def _listed(row: Row[*tuple[Any, ...]], today: date) -> EndingCertificate:
+    """A certificate that the register lists or listed, with its state."""
+    certificate = Certificate(
+        row.number,
+        revision=row.revision,
+        expiry=row.expiry,
+        valid_from=row.valid_from,
+        status_code=row.status_code,
+        notified_body=row.notified_body,
+    )
+    shown = shown_certificate(certificate, today, is_listed=row.unlisted_at is None)
+    return EndingCertificate(shown, row.expiry or row.last_expiry or "")
+
+
+def _watch(row: Row[Any], manufacturer_srn: str, due: Sequence[DueCertificate]) -> EndingWatch:
+    """A watch with its certificates."""
+    about = row.id, row.account_id, row.subject, row.label, row.created_at
+    options, is_active = options_of(row.options), bool(row.is_active)
+    return EndingWatch(*about, options, manufacturer_srn, is_active, due)
+
+
+def _insert(connection: AsyncConnection) -> Callable[..., Any]:
+    return postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert

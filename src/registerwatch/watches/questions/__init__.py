@@ -1,0 +1,1 @@
+"""What surfaces ask of watches: lists, the overview, one watch, certificates."""

@@ -1,0 +1,92 @@
+"""How an account's watches are on the whole: what its first page shows, in few statements however many there are."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, timedelta, tzinfo
+
+import msgspec
+
+from registerwatch.accounts.models import Caller
+from registerwatch.platform.clock import Clock, day_of
+from registerwatch.platform.db.engine import Database
+from registerwatch.watches.models import HealthState
+from registerwatch.watches.questions import overview_repository
+from registerwatch.watches.questions.certificates import CertificateFilter, WatchedCertificate
+from registerwatch.watches.questions.certificates import overview as certificate_overview
+from registerwatch.watches.questions.expiring import PAST_DAYS
+from registerwatch.watches.questions.overview_repository import FailingWatch, StateCount
+
+AHEAD_DAYS = 90
+SHOWN = 5
+
+
+class WatchOverview(msgspec.Struct, frozen=True):
+    """An account's watches on the whole."""
+
+    states: Mapping[HealthState, StateCount]
+    failing: Sequence[FailingWatch]
+    """Watches that could not be read, those that fail for the longest time first; at most `SHOWN`."""
+    expiring: Sequence[WatchedCertificate]
+    """Certificates whose end date is within `AHEAD_DAYS` or was within `PAST_DAYS`: the first to end first, those that
+    their status ended, or that the register lists no more, last.
+    """
+    rechecked_at: int | None
+    """When the last recheck of the whole service began; None where there was none, and without watches."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(each.watches for each in self.states.values())
+
+    @property
+    def never_read(self) -> int:
+        """Those that were never read."""
+        return sum(each.never_read for each in self.states.values())
+
+    @property
+    def failed(self) -> int:
+        """Those whose last read failed, but for those that the register does not know."""
+        return sum(each.failed for state, each in self.states.items() if state != "unknown")
+
+    @property
+    def off_market(self) -> int:
+        """Devices that are no longer placed on the EU market, or not intended for it, when they were last read; without
+        those that the register lists no more.
+        """
+        return sum(each.off_market for state, each in self.states.items() if state != "unknown")
+
+    @property
+    def delisted(self) -> int:
+        """Those that the register listed once and lists no more: some of those whose state is `unknown`."""
+        return self.states["unknown"].once_read if "unknown" in self.states else 0
+
+    @property
+    def longest_unread(self) -> int | None:
+        """When the one that was not read for the longest time was; None where none was ever read."""
+        return min((each.read_first for each in self.states.values() if each.read_first is not None), default=None)
+
+    def count(self, state: HealthState) -> int:
+        """How many are in a state."""
+        return self.states[state].watches if state in self.states else 0
+
+
+class OverviewService:
+    """What an account's first page shows of its watches. `recheck_interval` is in seconds."""
+
+    def __init__(self, database: Database, clock: Clock, *, recheck_interval: float) -> None:
+        self._database = database
+        self._clock = clock
+        self._recheck_interval = recheck_interval
+
+    async def read(self, caller: Caller, *, zone: tzinfo = UTC) -> WatchOverview:
+        """The account's watches on the whole. Days are counted in `zone`."""
+        now, account_id = int(self._clock.now()), caller.account.id
+        today = day_of(now, zone)
+        first, last = today - timedelta(days=PAST_DAYS), today + timedelta(days=AHEAD_DAYS)
+        async with self._database.reading() as connection:
+            states, slot = await overview_repository.states(connection, account_id, now)
+            failing = await overview_repository.failing(connection, account_id, SHOWN)
+            dated = await overview_repository.with_dates(connection, account_id, first, last)
+        listed = certificate_overview(dated, CertificateFilter(), today).matching
+        ending = [each for each in listed if each.days is not None and -PAST_DAYS <= each.days <= AHEAD_DAYS]
+        ending.sort(key=lambda each: not each.shown.ends_by_date)
+        return WatchOverview(states, failing, ending, None if slot is None else int(slot * self._recheck_interval))

@@ -1,0 +1,101 @@
+"""The SQL of the overview. Every function about watches takes the account's id."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+import msgspec
+from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.platform.db.tables import ticks, watches
+from registerwatch.platform.db.text_search import holds_text
+from registerwatch.register.codes import StatusFilter
+from registerwatch.watches.models import NOT_REGISTERED, HealthState
+from registerwatch.watches.questions.certificate_repository import certified_device
+from registerwatch.watches.questions.certificates import CertifiedDevice
+from registerwatch.watches.repository import health_state
+
+
+class StateCount(msgspec.Struct, frozen=True):
+    """The watches in one state: how many, how many were never read, how many failed, when the first was read last, how
+    many devices the register has as not on the EU market, of how many there is a snapshot.
+    """
+
+    watches: int
+    never_read: int
+    failed: int
+    read_first: int | None
+    off_market: int
+    once_read: int
+
+
+class FailingWatch(msgspec.Struct, frozen=True):
+    """A watch whose last read failed."""
+
+    id: int
+    subject: str
+    label: str
+    last_error: str
+    failing_since: int
+
+
+async def states(
+    connection: AsyncConnection, account_id: int, now: int
+) -> tuple[Mapping[HealthState, StateCount], int | None]:
+    """The account's watches by state, and the slot of time of the last recheck; None for an account without watches."""
+    state = health_state(now)
+    last_recheck = select(ticks.c.slot).where(ticks.c.name == "recheck").scalar_subquery()
+    counted = (
+        select(
+            state,
+            func.count(),
+            func.sum(case((watches.c.last_sync.is_(None), 1), else_=0)),
+            func.sum(case((watches.c.failing_since.is_not(None), 1), else_=0)),
+            func.min(watches.c.last_sync),
+            func.sum(case((or_(*_off_market()), 1), else_=0)),
+            func.count(watches.c.snapshot),
+            last_recheck,
+        )
+        .where(watches.c.account_id == account_id)
+        .group_by(state)
+    )
+    rows = (await connection.execute(counted)).all()
+    return {row[0]: StateCount(*row[1:7]) for row in rows}, next((row[7] for row in rows), None)
+
+
+async def failing(connection: AsyncConnection, account_id: int, limit: int) -> Sequence[FailingWatch]:
+    """The account's watches whose last read failed, the longest failing first; without those that the register does not
+    know.
+    """
+    row = watches.c
+    found = (
+        select(row.id, row.subject, row.label, row.last_error, row.failing_since)
+        .where(row.account_id == account_id, row.failing_since.is_not(None), row.last_error != NOT_REGISTERED)
+        .order_by(row.failing_since, row.id)
+        .limit(limit)
+    )
+    return [FailingWatch(*each) for each in await connection.execute(found)]
+
+
+async def with_dates(
+    connection: AsyncConnection, account_id: int, first: date, last: date
+) -> Sequence[CertifiedDevice]:
+    """The account's watched devices whose snapshot has a date in one of the months from `first` to `last`.
+
+    The date need not be that of a certificate: so few snapshots are left that all of them can be decoded.
+    """
+    months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
+    dates = [holds_text(watches.c.snapshot, f'"{month // 12:04}-{month % 12 + 1:02}-') for month in months]
+    row = watches.c
+    found = (
+        select(row.id, row.subject, row.label, row.snapshot, row.last_sync, row.last_error)
+        .where(row.account_id == account_id, row.kind == "udi", or_(*dates))
+        .order_by(row.id)
+    )
+    return [certified_device(*each) for each in await connection.execute(found)]
+
+
+def _off_market() -> Sequence[ColumnElement[bool]]:
+    """Of devices. A quotation mark within a text of the register has a backslash, so no text passes for the field."""
+    codes = (StatusFilter.OFF.code, StatusFilter.NOT_EU.code)
+    return [holds_text(watches.c.snapshot, f'"status_code":"{code}"') for code in codes]

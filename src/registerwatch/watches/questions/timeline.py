@@ -1,0 +1,73 @@
+"""What happened to one watch, by time: its events and its failed reads. Pure."""
+
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, tzinfo
+from itertools import groupby
+
+import msgspec
+
+from registerwatch.errors import InvalidInput
+from registerwatch.watches.models import Event
+from registerwatch.watches.reading.read_failures import ReadFailure
+
+PAGE_LENGTH = 30
+
+_POSITION = re.compile(r"(?P<at>[0-9]{1,12})-(?P<kind>event|read)-(?P<id>[0-9]{1,18})")
+
+
+class Position(msgspec.Struct, frozen=True, order=True):
+    """The place of an entry in a timeline; the text of it stands in addresses: `1795320000-event-41`."""
+
+    at: int
+    """Unix seconds: when an event was stored, when a read failed last."""
+    is_event: bool
+    id: int
+
+    def __str__(self) -> str:
+        return f"{self.at}-{'event' if self.is_event else 'read'}-{self.id}"
+
+    @classmethod
+    def of(cls, text: str) -> "Position":
+        """The position that a text names. Raises `InvalidInput`."""
+        found = _POSITION.fullmatch(text) if text.isascii() else None
+        if found is None:
+            raise InvalidInput("This address of a page of the timeline is not whole. Begin with its first page.")
+        return cls(int(found["at"]), found["kind"] == "event", int(found["id"]))
+
+
+TimelineEntry = Event | ReadFailure
+
+
+class TimelineDay(msgspec.Struct, frozen=True):
+    """What happened on one day, the newest first."""
+
+    day: date
+    entries: Sequence[TimelineEntry]
+
+
+class TimelinePage(msgspec.Struct, frozen=True):
+    """Entries, the newest first. `earlier` is where the next page begins, None where there is none."""
+
+    entries: Sequence[TimelineEntry]
+    earlier: Position | None
+
+    @classmethod
+    def cut(cls, events: Sequence[Event], failures: Sequence[ReadFailure], limit: int) -> "TimelinePage":
+        """A page of the newest of both. They hold one more than `limit` where there are so many."""
+        both: list[TimelineEntry] = [*events, *failures]
+        merged = sorted(both, key=position_of, reverse=True)
+        shown = merged[:limit]
+        return cls(shown, position_of(shown[-1]) if len(merged) > limit else None)
+
+    def by_day(self, zone: tzinfo) -> Sequence[TimelineDay]:
+        """The entries by day in a time zone, the newest day first."""
+        days = groupby(self.entries, key=lambda entry: datetime.fromtimestamp(position_of(entry).at, zone).date())
+        return [TimelineDay(day, list(entries)) for day, entries in days]
+
+
+def position_of(entry: TimelineEntry) -> Position:
+    """Where an entry stands."""
+    if isinstance(entry, Event):
+        return Position(entry.created_at, is_event=True, id=entry.id)
+    return Position(entry.last_at, is_event=False, id=entry.id)

@@ -1,0 +1,54 @@
+"""The SQL of what people set for a watch. Every function takes the account's id."""
+
+import msgspec
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.platform.db.tables import watches
+from registerwatch.watches.models import Watch
+from registerwatch.watches.repository import WATCH, watch_of
+
+
+class StoredSettings(msgspec.Struct, frozen=True):
+    """What people set for a watch; `options` in JSON."""
+
+    label: str
+    is_renamed: bool
+    notes: str
+    options: str
+
+
+async def with_settings(
+    connection: AsyncConnection, account_id: int, watch_id: int
+) -> tuple[Watch, StoredSettings] | None:
+    """A watch of the account, and what people set for it."""
+    found = WATCH.add_columns(watches.c.is_renamed, watches.c.notes)
+    of_watch = watches.c.account_id == account_id, watches.c.id == watch_id
+    row = (await connection.execute(found.where(*of_watch))).one_or_none()
+    if row is None:
+        return None
+    return watch_of(row), StoredSettings(row.label, row.is_renamed, row.notes, row.options)
+
+
+async def lock(connection: AsyncConnection, account_id: int, watch_id: int) -> None:
+    """Nobody else changes a watch of the account until this transaction ends."""
+    of_watch = watches.c.account_id == account_id, watches.c.id == watch_id
+    await connection.execute(select(watches.c.id).where(*of_watch).with_for_update())
+
+
+async def set_settings(connection: AsyncConnection, account_id: int, watch_id: int, settings: StoredSettings) -> None:
+    """Store what people set for a watch of the account."""
+    of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
+    values = {
+        "label": settings.label,
+        "is_renamed": settings.is_renamed,
+        "notes": settings.notes,
+        "options": settings.options,
+    }
+    await connection.execute(update(watches).where(*of_watch).values(values))
+
+
+async def set_options(connection: AsyncConnection, account_id: int, watch_id: int, options: str) -> None:
+    """Store the options of a watch of the account, in JSON."""
+    of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
+    await connection.execute(update(watches).where(*of_watch).values(options=options))

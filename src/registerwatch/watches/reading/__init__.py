@@ -1,0 +1,1 @@
+"""Reading what is watched: syncs, rechecks, and what sweeps ask for."""

@@ -1,0 +1,82 @@
+"""The log of failed reads: what it holds, and its SQL.
+
+Reads of a watch that fail one after the other for the same reason are one row, so a subject that cannot be read for a
+week is a line, not a thousand. Functions run in the transaction of the connection that they are given; the caller has
+locked the watches, so nobody else writes their rows meanwhile.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from registerwatch.platform.db.tables import read_failures, watches
+from registerwatch.watches.repository import chunks
+
+MAX_KEPT = 50
+"""Rows of one watch that are kept, the newest ones."""
+
+
+class ReadFailure(msgspec.Struct, frozen=True):
+    """Reads of a watch that failed one after the other for the same reason. Instants are unix seconds."""
+
+    id: int
+    reason: str
+    first_at: int
+    last_at: int
+    times: int
+    ended_at: int | None
+    """When a read went well, or failed for another reason; None while it is what happened last."""
+
+
+async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
+    """A read of these watches failed."""
+    for chunk in chunks(watch_ids):
+        open_rows = read_failures.c.watch_id.in_(chunk), read_failures.c.ended_at.is_(None)
+        again = (
+            update(read_failures)
+            .where(*open_rows, read_failures.c.reason == reason)
+            .values(times=read_failures.c.times + 1, last_at=now)
+            .returning(read_failures.c.watch_id)
+        )
+        continued = set((await connection.execute(again)).scalars())
+        await _begin(connection, [each for each in chunk if each not in continued], reason, now)
+
+
+async def end(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
+    """A read of these watches went well."""
+    for chunk in chunks(watch_ids):
+        open_rows = read_failures.c.watch_id.in_(chunk), read_failures.c.ended_at.is_(None)
+        await connection.execute(update(read_failures).where(*open_rows).values(ended_at=now))
+
+
+async def of_watch(connection: AsyncConnection, account_id: int, watch_id: int) -> Sequence[ReadFailure]:
+    """The log of a watch of the account, the newest first."""
+    found = (
+        select(
+            read_failures.c.id,
+            read_failures.c.reason,
+            read_failures.c.first_at,
+            read_failures.c.last_at,
+            read_failures.c.times,
+            read_failures.c.ended_at,
+        )
+        .join(watches, watches.c.id == read_failures.c.watch_id)
+        .where(watches.c.account_id == account_id, watches.c.id == watch_id)
+        .order_by(read_failures.c.last_at.desc(), read_failures.c.id.desc())
+    )
+    return [ReadFailure(*row) for row in await connection.execute(found)]
+
+
+async def _begin(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
+    """A new row for each watch; of its older rows the newest are kept."""
+    if not watch_ids:
+        return
+    await end(connection, watch_ids, now)
+    row = {"reason": reason, "first_at": now, "last_at": now, "times": 1}
+    await connection.execute(insert(read_failures), [{"watch_id": each, **row} for each in watch_ids])
+    place = func.row_number().over(partition_by=read_failures.c.watch_id, order_by=read_failures.c.id.desc())
+    ranked = select(read_failures.c.id, place.label("place")).where(read_failures.c.watch_id.in_(watch_ids)).subquery()
+    old = select(ranked.c.id).where(ranked.c.place > MAX_KEPT)
+    await connection.execute(delete(read_failures).where(read_failures.c.id.in_(old)))

@@ -1,0 +1,1 @@
+"""The contract's objects, as REST and the tools answer them."""

@@ -1,0 +1,136 @@
+"""Lists to download, as CSV and workbooks (XLSX), of texts that strangers can set.
+
+No program that opens them runs a formula. In CSV, which has no types, a cell that could be one gets an apostrophe; in
+XLSX every text is written as text, so that leading zeros of a UDI-DI stay too. Days and instants are dates there.
+
+CSV begins with a byte order mark for Excel. Programs that read the file are told its encoding by the answer; they have
+`/v1` anyway. Rows are read and written a batch at a time, as `csv_file.py` says. A workbook is written to a file
+that has no name, in the data folder: there is room, and nothing of it is left when the process is killed.
+"""
+
+import re
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from datetime import date
+from pathlib import Path
+from typing import IO
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from registerwatch.accounts.models import Caller
+from registerwatch.errors import Overloaded
+from registerwatch.files.tables.csv_file import Rows, batches, csv_chunks, in_writer
+from registerwatch.platform.account_places import AccountPlaces, enter_within
+from registerwatch.platform.disk import MIN_FREE_FOR_FILES, DiskCheck
+from registerwatch.web.files.xlsx_sheet import XlsxSheet
+from registerwatch.web.held_answer import PIECE_BYTES, HeldAnswer
+from registerwatch.web.responses import NOT_CACHED
+
+log = structlog.get_logger(__name__)
+
+CSV = "text/csv; charset=utf-8"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+MAX_WORKBOOKS = 4
+"""That one process makes at a time, by one thread in turn."""
+WAIT_SECONDS = 30.0
+"""So long a workbook waits for those before it, and as long for the last one of the account to be sent."""
+BUSY = "Many workbooks are being made at the moment. Try again in a few seconds, or take the CSV file."
+BUSY_ACCOUNT = "Another workbook of this account is being made or sent. Try again when it has arrived."
+NO_ROOM = "The disk of this service is nearly full, so it makes no workbooks now. Take the CSV file."
+_FILENAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,80}", re.ASCII)
+
+
+async def csv_response(filename: str, header: Sequence[str], rows: Rows) -> Response:
+    """A download of a CSV file, sent while it is read. Errors of the first rows are raised before anything is sent."""
+    chunks = csv_chunks(header, rows)
+    first = await anext(chunks)
+
+    async def content() -> AsyncIterator[bytes]:
+        yield first
+        async for chunk in chunks:
+            yield chunk
+
+    return StreamingResponse(content(), headers=_headers(filename), media_type=CSV)
+
+
+class Workbooks:
+    """Makes workbooks, few at a time: of an account one until it was sent, of a client network half of those that there
+    may be. Networks take turns.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._room = DiskCheck(folder, min_free_bytes=MIN_FREE_FOR_FILES)
+        self._places = AccountPlaces(most=MAX_WORKBOOKS, most_per_account=1, most_per_network=MAX_WORKBOOKS // 2)
+
+    async def response(
+        self, caller: Caller, filename: str, header: Sequence[str], rows: Rows, *, title: str = "List"
+    ) -> Response:
+        """A download of a workbook with one sheet.
+
+        Raises `Overloaded` where no place is free in time, or the disk is full; and errors of the rows.
+        """
+        async with AsyncExitStack() as held:
+            own = self._places.own_place(caller.account.id)
+            await enter_within(WAIT_SECONDS, held, own, otherwise=BUSY_ACCOUNT)
+            async with AsyncExitStack() as making:
+                place = self._places.shared_place(caller.network or caller.account.id)
+                await enter_within(WAIT_SECONDS, making, place, otherwise=BUSY)
+                file = await self._made(title, header, rows)
+            held.callback(file.close)
+            headers = {**_headers(filename), "Content-Length": str(file.tell())}
+            file.seek(0)
+            return HeldAnswer(_pieces(file), held.pop_all(), headers, XLSX)
+
+    async def _made(self, title: str, header: Sequence[str], rows: Rows) -> IO[bytes]:
+        """The file of a workbook, at its end. Raises `Overloaded`."""
+        try:
+            return await self._written(title, header, rows)
+        except OSError as error:
+            log.error("a workbook cannot be written", folder=str(self._folder), error=str(error))
+            raise Overloaded(NO_ROOM) from error
+
+    async def _written(self, title: str, header: Sequence[str], rows: Rows) -> IO[bytes]:
+        await self._require_room()
+        file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  # closed when it is sent
+        sheet = XlsxSheet(file, title, header)
+        try:
+            async for batch in batches(rows):
+                await self._require_room()
+                await in_writer(lambda batch=batch: sheet.append(batch))  # type: ignore[misc]
+            await in_writer(sheet.finish)
+        except BaseException:
+            await in_writer(sheet.discard)
+            file.close()
+            raise
+        return file
+
+    async def _require_room(self) -> None:
+        """Raise `Overloaded` where the disk has little room: what the register says is stored first."""
+        if await self._room.problem() is not None:
+            raise Overloaded(NO_ROOM)
+
+
+def workbooks_of(request: Request) -> Workbooks:
+    """What makes the workbooks of the application."""
+    workbooks: Workbooks = request.app.state.workbooks
+    return workbooks
+
+
+def day_or_none(iso: str) -> date | None:
+    """A day of which files keep that it is one; None of an empty text."""
+    return date.fromisoformat(iso) if iso else None
+
+
+async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    while piece := await in_writer(lambda: file.read(PIECE_BYTES)):
+        yield piece
+
+
+def _headers(filename: str) -> dict[str, str]:
+    """The headers of a download. File names are ours, never a user's."""
+    assert _FILENAME.fullmatch(filename), "a file name has to be safe within a header"
+    return {"Content-Disposition": f'attachment; filename="{filename}"', "Cache-Control": NOT_CACHED}

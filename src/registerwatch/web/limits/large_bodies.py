@@ -1,0 +1,96 @@
+"""Places for large bodies of accounts: each is received whole, so few are at a time.
+
+Client networks take turns, and none has more than half of the places, so that bodies that come slowly keep no others
+out.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+
+from starlette.requests import Request
+from starlette.types import Message, Receive
+
+from registerwatch.errors import InvalidInput
+from registerwatch.platform.account_places import AccountPlaces, enter_within
+from registerwatch.web.injection import client_of
+from registerwatch.web.limits.body_limits import MAX_BODY_BYTES, max_body_bytes
+from registerwatch.web.limits.least_rate import LeastRate
+
+MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
+"""Bodies of more than 64 KiB that one process receives at a time, 128 MiB at most; and of an account all bodies."""
+FILE_BYTES, MAX_FILES_RECEIVED = 2 * 1024 * 1024, 8
+"""Paths that take more are those of files, of which so few are received at a time: 80 MiB at most."""
+MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT = 8, 2
+"""Photos that one process receives, holds and has read at a time, 80 MiB at most; and of an account."""
+WAIT_SECONDS = 5.0
+"""So long a body waits for its place; then the client is to come again, instead of keeping its connection."""
+TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 64 KiB a second."
+BUSY = "Many files are being sent at the moment. Send yours again in a few seconds."
+BUSY_ACCOUNT = "Other files of this account are being sent. Send this one again when they have arrived."
+
+
+@asynccontextmanager
+async def place_of_body(
+    request: Request, account_id: int, places: AccountPlaces | None = None
+) -> AsyncIterator[Request]:
+    """The request with a body that waits for its place: one of `places`, else of the application's
+    `state.large_bodies`, or of its `state.large_files` where the path takes files.
+    """
+    if places is None:
+        is_file = max_body_bytes(request.scope["path"]) > FILE_BYTES
+        places = request.app.state.large_files if is_file else request.app.state.large_bodies
+    async with AsyncExitStack() as held:
+        await enter_within(WAIT_SECONDS, held, places.own_place(account_id), otherwise=BUSY_ACCOUNT)
+        place = places.shared_place(client_of(request).network)
+        yield Request(request.scope, _in_place(request.receive, place, held))
+
+
+def places_of_large_bodies() -> AccountPlaces:
+    """Places for an application's `state.large_bodies`."""
+    return _places(MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT)
+
+
+def places_of_files() -> AccountPlaces:
+    """Places for an application's `state.large_files`."""
+    return _places(MAX_FILES_RECEIVED, 1)
+
+
+def places_of_photos() -> AccountPlaces:
+    """Places for an application's `state.photos`."""
+    return _places(MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT)
+
+
+def _places(most: int, most_per_account: int) -> AccountPlaces:
+    return AccountPlaces(most=most, most_per_account=most_per_account, most_per_network=most // 2)
+
+
+def _in_place(receive: Receive, place: AbstractAsyncContextManager[None], held: AsyncExitStack) -> Receive:
+    """Receive a body, which waits for a place of all once more than 64 KiB of it have come, and is not to be slow then.
+
+    Who sends nothing takes nothing from others.
+    """
+    received = 0
+    rate: LeastRate | None = None
+
+    async def receiving() -> Message:
+        nonlocal received, rate
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(None if rate is None else rate.seconds_left):
+                message = await receive()
+        except TimeoutError:
+            raise InvalidInput(TOO_SLOW) from None
+        length = len(message.get("body", b""))
+        received += length
+        if received - length <= MAX_BODY_BYTES < received:
+            await enter_within(WAIT_SECONDS, held, place, otherwise=BUSY)
+            rate = LeastRate()
+        elif rate is not None:
+            rate.note(length, time.monotonic() - began)
+        if not message.get("more_body", False):
+            rate = None
+        return message
+
+    return receiving
