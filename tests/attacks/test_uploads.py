@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from tests.attacks.service import AttackedService
+from tests.files.tables.workbooks import a_written_workbook
 from tests.support.processes import until
-from tests.tables.workbooks import a_written_workbook
 
 CELLS = 10_000_000
 WORKBOOKS = 3

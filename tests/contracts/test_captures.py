@@ -24,7 +24,7 @@ from registerwatch.sources.data_lake.reference import KNOWN
 from registerwatch.sources.eudamed import certificate_mapping, mapping, wire
 from registerwatch.sources.eudamed.guards import check_page
 from registerwatch.sources.requests import JsonReader, decode
-from tests.register.sources.reader import reading_of
+from tests.sources.reader import reading_of
 from tests.support.captures import OWN, SHARED, capture
 
 ON, RISK = "refdata.device-model-status.", "refdata.risk-class."

@@ -10,6 +10,7 @@ from registerwatch.notifications.targets.channel_models import NewChannel
 from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.db.tables import device_sweeps, register_checks, walks
 from registerwatch.platform.structs import replace
+from tests.ingest.test_register_status import a_sweep, a_walk
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
 from tests.register.certificate_rows import (
     BODY,
@@ -21,7 +22,6 @@ from tests.register.certificate_rows import (
     scopes,
     store_certificates,
 )
-from tests.register.ingest.test_register_status import a_sweep, a_walk
 from tests.support.harness import NOW, PASSWORD, ServiceHarness
 
 SRN = MAKER["srn"]

@@ -19,7 +19,7 @@ from registerwatch.sources.data_lake import wire as data_lake
 from registerwatch.sources.data_lake.mapping import reading_of_row as reading_of_bulk_row
 from registerwatch.sources.eudamed import mapping, wire
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
-from tests.register.sources.reader import reading_of
+from tests.sources.reader import reading_of
 from tests.support.fakes import SteppedClock
 from tests.support.harness import FAST_RETRIES, PACE, REGISTER
 

@@ -13,7 +13,7 @@ from registerwatch.platform.db.tables import device_sweeps, walks
 from registerwatch.sources.budget_row import Host
 from registerwatch.sources.requests import ignore
 from registerwatch.sources.unread_fields import FieldOf
-from tests.register.ingest.test_register_status import NOW, a_sweep, a_walk
+from tests.ingest.test_register_status import NOW, a_sweep, a_walk
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]

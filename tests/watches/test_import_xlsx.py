@@ -15,10 +15,10 @@ from registerwatch.platform.structs import replace
 from registerwatch.watches.imports.import_process import BOUNDS, ListFileReader, workbook_processes
 from registerwatch.watches.imports.import_table import LeftOut
 from registerwatch.watches.imports.import_xlsx import workbook_lines
+from tests.files.tables.workbooks import a_workbook, saved, with_part
+from tests.files.tables.workbooks import an_archive as archive_of
 from tests.register.builders import PROPERTY, UDI
 from tests.support.harness import SRN, ServiceHarness
-from tests.tables.workbooks import a_workbook, saved, with_part
-from tests.tables.workbooks import an_archive as archive_of
 
 
 def test_cells_are_read_as_a_person_sees_them() -> None:

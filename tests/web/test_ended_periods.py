@@ -11,7 +11,7 @@ from icalendar import Calendar
 from openpyxl import load_workbook
 
 from registerwatch.accounts.plans import PlanName
-from tests.lists.steps import ListSteps
+from tests.files.lists.steps import ListSteps
 from tests.mcp.messages import used
 from tests.notifications.feeds.feed_reader import Entry, ReadFeed, days_of, feed_of
 from tests.pages.account.pages_client import PagesClient

@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 from registerwatch.platform.account_places import AccountPlaces
 from registerwatch.platform.disk import WRITTEN_BYTES
 from registerwatch.web.files import spreadsheet
-from tests.lists.steps import ListSteps
+from tests.files.lists.steps import ListSteps
 from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_udi
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers

@@ -13,7 +13,7 @@ may borrow:
   starves, however few the places are.
 
 So a kind that has been asking for a minute never waits for a place of its part, whatever the others do: all places that
-are taken then were taken while its part was kept free. `tests/register/sources/test_budget_parts.py` proves it.
+are taken then were taken while its part was kept free. `tests/sources/test_budget_parts.py` proves it.
 """
 
 import math

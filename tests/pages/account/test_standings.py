@@ -22,7 +22,7 @@ from registerwatch.watches.events.event_rules import severity_of
 from registerwatch.watches.models import EventSeverity
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import Snapshot, encoded, snapshot_of_device
-from tests.lists.steps import ListSteps
+from tests.files.lists.steps import ListSteps
 from tests.mcp.messages import used
 from tests.notifications.feeds.feed_reader import days_of
 from tests.pages.account.pages_client import PagesClient

@@ -12,7 +12,7 @@ from registerwatch.register.models import Certificate
 from registerwatch.watches import repository
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded, snapshot_of_device
-from tests.lists.steps import ListSteps
+from tests.files.lists.steps import ListSteps
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup
 from tests.register.builders import a_full_reading, a_udi

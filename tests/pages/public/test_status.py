@@ -10,10 +10,10 @@ from registerwatch.platform.db.tables import device_sweeps, walks
 from registerwatch.sources.budget_row import Host
 from registerwatch.sources.checks.assumptions import ASSUMPTIONS
 from registerwatch.sources.checks.names import CheckName
+from tests.ingest.test_register_status import a_sweep, a_walk
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import gtin, registration
-from tests.register.ingest.test_register_status import a_sweep, a_walk
 from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio

@@ -1,0 +1,35 @@
+"""Files are read in a process with bounds, whatever they are."""
+
+import pytest
+
+from registerwatch.errors import InvalidInput
+from registerwatch.files.tables.process import BOUNDS, TableReader, table_processes
+from registerwatch.files.tables.table import MAX_FILE_BYTES, ReadChoices
+from registerwatch.platform.bounded_process import ProcessBounds
+from tests.files.tables.workbooks import a_workbook
+
+UDI = "04012345000009"
+
+
+@pytest.mark.anyio
+async def test_texts_and_workbooks_are_read_in_a_process_with_their_choices() -> None:
+    reader = TableReader()
+
+    for content in (a_workbook(["a", "b"], ["c", UDI]), f"a;b\nc;{UDI}\n".encode()):
+        found = await reader.read(content, 1, ReadChoices(heading_row=0))
+
+        assert [(row.number, row.code) for row in found.rows] == [(1, "b"), (2, UDI)]
+        assert (found.headings, found.choices.code_column) == (["Column A", "Column B"], 1)
+
+
+@pytest.mark.anyio
+async def test_what_cannot_be_read_or_takes_too_long_is_told() -> None:
+    content = a_workbook([UDI])
+    slow = TableReader(table_processes(ProcessBounds(1, 0.01, BOUNDS.memory_bytes)))
+
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        await TableReader().read(content[:99], 1, ReadChoices())
+    with pytest.raises(InvalidInput, match="takes too long"):
+        await slow.read(content, 1, ReadChoices())
+    with pytest.raises(InvalidInput, match="more than 10 MiB"):
+        await TableReader().read(bytes(MAX_FILE_BYTES + 1), 1, ReadChoices())
