@@ -101,6 +101,15 @@ def test_a_certificate_that_the_register_still_lists_for_a_device_is_not_called_
     ]
 
 
+def test_a_certificate_stands_as_a_device_has_it_that_the_register_still_lists() -> None:
+    left = a_device(a_certificate("Z-1", expiry=in_days(900)), read_at=6, error=f"{NOT_REGISTERED} It is tired.")
+    read = a_device(a_certificate("Z-1", expiry=in_days(900), status_code=SUSPENDED), number=2, read_at=5)
+
+    [found] = overview([left, read], CertificateFilter(), TODAY).matching
+
+    assert found.shown.words == "Suspended"
+
+
 def test_the_same_status_in_other_words_is_no_disagreement_of_reads() -> None:
     def read(words: str, number: int, revision: str = "01") -> CertifiedDevice:
         seen = replace(a_certificate("Z-1", revision, in_days(9), SUSPENDED), status=words)

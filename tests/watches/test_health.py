@@ -2,6 +2,7 @@
 
 import pytest
 
+from registerwatch.platform.db.tables import read_failures
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.register.builders import a_udi
 from tests.support.harness import ServiceHarness
@@ -46,3 +47,26 @@ async def test_an_unknown_subject_stays_unknown_and_one_that_cannot_be_read_is_f
     assert states == ["failing", "unknown"]
     metrics = (await harness.get("/metrics")).text
     assert 'registerwatch_watches{state="failing"} 1.0' in metrics
+
+
+async def test_what_the_register_was_said_not_to_have_stays_so_while_it_cannot_be_read(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, a_udi(1))
+    await harness.post_sync(owner.api_key)
+    for _ in range(2):
+        harness.clock.move(3600)
+        harness.faults.fail("search", "http-400", times=1)
+        await harness.post_sync(owner.api_key)
+
+    [watch] = await harness.get_list(owner.api_key, "watches")
+
+    assert watch["health"]["state"] == "unknown"
+    assert watch["last_error"].startswith("The register has no such record. The last read failed: ")
+    assert watch["last_error"].count("The register has no such record.") == 1
+    metrics = (await harness.get("/metrics")).text
+    assert 'registerwatch_watches{state="unknown"} 1.0' in metrics
+    kept = [(row["reason"], row["times"], row["ended_at"]) for row in await harness.rows(read_failures)]
+    assert kept == [
+        ("The register has no such record.", 2, None),
+        (watch["last_error"].partition("failed: ")[2], 2, None),
+    ]

@@ -184,6 +184,32 @@ async def test_of_several_devices_the_one_that_was_read_last_decides_and_another
     assert shown["/c/{id}"][0] == "✓ Valid register: issued"
 
 
+async def test_what_a_read_for_a_watch_found_after_the_list_is_told_as_the_newer_one(
+    harness: ServiceHarness,
+) -> None:
+    """Its Basic UDI-DI record is as it was, so that read alone shows nobody when that was."""
+    owner = await harness.sign_up()
+    device = harness.separate_devices(1)[0]
+    udi, srn = await read_device(harness, device, status="issued", expiry="2030-09-16")
+    await harness.post_watches(owner.api_key, udi)
+    listed_at = harness.now + 60
+    await list_certificate(harness, srn, listed_at)
+    harness.clock.move(600)
+    certificates = (a_registered_certificate(NUMBER, status="withdrawn", expiry="2030-09-16"),)
+    harness.world.change(device.uuid, certificates=certificates)
+
+    await harness.post_sync(owner.api_key)
+
+    told = (await harness.get(f"/v1/devices/{udi}")).json()
+    assert (told["read_at"], told["certs_read_at"]) == (iso_utc(harness.now), iso_utc(harness.now))
+    await harness.update_index()
+    said, shown = await answers(harness, srn), await pages(harness, srn, udi)
+    assert {each["device_read"]["standing"] for each in said.values()} == {"Withdrawn"}
+    assert {standing.partition(" A newer read")[0] for standing, _ in shown.values()} == {"✕ Withdrawn"}
+    page = Markup.of(await harness.client.get(f"/d/{udi}"))
+    assert "could not be read again" not in page.main
+
+
 async def test_a_certificate_that_only_its_scope_names_for_a_device_is_told_as_the_list_has_it(
     harness: ServiceHarness,
 ) -> None:

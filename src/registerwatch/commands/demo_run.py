@@ -114,7 +114,7 @@ class _Server(SideServer):
 
 async def _prepare(settings: Settings, password: str) -> str:
     """Fill the copy, index it, open the account with this password; gives the account's key."""
-    service = build_service(settings, start_pace=PACE)
+    service = build_service(settings, mailer=MemoryMailer(_show_mail), start_pace=PACE)
     try:
         await upgrade(service.database)
         with bar("stored") as advance:

@@ -22,9 +22,11 @@ NO_SEARCH = "The rest was read, but certificates may be missing or outdated: the
 READ_IN_PART = frozenset({NO_CERTIFICATES, NO_SEARCH})
 """`last_error` of a watch whose last read went well but for certificates."""
 NOT_REGISTERED = "The register has no such record."
-"""`last_error` of a watch whose subject the register said it does not have. It is stored, so it tells the state of old
-rows too: another text here would need a migration.
+"""How `last_error` of a watch begins whose subject the register said it does not have. It is stored, so another text
+here would need a migration.
 """
+THEN_FAILED = f"{NOT_REGISTERED} The last read failed: "
+"""So it goes on where a later read failed, which says nothing else of the subject."""
 
 HealthState = Literal["ok", "unread", "overdue", "unknown", "failing", "partial"]
 RunState = Literal["running", "finished", "interrupted"]
@@ -67,14 +69,14 @@ class Watch(Struct, frozen=True, gc=False):
 
     @property
     def is_delisted(self) -> bool:
-        """Whether its subject was read once, and the last read said that the register does not have it."""
-        return self.last_error == NOT_REGISTERED and self.snapshot is not None
+        """Whether its subject was read once, and the register said last that it does not have it."""
+        return self.last_error.startswith(NOT_REGISTERED) and self.snapshot is not None
 
     def health(self, now: float) -> HealthState:
         """Whether it does its work: the register has no such record, it could not be read for long, or not all of it,
         nobody has read it for long, it was never read, or all is well.
         """
-        if self.last_error == NOT_REGISTERED:
+        if self.last_error.startswith(NOT_REGISTERED):
             return "unknown"
         if self.failing_since is not None and now - self.failing_since >= FAILING_AFTER:
             is_partial = self.last_error in READ_IN_PART or now - self.unread_since < FAILING_AFTER

@@ -28,7 +28,15 @@ from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.platform.db.listed_values import LISTED, listed
 from registerwatch.platform.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
-from registerwatch.watches.models import FAILING_AFTER, NOT_REGISTERED, OVERDUE_AFTER, READ_IN_PART, HealthState, Watch
+from registerwatch.watches.models import (
+    FAILING_AFTER,
+    NOT_REGISTERED,
+    OVERDUE_AFTER,
+    READ_IN_PART,
+    THEN_FAILED,
+    HealthState,
+    Watch,
+)
 from registerwatch.watches.options import options_of
 from registerwatch.watches.reading.read_order import DueSubject, Family
 from registerwatch.watches.snapshot import decoded
@@ -49,6 +57,8 @@ WATCH = select(
     watches.c.options,
 )
 """The columns that `watch_of` takes."""
+IS_NOT_REGISTERED = watches.c.last_error.startswith(NOT_REGISTERED, autoescape=True)
+"""Whether the register said last that it does not have the subject."""
 _OF_ACCOUNT = watches.c.account_id == bindparam("account_id", type_=BigInteger)
 WATCHES = WATCH.where(_OF_ACCOUNT).order_by(watches.c.id)
 """The watches of the account `account_id`, oldest first."""
@@ -239,7 +249,7 @@ def health_state(now: int) -> ColumnElement[str]:
     is_long = watches.c.failing_since <= now - FAILING_AFTER
     unread_since = func.coalesce(watches.c.last_sync, watches.c.created_at)
     return case(
-        (watches.c.last_error == NOT_REGISTERED, "unknown"),
+        (IS_NOT_REGISTERED, "unknown"),
         (and_(is_long, watches.c.last_error.not_in(READ_IN_PART), unread_since <= now - FAILING_AFTER), "failing"),
         (is_long, "partial"),
         (unread_since <= now - OVERDUE_AFTER, "overdue"),
@@ -250,14 +260,15 @@ def health_state(now: int) -> ColumnElement[str]:
 
 async def note_failure(connection: AsyncConnection, subject: str, error: str, now: int) -> Sequence[int]:
     """A try to read a subject brought nothing: its watches keep their snapshots and say why. Gives their ids."""
-    failed = {
-        "tried_at": now,
-        "last_error": error,
-        "failing_since": func.coalesce(watches.c.failing_since, now),
-    }
     ids = await _locked(connection, watches.c.subject == subject, _is_active(now))
-    await _set(connection, ids, failed)
+    await _set(connection, ids, _failed(error, now))
     return ids
+
+
+def _failed(error: str, now: int) -> Mapping[str, object]:
+    """The columns of a watch after a read that failed. That the register does not have its subject is still known."""
+    known = error if error == NOT_REGISTERED else case((IS_NOT_REGISTERED, THEN_FAILED + error), else_=error)
+    return {"tried_at": now, "last_error": known, "failing_since": func.coalesce(watches.c.failing_since, now)}
 
 
 async def is_untried(connection: AsyncConnection, subject: str, since: int) -> bool:
@@ -271,9 +282,8 @@ async def note_uncompared(connection: AsyncConnection, subject: str, error: str,
     Gives their ids.
     """
     tried = watches.c.subject == subject, watches.c.tried_at < now, _is_active(now)
-    noted = {"tried_at": now, "last_error": error, "failing_since": func.coalesce(watches.c.failing_since, now)}
     ids = await _locked(connection, *tried)
-    await _set(connection, ids, noted)
+    await _set(connection, ids, _failed(error, now))
     return ids
 
 

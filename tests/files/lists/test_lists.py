@@ -277,6 +277,19 @@ async def test_what_the_plan_has_no_room_for_is_told(harness: ServiceHarness, li
     assert watched == {"added": cap, "watched": 0, "left": 40 - cap}
 
 
+async def test_the_line_of_a_manufacturer_has_its_status_in_answers_as_in_files(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    srn = harness.unique_devices(1)[0].manufacturer.srn
+    assert (await harness.get("/v1/refresh", q=srn)).json()["refreshed"]
+    list_id = await lists.kept(a_file(srn))
+
+    [line] = await lists.lines(list_id)
+
+    [header, row] = csv.reader(io.StringIO((await lists.request("GET", f"/v1/lists/{list_id}/lines.csv")).text))
+    assert (line["status"], dict(zip(header, row, strict=True))["Market status"]) == ("Active", "Active")
+
+
 async def test_a_list_is_exported_with_its_own_columns_and_ours(harness: ServiceHarness, lists: ListSteps) -> None:
     await fill(harness)
     list_id = await lists.kept(f"Article;GTIN;Name\n=1+1;{FOUND};Pümpe\n-2;{UNKNOWN};\n")

@@ -104,7 +104,7 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
     assert '<img src=x>"=1+1' in page.main
     assert page.link("hooks.acme.example").startswith("/app/notifications/")
     assert "1 watch whose last read failed or was not whole." in page.main
-    assert page.facts["Your watches"].endswith("Not read yet: 1")
+    assert page.facts["Your watches"].endswith("Not in the register: 1")
     assert page.facts["Last recheck"].startswith("None yet")
     assert page.facts["Plan"].startswith("Trial, until 22 Jan 2027, 08:00 4 of 25 watches.")
     assert page.facts["The copy"].startswith("Last read from the register on 15 Jan 2027, 08:09")

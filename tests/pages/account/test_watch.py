@@ -46,7 +46,7 @@ async def test_a_watch_shows_its_record_what_happened_and_what_people_set(
     address = await watch_of(owner_pages, device.primary_di)
     fresh = await owner_pages.page(f"{address}?done=added")
     assert accessibility_problems(fresh) == []
-    assert "Nothing has changed since you watch it" in fresh.main
+    assert "There was no event since you watch it" in fresh.main
     assert fresh.facts["Catalogue reference"] == (device.reference or "Not given")
     assert fresh.facts["Read from the register"] == "15 Jan 2027, 08:00"
     assert fresh.link("Its public page") == f"/d/{device.primary_di}"

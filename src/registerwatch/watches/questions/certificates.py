@@ -60,6 +60,8 @@ class ReadState(StrEnum):
     """Every place was read once; the last read failed, or could not read all of them."""
     DELISTED = "delisted"
     """Certificates were read; then the register no longer listed the device."""
+    UNKNOWN = "unknown"
+    """The register has no such device, as far as it was ever asked."""
     PARTIAL = "partial"
     """Not every place was ever read, so there may be more."""
     UNREAD = "unread"
@@ -94,13 +96,15 @@ class CertifiedDevice(Struct, frozen=True, gc=False):
 
     @property
     def is_delisted(self) -> bool:
-        """Whether the last read said that the register does not have the device, of which certificates were read."""
-        return self.error == NOT_REGISTERED and self.certs is not None
+        """Whether the register said last that it does not have the device, of which certificates were read."""
+        return self.error.startswith(NOT_REGISTERED) and self.certs is not None
 
     @property
     def state(self) -> ReadState:
         """What is known of its certificates."""
         if self.certs is None:
+            if self.error.startswith(NOT_REGISTERED):
+                return ReadState.UNKNOWN
             return ReadState.FAILED if self.error else ReadState.UNREAD
         if self.is_delisted:
             return ReadState.DELISTED
@@ -272,7 +276,14 @@ class CertificateOverview:
     @cached_property
     def gaps(self) -> Sequence[CertifiedDevice]:
         """Devices that show no certificate, or may miss some: those that nobody could read first."""
-        order = [ReadState.FAILED, ReadState.UNREAD, *_IN_DOUBT, ReadState.DELISTED, ReadState.COMPLETE]
+        order = [
+            ReadState.FAILED,
+            ReadState.UNREAD,
+            ReadState.UNKNOWN,
+            *_IN_DOUBT,
+            ReadState.DELISTED,
+            ReadState.COMPLETE,
+        ]
         found = [each for each in self.devices if not each.listed_certs or each.state in _IN_DOUBT]
         return sorted(found, key=lambda each: order.index(each.state))
 
@@ -355,8 +366,11 @@ def _told(seen: SeenCertificate) -> tuple[object, ...]:
 
 
 def _read_last(listed: DeviceOfCertificate) -> tuple[bool, int, int]:
-    """Sorts devices by when they were read; those for which the register still lists the certificate are preferred."""
-    return not listed.seen.is_gone, listed.device.read_at or 0, -listed.device.watch_id
+    """Sorts devices by when they were read; those that the register still lists, and with them the certificate, are
+    preferred.
+    """
+    is_listed = not (listed.seen.is_gone or listed.device.is_delisted)
+    return is_listed, listed.device.read_at or 0, -listed.device.watch_id
 
 
 @dataclass(slots=True)

@@ -39,8 +39,13 @@ class WatchOverview(msgspec.Struct, frozen=True):
 
     @property
     def never_read(self) -> int:
-        """Those that were never read."""
-        return sum(each.never_read for each in self.states.values())
+        """Those that were never read, but for those that the register does not know."""
+        return sum(each.never_read for state, each in self.states.items() if state != "unknown")
+
+    @property
+    def never_listed(self) -> int:
+        """Those that the register did not have whenever it was asked."""
+        return self.states["unknown"].never_read if "unknown" in self.states else 0
 
     @property
     def failed(self) -> int:

@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.platform.db.tables import ticks, watches
 from registerwatch.platform.db.text_search import holds_text
 from registerwatch.register.codes import StatusFilter
-from registerwatch.watches.models import NOT_REGISTERED, HealthState
+from registerwatch.watches.models import HealthState
 from registerwatch.watches.questions.certificate_repository import certified_device
 from registerwatch.watches.questions.certificates import CertifiedDevice
-from registerwatch.watches.repository import health_state
+from registerwatch.watches.repository import IS_NOT_REGISTERED, health_state
 
 
 class StateCount(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ async def failing(connection: AsyncConnection, account_id: int, limit: int) -> S
     row = watches.c
     found = (
         select(row.id, row.subject, row.label, row.last_error, row.failing_since)
-        .where(row.account_id == account_id, row.failing_since.is_not(None), row.last_error != NOT_REGISTERED)
+        .where(row.account_id == account_id, row.failing_since.is_not(None), ~IS_NOT_REGISTERED)
         .order_by(row.failing_since, row.id)
         .limit(limit)
     )

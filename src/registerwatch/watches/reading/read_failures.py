@@ -8,10 +8,11 @@ locked the watches, so nobody else writes their rows meanwhile.
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.platform.db.tables import read_failures, watches
+from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.repository import chunks
 
 MAX_KEPT = 50
@@ -27,16 +28,24 @@ class ReadFailure(msgspec.Struct, frozen=True):
     last_at: int
     times: int
     ended_at: int | None
-    """When a read went well, or failed for another reason; None while it is what happened last."""
+    """When a read went well, or failed for another reason; None while it is what happened last. What the register does
+    not have is over when a read goes well.
+    """
+
+    @property
+    def words(self) -> str:
+        """What it is called in a word or two."""
+        return "Not in the register" if self.reason == NOT_REGISTERED else "Not read"
 
 
 async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
     """A read of these watches failed."""
     for chunk in chunks(watch_ids):
-        open_rows = read_failures.c.watch_id.in_(chunk), read_failures.c.ended_at.is_(None)
+        is_over = read_failures.c.reason.not_in((reason, NOT_REGISTERED))
+        await connection.execute(update(read_failures).where(*_open(chunk), is_over).values(ended_at=now))
         again = (
             update(read_failures)
-            .where(*open_rows, read_failures.c.reason == reason)
+            .where(*_open(chunk), read_failures.c.reason == reason)
             .values(times=read_failures.c.times + 1, last_at=now)
             .returning(read_failures.c.watch_id)
         )
@@ -47,8 +56,7 @@ async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: st
 async def end(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
     """A read of these watches went well."""
     for chunk in chunks(watch_ids):
-        open_rows = read_failures.c.watch_id.in_(chunk), read_failures.c.ended_at.is_(None)
-        await connection.execute(update(read_failures).where(*open_rows).values(ended_at=now))
+        await connection.execute(update(read_failures).where(*_open(chunk)).values(ended_at=now))
 
 
 async def of_watch(connection: AsyncConnection, account_id: int, watch_id: int) -> Sequence[ReadFailure]:
@@ -69,11 +77,14 @@ async def of_watch(connection: AsyncConnection, account_id: int, watch_id: int) 
     return [ReadFailure(*row) for row in await connection.execute(found)]
 
 
+def _open(watch_ids: Sequence[int]) -> Sequence[ColumnElement[bool]]:
+    return read_failures.c.watch_id.in_(watch_ids), read_failures.c.ended_at.is_(None)
+
+
 async def _begin(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
     """A new row for each watch; of its older rows the newest are kept."""
     if not watch_ids:
         return
-    await end(connection, watch_ids, now)
     row = {"reason": reason, "first_at": now, "last_at": now, "times": 1}
     await connection.execute(insert(read_failures), [{"watch_id": each, **row} for each in watch_ids])
     place = func.row_number().over(partition_by=read_failures.c.watch_id, order_by=read_failures.c.id.desc())

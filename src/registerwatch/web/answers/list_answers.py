@@ -211,7 +211,7 @@ class LineObject(Answer):
             told.name, told.manufacturer_name = stored.name, stored.manufacturer_name
             told.manufacturer_srn, told.status, told.risk_class = (
                 stored.manufacturer_srn,
-                stored.status,
+                stored.status or shown.standing.status[0],
                 stored.risk_class,
             )
             told.certified_until, told.certificates_read = shown.certified_until, line.certs_read

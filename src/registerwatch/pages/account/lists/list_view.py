@@ -43,11 +43,10 @@ def tone_of(shown: ShownLine) -> str:
     no more is no better than that, and not good.
     """
     coverage = shown.line.coverage
-    tone = _TONES.get(coverage, "none")
     if shown.stored is None or (coverage in _TONES and coverage != "delisted"):
-        return tone
+        return _TONES.get(coverage, "none")
     found = shown.standing.tone
-    return worst_tone((tone, found)) if coverage == "delisted" else found
+    return worst_tone((_BAR_TONES[coverage], found)) if coverage in _BAR_TONES else found
 
 
 def shares(counts: CoverageCounts) -> Sequence[Share]:

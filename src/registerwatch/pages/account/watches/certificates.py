@@ -54,6 +54,7 @@ STATE_NAMES = {
     ReadState.COMPLETE: "read",
     ReadState.OUTDATED: "may be outdated",
     ReadState.DELISTED: "read before the device was no longer listed",
+    ReadState.UNKNOWN: "not in the register",
     ReadState.PARTIAL: "may miss some",
     ReadState.UNREAD: "not looked yet",
     ReadState.FAILED: "could not be read",

@@ -134,7 +134,7 @@ class WatchView(msgspec.Struct, frozen=True):
     @property
     def why_unread(self) -> str:
         """Why there is no record of it yet."""
-        if self.watch.last_error == NOT_REGISTERED:
+        if self.watch.last_error.startswith(NOT_REGISTERED):
             code = "UDI-DI, without serial number, lot and date" if self.is_device else "SRN"
             return f"Check the code: the register was asked for this {code}. It is asked again."
         if self.watch.last_error:
