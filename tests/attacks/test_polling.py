@@ -52,6 +52,7 @@ def _read_by_strangers(service: AttackedService, codes: Sequence[str]) -> list[s
     for srn in dict.fromkeys(makers):
         assert service.request("GET", f"/v1/refresh?q={srn}").json()["refreshed"]
         until(lambda: service.request("GET", f"/v1/actors/{srn}").json()["complete"], "the list of its devices")
+    until(lambda: service.request("GET", "/health").json()["index"]["lag"] == 0, "the index")
     return list(dict.fromkeys(makers))
 
 
