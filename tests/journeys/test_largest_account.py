@@ -70,7 +70,7 @@ async def _fill(harness: ServiceHarness, caller: Caller) -> None:
     for number in range(EVENTS):
         changes = [FieldChange("trade_name", "before " * 40, "after " * 40), FieldChange("version", "1", "2")]
         subject, label = a_udi(number), f"Device {number}"
-        events.append(NewEvent(account_id, 1 + number, subject, label, "summary", changes, "batch", True))
+        events.append(NewEvent(account_id, 1 + number, subject, label, "summary", changes, True))
     async with harness.database.transaction() as connection:
         await connection.execute(update(accounts).values(plan=PlanName.OPERATOR.value))
         await repository.add(connection, account_id, new, harness.now)

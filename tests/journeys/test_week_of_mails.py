@@ -149,18 +149,18 @@ class Week:
         now = self.harness.now
         due_at = now + self.chance.choice((0, 0, 600))
         batch = f"batch-{now}-{self.chance.random()}"
-        new = [self._event(batch) for _ in range(self.chance.choice((1, 1, 1, 3)))]
+        new = [self._event() for _ in range(self.chance.choice((1, 1, 1, 3)))]
         async with self.harness.database.transaction() as connection:
             stored = await event_repository.add_events(connection, new, now)
             await self.outbox.put(connection, batch, stored, due_at=due_at, now=now)
         self.changes |= {_number_in(each.changes[0].old): (each, due_at) for of in stored.values() for each in of}
 
-    def _event(self, batch: str) -> NewEvent:
+    def _event(self) -> NewEvent:
         watch_id, severity = self.chance.randint(1, WATCHES), self.chance.choice(list(CHANGES))
         name, value = CHANGES[severity]
         self.made += 1
         change = FieldChange(name, f"before-{self.made}", value)
-        return NewEvent(self.owner.account.id, watch_id, _udi(watch_id), "Trocar", "a change", [change], batch, True)
+        return NewEvent(self.owner.account.id, watch_id, _udi(watch_id), "Trocar", "a change", [change], True)
 
     async def work(self) -> None:
         """One of the nodes sends what is due, unless it is killed."""

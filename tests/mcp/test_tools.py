@@ -224,9 +224,7 @@ async def test_a_sync_and_the_list_of_changes_say_what_rest_says(harness: Servic
 async def test_the_newest_fifty_changes_are_listed_newest_first(harness: ServiceHarness, owner: NewAccount) -> None:
     caller = await harness.service.accounts.sessions.caller(credential_of(owner.api_key, None))
     made = [
-        event_repository.NewEvent(
-            caller.account.id, 1, UNREGISTERED, "Label", f"reference: → R-{number}", [], "b", True
-        )
+        event_repository.NewEvent(caller.account.id, 1, UNREGISTERED, "Label", f"reference: → R-{number}", [], True)
         for number in range(60)
     ]
     async with harness.database.transaction() as connection:

@@ -64,9 +64,7 @@ async def tell(
 ) -> Event:
     """Store an event of a watch, and its deliveries."""
     kind, severity = classified(changes)
-    new = NewEvent(
-        caller.account.id, watch, f"0401234567{watch:04}", f"Device {watch}", "summary", changes, batch, True
-    )
+    new = NewEvent(caller.account.id, watch, f"0401234567{watch:04}", f"Device {watch}", "summary", changes, True)
     outbox = DeliveryOutbox(harness.database, harness.clock, email_channel(harness, harness.mail))
     async with harness.database.transaction() as connection:
         stored = await event_repository.add_events(connection, [new], harness.now)

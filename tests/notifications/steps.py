@@ -49,7 +49,7 @@ async def queue_change(
     """Store events of these accounts, and their delivery to all targets of the accounts."""
     outbox = DeliveryOutbox(harness.database, harness.clock, channels or channels_of(harness))
     new = [
-        NewEvent(caller.account.id, 1, subject, "Trocar ü", "market status: a → b", changes, batch, True)
+        NewEvent(caller.account.id, 1, subject, "Trocar ü", "market status: a → b", changes, True)
         for caller in callers
         for _ in range(number)
     ]

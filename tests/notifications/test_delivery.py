@@ -5,7 +5,6 @@ import json
 
 import httpcore2
 import pytest
-from sqlalchemy import text
 
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.delivery.delivery import LEASE_SECONDS
@@ -119,41 +118,6 @@ async def test_an_event_of_a_batch_that_was_sent_gets_a_delivery_of_its_own(harn
     first, last = (json.loads(request.content) for request in harness.receivers.requests)
     assert first["id"] != last["id"]
     assert [event["subject"] for event in last["events"]] == ["another"]
-
-
-async def test_a_delivery_that_a_node_of_the_release_before_put_brings_its_events(harness: ServiceHarness) -> None:
-    caller, first = await harness.owner_with_webhook()
-    await harness.webhooks.add(caller, "https://other.acme.example/")
-    await queue_change(harness, caller, number=2)
-    async with harness.database.transaction() as connection:
-        older = text(
-            "DELETE FROM delivery_events WHERE delivery_id IN (SELECT id FROM deliveries WHERE webhook_id = :id)"
-        )
-        await connection.execute(older, {"id": first.id})
-    assert await harness.deliver_due() == 2
-
-    brought = [json.loads(request.content)["events"] for request in harness.receivers.requests]
-    assert brought[0] == brought[1]
-    assert [event["id"] for event in brought[0]] == [event["id"] for event in await harness.rows(events)]
-
-
-async def test_a_delivery_in_which_a_node_of_the_release_before_keeps_its_events_brings_them(
-    harness: ServiceHarness,
-) -> None:
-    caller, _ = await harness.owner_with_webhook()
-    await queue_change(harness, caller, number=2)
-    async with harness.database.transaction() as connection:
-        older = (
-            "UPDATE deliveries SET events = (SELECT e.events FROM delivery_events e WHERE delivery_id = deliveries.id)"
-        )
-        await connection.execute(text(older))
-        await connection.execute(text("DELETE FROM delivery_events"))
-    assert await harness.deliver_due() == 1
-
-    (request,) = harness.receivers.requests
-    told = json.loads(request.content)["events"]
-    assert [event["id"] for event in told] == [event["id"] for event in await harness.rows(events)]
-    assert [row["events"] for row in await harness.rows(deliveries)] == [None]
 
 
 async def test_while_secrets_overlap_both_sign_and_then_the_new_one_alone(harness: ServiceHarness) -> None:

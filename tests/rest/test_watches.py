@@ -279,7 +279,7 @@ async def test_an_event_has_every_field_of_the_contract(harness: ServiceHarness,
 async def test_the_newest_hundred_events_are_listed_newest_first(harness: ServiceHarness, owner: NewAccount) -> None:
     caller = await harness.service.accounts.sessions.caller(credential_of(owner.api_key, None))
     made = [
-        event_repository.NewEvent(caller.account.id, 1, UNWATCHED, "Label", f"reference: → R-{number}", [], "b", True)
+        event_repository.NewEvent(caller.account.id, 1, UNWATCHED, "Label", f"reference: → R-{number}", [], True)
         for number in range(102)
     ]
     async with harness.database.transaction() as connection:

@@ -22,7 +22,7 @@ async def test_an_event_keeps_its_kind_and_a_kind_of_a_later_release_is_listed_a
     harness: ServiceHarness,
 ) -> None:
     caller = await harness.owner()
-    new = [NewEvent(caller.account.id, 1, "SUBJECT", "Label", "a: b → c", [], "batch", False)] * 2
+    new = [NewEvent(caller.account.id, 1, "SUBJECT", "Label", "a: b → c", [], False)] * 2
     async with harness.database.transaction() as connection:
         await event_repository.add_events(connection, new, 0)
         await connection.execute(text("UPDATE events SET kind = 'later' WHERE id = (SELECT max(id) FROM events)"))

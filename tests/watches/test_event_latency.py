@@ -29,7 +29,7 @@ def test_figures_are_of_events_that_there_were(seconds: list[int]) -> None:
 async def test_events_of_the_last_hour_of_which_it_is_known_are_counted_by_kind(harness: ServiceHarness) -> None:
     assert await harness.service.event_latencies.of_last_hour() == {}
     caller = await harness.owner()
-    new = [NewEvent(caller.account.id, 1, "SUBJECT", "Label", "a: b → c", [], "batch", False)] * 4
+    new = [NewEvent(caller.account.id, 1, "SUBJECT", "Label", "a: b → c", [], False)] * 4
     async with harness.database.transaction() as connection:
         await event_repository.add_events(connection, new, harness.now)
         await connection.execute(text("UPDATE events SET visible_at = created_at - 60 * id"))

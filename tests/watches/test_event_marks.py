@@ -71,7 +71,7 @@ async def store(database: Database, account: Account, *severities: EventSeverity
     """Store events, one second after the other; their ids."""
     ids: list[int] = []
     for severity in severities:
-        new = NewEvent(account.id, watch_id, f"S-{watch_id}", "Label", "", CHANGES[severity], "batch", False)
+        new = NewEvent(account.id, watch_id, f"S-{watch_id}", "Label", "", CHANGES[severity], False)
         async with database.transaction() as connection:
             stored = await add_events(connection, [new], len(ids))
         ids.append(stored[account.id][0].id)
@@ -317,18 +317,6 @@ async def test_filters_choose_by_every_field_of_an_event_and_together(database: 
 
 
 @pytest.mark.anyio
-async def test_an_event_of_a_node_of_the_release_before_is_found_by_severity_and_field(database: Database) -> None:
-    marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
-    caller = await a_user(database, account)
-    [event_id] = await store(database, account, EventSeverity.HIGH)
-    async with database.transaction() as connection:
-        await connection.execute(update(events).values(kind="record", severity=None, fields=None))
-
-    assert (await marks.most_severe_unseen(caller, 1)).counts.by_severity[EventSeverity.HIGH] == 1
-    assert await listed(marks, caller, EventSelection(fields=field_filter(["status"]))) == [event_id]
-
-
-@pytest.mark.anyio
 async def test_an_export_has_every_event_once_newest_first(database: Database) -> None:
     marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
     caller = await a_user(database, account)
@@ -344,7 +332,7 @@ async def test_an_export_has_every_event_once_newest_first(database: Database) -
 async def test_the_number_of_marked_events_is_exact_beyond_the_bound_of_counts(database: Database) -> None:
     marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
     caller = await a_user(database, account)
-    new = NewEvent(account.id, 1, "S-1", "Label", "", LOW, "batch", False)
+    new = NewEvent(account.id, 1, "S-1", "Label", "", LOW, False)
     async with database.transaction() as connection:
         stored = (await add_events(connection, [new] * (MAX_COUNTED + 1), 0))[account.id]
 
@@ -390,7 +378,7 @@ async def test_a_page_counts_the_events_of_its_causes_that_are_chosen_on_all_pag
     account, other = await an_account(database), await an_account(database)
     caller = await a_user(database, account)
     for of in (account, other, account, account, account, account):
-        new = NewEvent(of.id, 1, "S-1", "Label", "", LOW, "batch", False, "run/DE-MF-000000001")
+        new = NewEvent(of.id, 1, "S-1", "Label", "", LOW, False, "run/DE-MF-000000001")
         async with database.transaction() as connection:
             await add_events(connection, [new], 1)
     await store(database, account, EventSeverity.HIGH)

@@ -36,9 +36,9 @@ async def change(harness: ServiceHarness, subject: str, **values: object) -> Non
 async def note_event(harness: ServiceHarness, caller: Caller, subject: str, created_at: int) -> None:
     watch = await harness.watch(caller, subject)
     about = {"watch_id": watch.id, "subject": subject, "label": watch.label, "summary": "", "changes": "[]"}
-    kept = {"account_id": caller.account.id, "created_at": created_at, "batch": "b", "awaits_sync": False}
+    kept = {"account_id": caller.account.id, "created_at": created_at, "awaits_sync": False}
     async with harness.database.transaction() as connection:
-        await connection.execute(insert(events).values(**about, **kept))
+        await connection.execute(insert(events).values(**about, **kept, severity="low", fields=","))
 
 
 async def labels(

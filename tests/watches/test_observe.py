@@ -5,13 +5,12 @@ from uuid import uuid4
 
 import pytest
 
-from registerwatch.platform.db.tables import deliveries
+from registerwatch.platform.db.tables import deliveries, events
 from registerwatch.platform.structs import replace
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX, LEGISLATION_PREFIX
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.watches import repository
-from registerwatch.watches.events import event_repository
 from registerwatch.watches.models import FAILING_AFTER
 from tests.register.builders import UDI, a_full_reading, a_row
 from tests.support.harness import SRN, ServiceHarness
@@ -208,11 +207,8 @@ async def test_what_a_strangers_refresh_brings_is_stored_and_delivered_at_once_a
 
     [delivery] = await harness.rows(deliveries)
     assert (delivery["webhook_id"], delivery["due_at"]) == (webhook, harness.now)
-    async with harness.database.reading() as connection:  # as a node of the release before does
-        found = await event_repository.events_of_batches(connection, [delivery["batch"]])
-    assert {event.id for event in found[caller.account.id, delivery["batch"]]} == {
-        each["id"] for each in (await told_by_deliveries(harness))[delivery["id"]]
-    }
+    [event] = await harness.rows(events)
+    assert [each["id"] for each in (await told_by_deliveries(harness))[delivery["id"]]] == [event["id"]]
     assert await take_awaiting(harness, caller) == ["reference:  → R-2"]
     assert await take_awaiting(harness, caller) == []
 

@@ -328,19 +328,12 @@ async def told_by_search_and_list(harness: ServiceHarness) -> tuple[Caller, Regi
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("is_upgraded", [False, True])
-async def test_a_list_that_is_older_than_a_search_tells_nothing_that_was_so_once(
-    searched: ServiceHarness, is_upgraded: bool
-) -> None:
-    """Of what a release before stored nobody knows which is younger."""
+async def test_a_list_that_is_older_than_a_search_tells_nothing_that_was_so_once(searched: ServiceHarness) -> None:
     caller, device, listed = await told_by_search_and_list(searched)
     searched.world.change_certificate(listed.uuid, status="suspended")
     await read(searched, device.primary_di)
     async with searched.database.transaction() as connection:
         await connection.execute(text("UPDATE certificates SET scopes_due_at = 0"))
-        if is_upgraded:
-            await connection.execute(text("UPDATE devices SET certs_revision = NULL"))
-            await connection.execute(text("UPDATE certificates SET listed_revision = 0"))
 
     await read_all_scopes(searched)
     await sweep(searched)

@@ -58,8 +58,8 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
     detail_version: int | None
     revision: int
     read_at: int
-    source: str | None
-    """Name of the source that brought the document, None where it was stored before that was noted."""
+    source: str
+    """Name of the source that brought the document."""
     document_version: int
     delisted_at: int | None
     """The first read in which the register listed the record no more, None while it does."""

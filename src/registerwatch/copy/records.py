@@ -138,7 +138,7 @@ class RecordStore:
             row.uuid: KnownRecord(
                 from_document(row.document),
                 _known_detail(row, now),
-                _searched_at(row),
+                row.certs_revision,
                 last_of(row.basic_read_at, row.watched_basic_at),
                 row.basic_read_at,
                 row.certs_read_at,
@@ -452,23 +452,15 @@ def _row(row: Row[Any]) -> StoredRow:
         row.delisted_at,
         row.detail_read_at,
         row.certs_read_at,
-        _searched_at(row),
+        row.certs_revision,
         decoded_lost(row.lost_certs),
         row.basic_key or "",
         row.basic_read_at,
-        row.revision if row.own_revision is None else row.own_revision,
+        row.own_revision,
         row.watched_read_at,
         row.watched_certs_at,
         row.watched_basic_at,
     )
-
-
-def _searched_at(row: Row[Any]) -> int:
-    """The revision of the search that the certificates of a row are from, 0 where there was none.
-
-    Where only its instant is known, the search may be as young as the row.
-    """
-    return row.certs_revision or (row.revision if row.certs_read_at is not None else 0)
 
 
 def _known_detail(row: Row[Any], now: int) -> int | None:
@@ -482,7 +474,7 @@ def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObse
     """A stored device with what scopes say now: its document may be from before."""
     were_searched = row.certs_read_at is not None and row.certs_read_at > since
     device = from_document(row.document)
-    stored = StoredCertificates(device.certs, _searched_at(row), decoded_lost(row.lost_certs))
+    stored = StoredCertificates(device.certs, row.certs_revision, decoded_lost(row.lost_certs))
     joined = with_scoped(device.certs, scopes.of(device), stored, is_searched=False)
     return DeviceObservation(
         replace(device, certs=joined.certificates),
@@ -538,7 +530,7 @@ def _named_by(device: Device) -> Actor:
     return Actor(srn=srn, name=device.manufacturer_name, country=srn[:2], status_code=device.manufacturer_status_code)
 
 
-def _actor_row(actor: Actor, read_at: int, source: str | None) -> dict[str, Any]:
+def _actor_row(actor: Actor, read_at: int, source: str) -> dict[str, Any]:
     return {**msgspec.structs.asdict(actor), "read_at": read_at, "source": source}
 
 

@@ -25,7 +25,6 @@ MAX_ENTRIES, DEFAULT_ENTRIES = 100, 20
 DAY_SECONDS = 24 * 3600
 
 NOT_YET = "This service had not observed it yet. It has observed it since {}."
-BEFORE_HISTORY = "What it was then is not known: this service has kept the history of this record since {}."
 DROPPED = "What it was then is kept no more: it changed very often, and its older history was deleted."
 
 
@@ -138,9 +137,7 @@ def as_of(history: RecordHistory, instant: int) -> AsOf:
         return AsOf(instant, states, DROPPED)
     if states.current is not None:
         return AsOf(instant, states, None)
-    is_old = any(each.first_seen_at is None for each in history.records.values())
-    sentence = BEFORE_HISTORY if is_old and instant < history.since else NOT_YET
-    return AsOf(instant, states, sentence.format(iso_utc(history.observed_since)))
+    return AsOf(instant, states, NOT_YET.format(iso_utc(history.observed_since)))
 
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -63,7 +63,7 @@ class ClaimedDelivery(msgspec.Struct, frozen=True):
     target: Target
     email: str
     leased_until: int
-    events: Sequence[str]
+    events: Sequence[str] = ()
 
     @property
     def notification(self) -> Notification:
@@ -220,7 +220,6 @@ async def claim(
         return []
     found = (
         _DELIVERY.add_columns(
-            deliveries.c.events,
             accounts.c.email,
             *(column.label(f"w_{column.name}") for column in TARGET.selected_columns),
         )
@@ -352,7 +351,7 @@ _PUT = text(
     " AND deliveries.leased_until = 0 AND deliveries.body IS NULL"
 )
 
-_SET_BODY = text("UPDATE deliveries SET body = :content, events = NULL WHERE id = :delivery_id")
+_SET_BODY = text("UPDATE deliveries SET body = :content WHERE id = :delivery_id")
 _FINISH = text(
     "UPDATE deliveries SET due_at = :again_at, leased_until = 0, attempts = attempts + :attempts,"
     " finished_at = CASE WHEN :has_ended THEN CAST(:now AS BIGINT) END,"
@@ -414,5 +413,4 @@ def _delivery_of(row: Row[*tuple[Any, ...]]) -> Delivery:
 
 
 def _claimed_of(row: Row[*tuple[Any, ...]], leased_until: int) -> ClaimedDelivery:
-    events = () if row.events is None else (row.events,)
-    return ClaimedDelivery(_delivery_of(row), target_of(row[_DELIVERY_COLUMNS + 2 :]), row.email, leased_until, events)
+    return ClaimedDelivery(_delivery_of(row), target_of(row[_DELIVERY_COLUMNS + 1 :]), row.email, leased_until)

@@ -157,7 +157,7 @@ class WatchService:
                 read = await event_repository.chosen_events(
                     connection, caller.account.id, chosen, after=after, most=limit + 1
                 )
-        return EventPage.cut(read, chosen, after=after, limit=limit)
+        return EventPage.cut(read, after=after, limit=limit)
 
     async def _events(self, caller: Caller, *, after: int | None, most: int) -> Sequence[Event]:
         """The account's events that come after an id, oldest first, or else the newest ones, newest first."""

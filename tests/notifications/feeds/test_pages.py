@@ -53,7 +53,7 @@ async def read(harness: ServiceHarness, address: str) -> ReadFeed:
 async def store(harness: ServiceHarness, owner: NewAccount, *changes: FieldChange, subject: str = "A1") -> None:
     """Store an event for each change."""
     caller = await harness.service.accounts.sessions.caller(credential_of(owner.api_key, None))
-    new = [NewEvent(caller.account.id, 1, subject, "Label", "a: b → c", [each], "b", False) for each in changes]
+    new = [NewEvent(caller.account.id, 1, subject, "Label", "a: b → c", [each], False) for each in changes]
     async with harness.database.transaction() as connection:
         await event_repository.add_events(connection, new, harness.now)
 

@@ -186,7 +186,7 @@ async def _events(harness: ServiceHarness, caller: Caller, watches: Sequence[Wat
         for number, watch in enumerate(watches[: len(HOSTILE)]):
             text = HOSTILE[number]
             new = [
-                NewEvent(caller.account.id, watch.id, watch.subject, text[:80], text, changes, f"b{number}", False)
+                NewEvent(caller.account.id, watch.id, watch.subject, text[:80], text, changes, False)
                 for changes in [*([change] for change in _changes(text)), _devices(text)]
             ]
             await event_repository.add_events(connection, new, harness.now - number * DAY)

@@ -37,7 +37,7 @@ async def happen(pages: PagesClient, *changes: FieldChange, watch_id: int = 1, c
     harness, caller = pages.harness, await pages.caller()
     harness.clock.move(60)
     label, subject = f"Device {watch_id}", f"0401234567{watch_id:04}"
-    new = NewEvent(caller.account.id, watch_id, subject, label, "a summary", changes, "batch", False, cause)
+    new = NewEvent(caller.account.id, watch_id, subject, label, "a summary", changes, False, cause)
     async with harness.database.transaction() as connection:
         [[event]] = (await add_events(connection, [new], harness.now)).values()
     return event.id

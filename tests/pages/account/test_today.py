@@ -119,7 +119,7 @@ async def test_a_group_of_more_events_than_are_looked_at_has_its_whole_number(
     account_id = (await owner_pages.caller()).account.id
     change, cause = FieldChange("manufacturer_status", "Active", "Inactive"), "run/DE-MF-000006413"
     new = [
-        NewEvent(account_id, number, f"A{number}", f"Device {number}", "", [change], "b", False, cause)
+        NewEvent(account_id, number, f"A{number}", f"Device {number}", "", [change], False, cause)
         for number in range(1, LOOKED_AT + 31)
     ]
     async with harness.database.transaction() as connection:

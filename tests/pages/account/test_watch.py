@@ -320,7 +320,7 @@ async def test_the_watch_of_a_manufacturer_has_options_and_names_its_devices(
     caller, watch_id = await owner_pages.caller(), int(address.rpartition("/")[2])
     named = [FieldChange("device_off_market", "", HOSTILE, device=f"04{number}") for number in range(50)]
     changes = [FieldChange("devices_off_market", "", "51"), *named]
-    new = NewEvent(caller.account.id, watch_id, SRN, "Acme", "", changes, "b", False)
+    new = NewEvent(caller.account.id, watch_id, SRN, "Acme", "", changes, False)
     async with harness.database.transaction() as connection:
         await event_repository.add_events(connection, [new], harness.now)
 

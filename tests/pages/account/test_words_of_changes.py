@@ -205,7 +205,7 @@ async def test_pages_have_the_row_and_the_line_of_a_change(harness: ServiceHarne
     async with harness.database.transaction() as connection:
         await connection.execute(update(users).values(time_zone="Europe/Athens"))
     for each in SAMPLES:
-        new = NewEvent(caller.account.id, 1, "DE-MF-000012345", "Acme", "", each.changes, "batch", False)
+        new = NewEvent(caller.account.id, 1, "DE-MF-000012345", "Acme", "", each.changes, False)
         async with harness.database.transaction() as connection:
             await add_events(connection, [new], harness.now)
         found[each.name] = await in_events(owner_pages), await in_watch(owner_pages), await in_today(owner_pages)

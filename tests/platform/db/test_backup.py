@@ -152,3 +152,10 @@ def test_a_backup_of_a_newer_version_is_told_apart(original: Path, tmp_path: Pat
 
     with pytest.raises(BackupRefused, match="newer version"):
         back_up(original, tmp_path / "backup.db", quietly)
+
+
+def test_a_backup_of_the_last_program_before_the_first_release_can_be_restored(original: Path) -> None:
+    with closing(sqlite3.connect(original)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0046'")
+
+    check(original)

@@ -5,12 +5,10 @@ import itertools
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
@@ -18,22 +16,21 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, literal, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.copy.history.history_reader import HistoryReader
-from registerwatch.copy.records import RecordStore
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.lookup.history_service import as_of
 from registerwatch.platform.db import migrate
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.migrate import DEADLOCKS, MIGRATIONS, config_of, known_schemas, upgrade
+from registerwatch.platform.db.migrate import DEADLOCKS, MIGRATIONS, known_schemas, upgrade
 from registerwatch.platform.db.tables import metadata
-from registerwatch.platform.structs import replace
-from registerwatch.register.models import Completeness, Device, DeviceReading
 from tests.support.postgresql import Cluster
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_from_empty_to_head_are_exactly_the_declared_tables(database: Database) -> None:
+    await assert_declared(database)
+
+
+async def assert_declared(database: Database) -> None:
     def differences(connection: Connection) -> list[object]:
         found = compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata)
         is_sqlite = connection.dialect.name == "sqlite"  # SQLAlchemy does not see what deletions do to an added column
@@ -167,147 +164,109 @@ async def test_a_transaction_that_fails_leaves_nothing(database: Database) -> No
         assert (await connection.execute(text("SELECT revision FROM copy_state"))).scalar_one() == 0
 
 
+NULL_IN_0046 = {
+    "events": ("severity", "fields"),
+    "devices": ("source", "first_seen_at", "certs_revision", "own_revision"),
+    "actors": ("source", "first_seen_at"),
+}
+ONLY_IN_0046 = """
+CREATE TABLE wrong_codes (user_id BIGINT PRIMARY KEY, since BIGINT NOT NULL, codes INTEGER NOT NULL);
+ALTER TABLE deliveries ADD COLUMN events TEXT;
+ALTER TABLE copy_state ADD COLUMN history_since BIGINT;
+ALTER TABLE events ADD COLUMN batch TEXT NOT NULL DEFAULT '';
+CREATE INDEX ix_events_batch ON events (batch);
+CREATE INDEX ix_events_unclassified ON events (account_id) WHERE fields IS NULL;
+UPDATE alembic_version SET version_num = '0046'"""
+ROWS_OF_0046 = """
+UPDATE copy_state SET history_since = 100, revision = 5;
+INSERT INTO accounts (id, email, name, plan, expires_at, created_at) VALUES (1, '', '', '', 0, 0);
+INSERT INTO webhooks (id, account_id, url, secret, is_first, created_at) VALUES (1, 1, '', '', TRUE, 0);
+INSERT INTO deliveries
+    (id, account_id, webhook_id, type, batch, created_at, leased_until, attempts, error, events) VALUES
+    ('whd_1', 1, 1, 'watch.changed', 'b', 0, 0, 0, '', 'first'),
+    ('whd_2', 1, 1, 'watch.changed', 'c', 0, 0, 0, '', NULL);
+INSERT INTO delivery_events (delivery_id, events) VALUES ('whd_2', 'second');
+INSERT INTO events
+    (id, account_id, watch_id, subject, label, created_at, summary, changes, batch, awaits_sync, severity, fields)
+    VALUES
+    (7, 1, 1, '', '', 0, '', '[]', 'b', FALSE, 'high', ',status,'),
+    (8, 1, 1, '', '', 0, '', '[]', 'b', FALSE, NULL, NULL),
+    (9, 1, 1, '', '', 0, '', '[]', 'b', FALSE, 'low', ',');
+DELETE FROM events WHERE id = 9;
+INSERT INTO devices
+    (uuid, certs_read_at, source, first_seen_at, certs_revision, own_revision, primary_di, is_current, latest_version,
+    version_number, legislation_code, revision, read_at, document) VALUES
+    ('a', NULL, 'eudamed', 200, 3, 4, '', TRUE, TRUE, 0, '', 5, 300, '{}'),
+    ('b', 300, NULL, NULL, NULL, NULL, '', TRUE, TRUE, 0, '', 5, 300, '{}'),
+    ('c', NULL, NULL, NULL, NULL, NULL, '', TRUE, TRUE, 0, '', 5, 300, '{}');
+INSERT INTO actors (srn, name, country, status_code, complete, read_at) VALUES ('DE-MF-1', '', '', '', TRUE, 5)"""
+READ_AFTERWARDS = {
+    "SELECT id, severity, fields FROM events ORDER BY id": [(7, "high", ",status,"), (8, "low", ",")],
+    "SELECT delivery_id, events FROM delivery_events ORDER BY delivery_id": [("whd_1", "first"), ("whd_2", "second")],
+    "SELECT uuid, source, first_seen_at, certs_revision, own_revision FROM devices ORDER BY uuid": [
+        ("a", "eudamed", 200, 3, 4),
+        ("b", "", 100, 5, 5),
+        ("c", "", 100, 0, 5),
+    ],
+    "SELECT srn, source, first_seen_at FROM actors": [("DE-MF-1", "", 100)],
+    "SELECT version_num FROM alembic_version": [("0001",)],
+}
+
+
 @pytest.fixture
-async def older(database_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
-    """An empty database, to be brought to an older schema."""
-    if database_kind == "sqlite":
-        database = Database(f"sqlite:///{tmp_path / 'older.db'}")
-    else:
-        server: Cluster = request.getfixturevalue("postgresql_server")
-        with server.connect() as connection:
-            connection.execute("DROP DATABASE IF EXISTS older")
-            connection.execute("CREATE DATABASE older")
-        database = Database(server.url("older"))
-    yield database
-    await database.close()
+async def unreleased(database: Database) -> Database:
+    """A database with rows at the last schema of before the first release."""
+
+    def go_back(connection: Connection) -> None:
+        operations = Operations(MigrationContext.configure(connection))
+        for table, columns in NULL_IN_0046.items():
+            with operations.batch_alter_table(
+                table, table_kwargs={"sqlite_autoincrement": table == "events"}
+            ) as changed:
+                for column in columns:
+                    changed.alter_column(column, nullable=True)
+
+    async with database.transaction() as connection:
+        await connection.run_sync(go_back)
+        for statement in [*ONLY_IN_0046.split(";"), *ROWS_OF_0046.split(";")]:
+            await connection.execute(text(statement))
+    return database
 
 
-async def test_events_that_were_stored_before_get_kind_severity_and_names_of_fields(older: Database) -> None:
-    database = older
-    changes = (
-        '[{"field":"reference","old":"1","new":"2"},{"field":"cert_status","old":"Issued","new":"Withdrawn"}]',
-        '[{"field":"cert_status","old":"","new":"Withdrawn"}]',
-        '[{"field":"cert_expiry","old":"2030-01-01","new":"2031-01-01"}]',
-        '[{"field":"device_total","old":"7","new":"8"}]',
-        '[{"field":"status","old":"On the EU market","new":"No longer placed on the EU market"}]',
-        "[]",
-    )
-    async with database.transaction() as transaction:
-        await transaction.run_sync(lambda at: command.upgrade(config_of(at), "0007"))
-        await transaction.execute(
-            text("INSERT INTO accounts (id, email, name, plan, expires_at, created_at) VALUES (1, '', '', '', 0, 0)")
-        )
-        for number, each in enumerate(changes):
-            await transaction.execute(
-                text(
-                    "INSERT INTO events (id, account_id, watch_id, subject, label, created_at, summary, changes, batch,"
-                    " awaits_sync) VALUES (:id, 1, 1, '', '', 0, '', :changes, '', :awaits)"
-                ),
-                {"id": number + 1, "changes": each, "awaits": False},
-            )
+async def test_a_database_of_before_the_first_release_is_taken_over_with_its_rows(unreleased: Database) -> None:
+    await upgrade(unreleased)
+    await upgrade(unreleased)
 
-    await upgrade(database)
-
-    async with database.reading() as connection:
-        rows = await connection.execute(text("SELECT kind, severity, fields FROM events ORDER BY id"))
-        assert [tuple(row) for row in rows] == [
-            ("certificate", "high", ",reference,cert_status,"),
-            ("certificate", "low", ",cert_status,"),
-            ("expiry", "medium", ",cert_expiry,"),
-            ("portfolio", "low", ",device_total,"),
-            ("record", "high", ",status,"),
-            ("record", "low", ","),
-        ]
+    await assert_declared(unreleased)
+    async with unreleased.reading() as connection:
+        for statement, rows in READ_AFTERWARDS.items():
+            assert [tuple(row) for row in await connection.execute(text(statement))] == rows
 
 
-async def test_who_set_a_password_by_a_link_before_has_proven_their_address_and_nobody_else(older: Database) -> None:
-    async with older.transaction() as transaction:
-        await transaction.run_sync(lambda at: command.upgrade(config_of(at), "0011"))
-        users = "INSERT INTO users (id, account_id, email, role, created_at) VALUES"
-        audit = "INSERT INTO audit (account_id, actor, created_at, action, subject) VALUES"
-        for statement in (
-            "INSERT INTO accounts (id, email, name, plan, expires_at, created_at) VALUES (1, '', '', '', 0, 0)",
-            f"{users} (1, 1, 'reset@a.example', 'owner', 0), (2, 1, 'never@a.example', 'owner', 0)",
-            "INSERT INTO api_keys (id, account_id, label, prefix, digest, created_at) VALUES (1, 1, '', '', '', 0)",
-            f"{audit} (1, 'reset@a.example', 8, 'password reset', ''), (1, 'reset@a.example', 7, 'password reset', '')",
-            f"{audit} (1, 'never@a.example', 9, 'password changed', ''), (1, 'never@a.example', 9, 'signed in', '')",
-        ):
-            await transaction.execute(text(statement))
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_an_id_of_an_event_that_was_deleted_before_is_given_to_no_other(unreleased: Database) -> None:
+    await upgrade(unreleased)
 
-    await upgrade(older)
-
-    async with older.reading() as connection:
-        rows = await connection.execute(text("SELECT email, confirmed_at, key_set_password_at FROM users ORDER BY id"))
-        assert [tuple(row) for row in rows] == [("reset@a.example", 7, None), ("never@a.example", None, None)]
-        key = (await connection.execute(text("SELECT scope, expires_at, last_used_at FROM api_keys"))).one()
-        assert tuple(key) == ("manage", None, None)
-
-
-async def test_what_any_of_several_records_told_of_the_market_is_forgotten_where_they_differ(older: Database) -> None:
-    async with older.transaction() as transaction:
-        await transaction.run_sync(lambda at: command.upgrade(config_of(at), "0043"))
-        for uuid, udi, status in (("1", "both", "on"), ("2", "both", "off"), ("3", "same", "on"), ("4", "same", "on")):
-            row = {"srn": "DE-MF-1", "uuid": uuid, "udi": udi, "status": status, "yes": True}
-            await transaction.execute(
-                text(
-                    "INSERT INTO portfolio_devices (srn, uuid, primary_di, status_code, is_latest, walk, on_market)"
-                    " VALUES (:srn, :uuid, :udi, :status, :yes, 1, :yes)"
-                ),
-                row,
-            )
-
-    await upgrade(older)
-
-    async with older.reading() as connection:
-        found = await connection.execute(text("SELECT on_market FROM portfolio_devices ORDER BY uuid"))
-        assert [each and bool(each) for each in found.scalars()] == [None, None, True, True]
-
-
-async def test_a_database_of_before_history_keeps_its_records_events_and_watches(older: Database) -> None:
-    document = Device(udi="di-1", uuid="u-1", trade_name="Stem")
-    watches = "INSERT INTO watches (id, account_id, subject, kind, label, is_renamed, tried_at, last_error, created_at)"
-    of_events = "id, account_id, watch_id, subject, label, created_at, summary, changes, batch, awaits_sync"
-    events = f"INSERT INTO events ({of_events})"
-    actors = "INSERT INTO actors (srn, name, country, status_code, complete, read_at)"
-    async with older.transaction() as transaction:
-        await transaction.run_sync(lambda at: command.upgrade(config_of(at), "0020"))
-        for statement in (
-            "INSERT INTO accounts (id, email, name, plan, expires_at, created_at) VALUES (1, '', '', '', 0, 0)",
-            f"{watches} VALUES (7, 1, 'di-1', 'udi', 'Stem', FALSE, 0, '', 5)",
-            f"{events} VALUES (8, 1, 7, 'di-1', 'Stem', 6, '', '[]', '', FALSE)",
-            f"{actors} VALUES ('DE-MF-000000001', 'Alpha', 'DE', '', TRUE, 5)",
-            "UPDATE copy_state SET revision = 1, devices = 1",
-        ):
-            await transaction.execute(text(statement))
-        await transaction.execute(
+    async with unreleased.transaction() as connection:
+        added = await connection.execute(
             text(
-                "INSERT INTO devices (primary_di, uuid, is_current, latest_version, version_number, legislation_code,"
-                " revision, read_at, document) VALUES ('di-1', 'u-1', TRUE, TRUE, 0, '', 1, 5, :document)"
-            ),
-            {"document": msgspec.json.encode(document).decode()},
+                "INSERT INTO events (account_id, watch_id, subject, label, created_at, summary, changes, awaits_sync,"
+                " severity, fields) VALUES (1, 1, '', '', 0, '', '[]', FALSE, 'low', ',') RETURNING id"
+            )
         )
+        assert added.scalar_one() == 10
 
-    await upgrade(older)
 
-    async with older.reading() as connection:
-        watch = (await connection.execute(text("SELECT id, subject, label, created_at FROM watches"))).one()
-        event = (await connection.execute(text("SELECT id, watch_id, created_at FROM events"))).one()
-    assert (tuple(watch), tuple(event)) == ((7, "di-1", "Stem", 5), (8, 7, 6))
-    reader = HistoryReader(older)
-    device, actor = await reader.device("di-1"), await reader.actor("DE-MF-000000001")
-    for history in (device, actor):
-        assert as_of(history, history.since).states.current is not None
-        before = as_of(history, history.since - 1)
-        assert before.states.current is None
-        assert (before.note or "").startswith("What it was then is not known: this service has kept the history")
+@pytest.mark.parametrize(("schema", "table"), [("0001", "register_budget"), ("0045", "wrong_codes")])
+async def test_a_database_of_longer_before_is_refused_with_what_to_do(
+    database: Database, schema: str, table: str
+) -> None:
+    async with database.transaction() as connection:
+        await connection.execute(text(f"CREATE TABLE {table} (id BIGINT)"))
+        await connection.execute(text(f"UPDATE alembic_version SET version_num = '{schema}'"))
 
-    later = device.since + 60
-    changed = DeviceReading(
-        device=replace(document, trade_name="Screw"), completeness=Completeness.SOME, source="eudamed"
-    )
-    await RecordStore(older).store([changed], read_at=later)
-    names = [as_of(await reader.device("di-1"), at).states.states["u-1"]["trade_name"] for at in (later - 1, later)]
-    assert names == ["Stem", "Screw"]
+    with pytest.raises(DatabaseUnavailable, match=f"schema {schema} of before the first release. Run `regis"):
+        await upgrade(database)
 
 
 async def test_a_database_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
@@ -330,10 +289,19 @@ ADDS = re.compile(
 )
 
 
-DROPS = {("0033", "DROP TABLE register_budget")}
-"""What goes at once, since no release ever had it."""
-FORGETS = {("0044", "UPDATE portfolio_devices SET on_market = NULL")}
-"""What was found and is empty now: every node takes that as not found yet."""
+ADDING = (
+    "CREATE TABLE spare (id BIGINT)",
+    "CREATE UNIQUE INDEX ix_spare ON spare (id)",
+    "ALTER TABLE watches ADD COLUMN spare TEXT DEFAULT '' NOT NULL",
+    "UPDATE watches SET spare = ( SELECT subject)",
+)
+MORE_THAN_ADDING = (
+    "DROP TABLE watches",
+    "ALTER TABLE watches DROP COLUMN label",
+    "ALTER TABLE watches ADD COLUMN other TEXT NOT NULL",
+    "UPDATE watches SET label = ( SELECT subject)",
+    "CREATE UNIQUE INDEX ix_watches_label ON watches (label)",
+)
 
 
 def test_a_node_of_the_release_before_survives_every_migration() -> None:
@@ -344,23 +312,27 @@ def test_a_node_of_the_release_before_survives_every_migration() -> None:
     revisions = sorted(each.revision for each in directory.walk_revisions())
     assert revisions == [f"{number:04}" for number in range(1, len(revisions) + 1)]
     for revision in revisions[1:]:
-        made: set[str] = set()
-        added: set[tuple[str, str]] = set()
-        for statement in statements_of(directory, revision):
-            if (revision, statement) in DROPS or (revision, statement.partition(" WHERE ")[0]) in FORGETS:
-                continue
-            found = ADDS.match(statement)
-            assert found, f"{revision} does more than add: {statement}"
-            made.add(found["made"] or "")
-            added.add((found["table"], found["name"]))
-            is_new = found["filled"] is None or (found["filled"], found["value"]) in added
-            assert is_new, f"{revision} changes what older nodes write: {statement}"
-            is_unwritten = (found["unique"], found["first"]) in added  # older nodes leave it null
-            assert found["unique"] is None or found["unique"] in made or is_unwritten, (
-                f"{revision}: older nodes may break it"
-            )
-            needed = "NOT NULL" in (found["column"] or "")
-            assert not needed or "DEFAULT" in found["column"], f"{revision}: older nodes do not write it: {statement}"
+        assert more_than_adding(statements_of(directory, revision)) == [], revision
+
+
+def test_what_a_migration_may_do_is_told_from_what_older_nodes_would_break_at() -> None:
+    assert more_than_adding([*ADDING, *MORE_THAN_ADDING]) == list(MORE_THAN_ADDING)
+
+
+def more_than_adding(statements: Sequence[str]) -> list[str]:
+    """Those of a migration's statements that do more than add, in terms of what older nodes write."""
+    found = [(each, ADDS.match(each)) for each in statements]
+    made = {match["made"] for _, match in found if match}
+    added = {(match["table"], match["name"]) for _, match in found if match}
+    return [each for each, match in found if match is None or not is_addition(match, made, added)]
+
+
+def is_addition(match: re.Match[str], made: set[str], added: set[tuple[str, str]]) -> bool:
+    if match["filled"]:
+        return (match["filled"], match["value"]) in added
+    if match["unique"]:  # older nodes leave a new column null
+        return match["unique"] in made or (match["unique"], match["first"]) in added
+    return "NOT NULL" not in (match["column"] or "") or "DEFAULT" in match["column"]
 
 
 def statements_of(directory: ScriptDirectory, revision: str) -> list[str]:

@@ -11,7 +11,7 @@ from registerwatch.copy.history.history import HistoryKind
 from registerwatch.copy.history.record_history import RecordHistory, StoredChange, StoredState, device_state
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import actors, copy_state, devices, record_history
+from registerwatch.platform.db.tables import actors, devices, record_history
 from registerwatch.register.models import from_document
 
 
@@ -29,7 +29,7 @@ class HistoryReader:
         stored = await self.changes(HistoryKind.DEVICE, udi) if rows else []
         # A change that was stored after the records were read is none of them yet.
         known = [each for each in stored if each.revision <= revisions.get(each.record, -1)]
-        return RecordHistory(records, known, await self._since())
+        return RecordHistory(records, known)
 
     async def actor(self, srn: str) -> RecordHistory:
         """An actor with its changes, as one record without a uuid."""
@@ -40,16 +40,12 @@ class HistoryReader:
         fields = dict(zip(ACTOR_FIELDS, rows[0][1:width], strict=True))
         state = StoredState({"srn": srn, **fields, "complete": bool(fields["complete"])}, rows[0][0])
         stored = [_change(row[width:]) for row in rows if row[width] is not None]
-        return RecordHistory({"": state}, stored, await self._since())
+        return RecordHistory({"": state}, stored)
 
     async def changes(self, kind: HistoryKind, subject: str) -> Sequence[StoredChange]:
         """The stored changes of a subject, the last one first. Pruning bounds how many there are."""
         rows = await self._database.rows(_CHANGES, kind=kind.value, subject=subject)
         return [_change(row) for row in rows]
-
-    async def _since(self) -> int:
-        rows = await self._database.rows(_SINCE)
-        return rows[0][0] or 0
 
 
 def _device(row: Sequence[Any]) -> StoredState:
@@ -108,4 +104,3 @@ _DEVICES = PreparedSelect(
         )
     ).where(devices.c.primary_di == bindparam("udi"))
 )
-_SINCE = PreparedSelect(select(copy_state.c.history_since))

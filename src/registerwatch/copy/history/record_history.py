@@ -35,10 +35,10 @@ class StoredChange(msgspec.Struct, frozen=True):
 
 
 class StoredState(msgspec.Struct, frozen=True):
-    """A record as it is stored now. `first_seen_at` is None where it was stored before any history was kept."""
+    """A record as it is stored now, and since when the copy has it (unix seconds)."""
 
     state: State
-    first_seen_at: int | None
+    first_seen_at: int
 
 
 class ValueChange(msgspec.Struct, frozen=True):
@@ -69,8 +69,6 @@ class RecordHistory:
 
     records: Mapping[str, StoredState]
     stored: Sequence[StoredChange] = ()
-    since: int = 0
-    """Since when every change is kept."""
     changes: Sequence[ObservedChange] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +77,7 @@ class RecordHistory:
     @property
     def observed_since(self) -> int:
         """Since when this service knows what the subject was."""
-        return min((self.known_since(each) for each in self.records.values()), default=self.since)
+        return min((each.first_seen_at for each in self.records.values()), default=0)
 
     @property
     def is_complete(self) -> bool:
@@ -89,7 +87,7 @@ class RecordHistory:
     def as_of(self, instant: int) -> "StatesAsOf":
         """The records that there were at an instant, as they were then."""
         states = {uuid: dict(each.state) for uuid, each in self.records.items()}
-        since = {uuid: self.known_since(each) for uuid, each in self.records.items()}
+        since = {uuid: each.first_seen_at for uuid, each in self.records.items()}
         undone = 0
         for change in takewhile(lambda each: each.observed_at > instant, self.stored):
             states[change.record].update(change.old)
@@ -103,10 +101,6 @@ class RecordHistory:
             if change.record in known:
                 observed_at[change.record] = change.observed_at
         return StatesAsOf(known, observed_at)
-
-    def known_since(self, record: StoredState) -> int:
-        """Since when this service knows what one of the records says."""
-        return self.since if record.first_seen_at is None else record.first_seen_at
 
 
 class StatesAsOf(msgspec.Struct, frozen=True):

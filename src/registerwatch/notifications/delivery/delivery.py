@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.errors import SecretUnreadable
-from registerwatch.notifications import older_deliveries, repository
+from registerwatch.notifications import repository
 from registerwatch.notifications.bounces.undeliverable import UndeliverableAddresses, is_undeliverable, refused_status
 from registerwatch.notifications.channels import Channel, HandOver
 from registerwatch.notifications.delivery import delivery_event_repository
@@ -213,9 +213,7 @@ class DeliveryService:
         async with self._database.reading() as connection:
             ids = [each.delivery.id for each in unwritten]
             put = await delivery_event_repository.of_claimed(connection, ids, leased_until)
-            held = [each for each in unwritten if each.delivery.id in put]
-            found = [replace(each, events=[*each.events, *put[each.delivery.id]]) for each in held]
-            return await older_deliveries.with_events(connection, found, self._channels)
+        return [replace(each, events=put[each.delivery.id]) for each in unwritten if each.delivery.id in put]
 
     def _bodies(self, unwritten: Sequence[ClaimedDelivery]) -> Mapping[str, str | None]:
         """The bodies of deliveries by their ids; None for those that cannot be written."""

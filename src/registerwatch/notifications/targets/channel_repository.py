@@ -71,14 +71,13 @@ async def waiting(
     connection: AsyncConnection, account_id: int, now: int, target_id: int | None = None
 ) -> Sequence[WaitingDelivery]:
     """What waits for its time, of a target of the account or of all, oldest first, and what is gathered, due or not. No
-    worker claims it before this transaction ends. What a node of the release before put keeps its time.
+    worker claims it before this transaction ends.
     """
     is_scheduled = and_(deliveries.c.is_scheduled.is_(True), deliveries.c.due_at > now)
     found = select(deliveries.c.id, deliveries.c.webhook_id, deliveries.c.batch, deliveries.c.due_at).where(
         *_unwritten(account_id, target_id),
         or_(is_scheduled, deliveries.c.batch.startswith(f"{GATHERED}:")),
         deliveries.c.leased_until == 0,
-        deliveries.c.events.is_(None),
     )
     ordered = found.order_by(deliveries.c.webhook_id, deliveries.c.created_at, deliveries.c.id).with_for_update()
     return [WaitingDelivery(*row) for row in await connection.execute(ordered)]

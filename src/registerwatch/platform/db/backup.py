@@ -14,6 +14,7 @@ from pathlib import Path
 from registerwatch.errors import BackupRefused
 from registerwatch.platform.db.migrate import known_schemas
 from registerwatch.platform.db.sqlite import quoted
+from registerwatch.platform.db.unreleased_schema import LAST_UNRELEASED
 from registerwatch.platform.secret_cipher import PREFIX
 
 PAGES_A_STEP = 4_000
@@ -62,7 +63,7 @@ def check(backup: Path) -> None:
         raise BackupRefused(f"{backup} is no whole database of Registerwatch: {error}.") from error
     if found != "ok":
         raise BackupRefused(f"{backup} is damaged: {found}.")
-    if schema is None or schema[0] not in known_schemas():
+    if schema is None or schema[0] not in {*known_schemas(), LAST_UNRELEASED}:
         raise BackupRefused(f"{backup} was made by a newer version of Registerwatch, which can restore it.")
 
 
@@ -76,12 +77,10 @@ def secrets_in(backup: Path) -> tuple[int, int]:
         " FROM webhooks WHERE secret <> ''"
     )
     of_apps = "SELECT count(*), coalesce(sum(secret LIKE :encrypted), 0) FROM totp_factors"
-    has_apps = "SELECT count(*) FROM sqlite_master WHERE name = 'totp_factors'"
     total = encrypted = 0
     try:
         with closing(sqlite3.connect(f"file:{quoted(backup)}?immutable=1", uri=True)) as connection:
-            is_older = not connection.execute(has_apps).fetchone()[0]
-            for statement in (counted,) if is_older else (counted, of_apps):
+            for statement in (counted, of_apps):
                 found, sealed = connection.execute(statement, {"encrypted": f"{PREFIX}%"}).fetchone()
                 total, encrypted = total + found, encrypted + sealed
     except sqlite3.Error as error:

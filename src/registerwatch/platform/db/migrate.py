@@ -12,6 +12,7 @@ from sqlalchemy import Connection, inspect
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.platform.db.driver_errors import is_deadlock
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.unreleased_schema import is_unreleased, take_over
 from registerwatch.platform.disk import make_folder
 from registerwatch.platform.private_files import protect_database
 
@@ -27,8 +28,8 @@ async def upgrade(database: Database) -> None:
     """Apply every migration that is missing. Safe to call at each start and from several processes, and while nodes of
     the release before serve: where PostgreSQL ends it in favour of one of theirs, all of it begins again.
 
-    Raises `DatabaseUnavailable` when the database was made by a newer program, or cannot hold every text, and
-    `ConfigurationError` when its folder cannot be used.
+    Raises `DatabaseUnavailable` when the database was made by a newer program or by one long before the first release,
+    or cannot hold every text, and `ConfigurationError` when its folder cannot be used.
     """
     if database.sqlite_path is not None:
         make_folder(database.sqlite_path.parent)
@@ -50,6 +51,8 @@ def _upgrade(connection: Connection) -> None:
         connection.exec_driver_sql("SET LOCAL lock_timeout = '30min'")  # another node may be at a long migration
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7023401)")
     current, known = schema_of(connection), known_schemas()
+    if current is not None and is_unreleased(connection):
+        current = take_over(connection, current)
     if current is not None and current not in known:
         raise DatabaseUnavailable(
             f"The database is at schema {current}, which this program does not know: it was made by a newer "

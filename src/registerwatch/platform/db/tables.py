@@ -47,19 +47,19 @@ devices = Table(
         " nothing new",
     ),
     Column("document", Text, nullable=False, doc="the device as the service serves it"),
-    Column("source", Text, doc="the source that brought the document, null where it was stored before 0005"),
+    Column("source", Text, nullable=False, doc="the source that brought the document"),
     Column(
         "document_version", Integer, nullable=False, server_default="1", doc="DOCUMENT_VERSION at its last full read"
     ),
     Column("delisted_at", BigInteger, doc="first read in which the register listed it no more, null while it does"),
-    Column("detail_read_at", BigInteger, doc="the same of the detail, null if never read or read before 0011"),
+    Column("detail_read_at", BigInteger, doc="the same of the detail, null if never read"),
     Column("certs_read_at", BigInteger, doc="the same of the certificates, all of them; null as with the detail"),
-    Column("first_seen_at", BigInteger, doc="read_at of the read that stored it first, null if before 0021"),
-    Column("certs_revision", BigInteger, doc="revision of the read that brought the certificates; null before 0027"),
+    Column("first_seen_at", BigInteger, nullable=False, doc="read_at of the read that stored it first"),
+    Column("certs_revision", BigInteger, nullable=False, doc="revision of the read of certificates, 0 if never read"),
     Column("lost_certs", Text, doc="JSON: certificates it had and has no more, see scoped_certificates; null for none"),
     Column("basic_key", Text, doc="key in basic_records that its row names (basicUdiDiDataUlid), null where unknown"),
     Column("basic_read_at", BigInteger, doc="read_at of the Basic UDI-DI record that it shows, null if never read"),
-    Column("own_revision", BigInteger, doc="revision of what was read of the record itself; null: its revision"),
+    Column("own_revision", BigInteger, nullable=False, doc="revision of what was read of the record itself"),
     Column(
         "watched_read_at", BigInteger, doc="a later read_at, of a read for watches that brought nothing new, or null"
     ),
@@ -120,8 +120,8 @@ actors = Table(
     Column("complete", Boolean, nullable=False, doc="whether it was read as an actor, not only named by a device"),
     Column("read_at", BigInteger, nullable=False, doc="last successful reading, unix seconds"),
     Column("reads", BigInteger, nullable=False, server_default="0", doc="how often it was read and stored"),
-    Column("source", Text, doc="the source that told it last, null where it was stored before 0005"),
-    Column("first_seen_at", BigInteger, doc="read_at of the read that stored it first, null if before 0021"),
+    Column("source", Text, nullable=False, doc="the source that told it last"),
+    Column("first_seen_at", BigInteger, nullable=False, doc="read_at of the read that stored it first"),
     Column("listed", BigInteger, doc="its records when the copy last had all that the register lists, null if never"),
     Column("listed_at", BigInteger, doc="when the register was last asked for them then"),
     Column("doubted_at", BigInteger, doc="when the first of the counts was read that are doubted, or null"),
@@ -136,7 +136,6 @@ copy_state = Table(
     Column("revision", BigInteger, nullable=False, doc="number of the last stored change or read"),
     Column("devices", BigInteger, nullable=False, doc="rows of devices"),
     Column("last_read_at", BigInteger, doc="last successful read of the register"),
-    Column("history_since", BigInteger, doc="since when record_history has every change"),
     Column("history_pruned", BigInteger, doc="last id in record_history whose subject was pruned since"),
     Column("whole_at", BigInteger, doc="began the last load of the whole register that came to its end; null if none"),
 )
@@ -473,7 +472,7 @@ sessions = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False, index=True),
     Column("last_used_at", BigInteger, doc="about; null before the first use that was stored"),
-    Column("proved_at", BigInteger, doc="when its user last proved who they are, null in sessions from before 0015"),
+    Column("proved_at", BigInteger, doc="when its user last proved who they are, null where they did not"),
 )
 
 confirmation_tokens = Table(  # all of an address go away when one is used; they outlive whoever has used the address
@@ -572,14 +571,6 @@ guessed_codes = Table(  # wrong codes of second factors
         primary_key=True,
         doc="IPv4 address or /64, or a name of accounts/second_factors/guessed_codes.py",
     ),
-    Column("since", BigInteger, nullable=False, doc="the first of them; they are counted for a day"),
-    Column("codes", Integer, nullable=False),
-)
-
-wrong_codes = Table(  # read by nodes of the release before 0041 alone; a later migration drops it
-    "wrong_codes",
-    metadata,
-    Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
     Column("since", BigInteger, nullable=False, doc="the first of them; they are counted for a day"),
     Column("codes", Integer, nullable=False),
 )
@@ -810,12 +801,11 @@ events = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("summary", Text, nullable=False),
     Column("changes", Text, nullable=False, doc="JSON: array of {field, old, new}"),
-    Column("batch", Text, nullable=False, index=True, doc="read by nodes of the release before; to be dropped"),
     Column("awaits_sync", Boolean, nullable=False, doc="whether the account's next sync lists it"),
     Column("kind", Text, nullable=False, server_default="record", doc="watches.models.EventKind"),
-    Column("severity", Text, doc="watches.models.EventSeverity; null where a node of the release before stored it"),
+    Column("severity", Text, nullable=False, doc="watches.models.EventSeverity"),
     Column("cause", Text, doc="watches.causes: the same for events that feeds tell as one"),
-    Column("fields", Text, doc="names of the changed fields, ',status,trade_name,'; null as with severity"),
+    Column("fields", Text, nullable=False, doc="names of the changed fields: ',status,trade_name,'"),
     Column("archived_at", BigInteger, doc="null while the account lists it among its events"),
     Column("visible_at", BigInteger, doc="before the first request that showed the change; null where not noted"),
     Index("ix_events_cause_id", "cause", "id"),
@@ -834,12 +824,6 @@ events = Table(
         "fields",
     ),
     Index("ix_events_severity", "account_id", "severity", "id", "archived_at"),
-    Index(
-        "ix_events_unclassified",
-        "account_id",
-        sqlite_where=text("fields IS NULL"),
-        postgresql_where=text("fields IS NULL"),
-    ),
     sqlite_autoincrement=True,
 )
 
@@ -910,7 +894,6 @@ deliveries = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("due_at", BigInteger, doc="from when on it may be sent; null when it has ended, well or badly"),
     Column("leased_until", BigInteger, nullable=False, doc="a worker has it until then, 0 when none has"),
-    Column("events", Text, doc="what a node of the release before put in place of delivery_events; to be dropped"),
     Column("body", Text, doc="what is sent, null before the first attempt"),
     Column("attempts", Integer, nullable=False),
     Column("finished_at", BigInteger),
@@ -1081,5 +1064,4 @@ __all__ = [
     "watch_tags",
     "watches",
     "webhooks",
-    "wrong_codes",
 ]

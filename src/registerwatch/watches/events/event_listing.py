@@ -28,14 +28,6 @@ class EventFilter(msgspec.Struct, frozen=True):
             "" if subject is None else subject_of(subject),
         )
 
-    def accepts(self, event: Event) -> bool:
-        """Whether an event is listed."""
-        return (
-            (not self.kinds or event.kind in self.kinds)
-            and (not self.severities or event.severity in self.severities)
-            and (not self.subject or event.subject == self.subject)
-        )
-
 
 class EventPage(msgspec.Struct, frozen=True):
     """Some events. After the id `next` come those that will be stored, and those that are stored and not listed yet.
@@ -49,13 +41,13 @@ class EventPage(msgspec.Struct, frozen=True):
     more: bool
 
     @classmethod
-    def cut(cls, read: Sequence[Event], chosen: EventFilter, *, after: int | None, limit: int) -> "EventPage":
+    def cut(cls, read: Sequence[Event], *, after: int | None, limit: int) -> "EventPage":
         """The page in what was read, which is one event more than its limit where there are more."""
         listed = read[:limit]
         if not listed:
             return cls([], after or 0, more=False)
         last = listed[0] if after is None else listed[-1]
-        return cls([event for event in listed if chosen.accepts(event)], last.id, len(read) > limit)
+        return cls(listed, last.id, len(read) > limit)
 
 
 class GroupPage(msgspec.Struct, frozen=True):

@@ -18,7 +18,6 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.row_pages import MAX_ROW_ID
 from registerwatch.platform.structs import replace
 from registerwatch.watches.events import event_marks_repository as marks
-from registerwatch.watches.events import event_repository
 from registerwatch.watches.events import event_search_repository as search
 from registerwatch.watches.events.event_search_repository import ListedEvent, Viewer
 from registerwatch.watches.events.event_selection import EventSelection, EventView
@@ -29,7 +28,7 @@ MAX_COUNTED = 5_000
 MAX_MARKED_IDS = 1_000
 """Events that one request names."""
 _AT_ONCE = 1_000
-"""Events that an export, or a repair, holds in memory."""
+"""Events that an export holds in memory."""
 
 
 class UnseenCounts(msgspec.Struct, frozen=True):
@@ -77,7 +76,6 @@ class EventMarks:
     async def most_severe_unseen(self, caller: Caller, limit: int) -> UnseenEvents:
         """The most severe events that the user has not seen, of each severity the newest, and how many there are."""
         viewer = _viewer(caller)
-        await self._classify(viewer.account_id)
         async with self._database.reading() as connection:
             counts = UnseenCounts(await search.unseen_by_severity(connection, viewer, MAX_COUNTED))
             found = await search.most_severe_unseen(connection, viewer, limit)
@@ -88,7 +86,6 @@ class EventMarks:
     async def unseen_of_watch(self, caller: Caller, watch_id: int, limit: int) -> Sequence[ListedEvent]:
         """The newest events of a watch that the user has not seen, newest first."""
         viewer = _viewer(caller)
-        await self._classify(viewer.account_id)
         async with self._database.reading() as connection:
             return await search.listed(connection, viewer, EventSelection(EventView.UNSEEN, watch_id=watch_id), limit)
 
@@ -103,7 +100,6 @@ class EventMarks:
     ) -> EventListing:
         """Chosen events: the newest, those before an id, or those that come next after an id."""
         viewer = _viewer(caller)
-        await self._classify(viewer.account_id)
         async with self._database.reading() as connection:
             through = await search.newest_id(connection, viewer.account_id)
             unseen = UnseenCounts(await search.unseen_by_severity(connection, viewer, MAX_COUNTED))
@@ -131,7 +127,6 @@ class EventMarks:
     ) -> AsyncIterator[Sequence[ListedEvent]]:
         """All chosen events, newest first, some at a time."""
         viewer = _viewer(caller)
-        await self._classify(viewer.account_id)
         before: int | None = None
         while True:
             async with self._database.reading() as connection:
@@ -191,15 +186,6 @@ class EventMarks:
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             yield connection, viewer
-
-    async def _classify(self, account_id: int) -> None:
-        """Classify events that a node of the release before has stored: what is not classified, no filter finds."""
-        async with self._database.reading() as connection:
-            found = await event_repository.unclassified(connection, account_id, _AT_ONCE)
-        while found:
-            async with self._database.transaction() as connection:
-                await event_repository.classify(connection, account_id, found)
-                found = await event_repository.unclassified(connection, account_id, _AT_ONCE)
 
 
 def _causes(listed: Sequence[ListedEvent]) -> set[str]:

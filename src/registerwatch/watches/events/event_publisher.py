@@ -49,14 +49,13 @@ class EventPublisher:
         if not found:
             return
         joining = _joining(found, context, now)
-        at_once = new_batch()
-        new = [_new(each, context.batch if each.account_id in joining else at_once, context) for each in found]
+        new = [_new(each, context) for each in found]
         silent = {each.watch_id for each in found if not each.options.notifies}
         stored = _without(silent, await event_repository.add_events(connection, new, now))
         held = {account_id: events for account_id, events in stored.items() if account_id in joining}
         others = {account_id: events for account_id, events in stored.items() if account_id not in joining}
         await self._outbox.put(connection, context.batch, held, due_at=context.held_until, now=now)
-        await self._outbox.put(connection, at_once, others, due_at=now, now=now)
+        await self._outbox.put(connection, new_batch(), others, due_at=now, now=now)
 
 
 def _joining(found: Sequence[FoundEvent], context: ReadContext, now: int) -> Collection[int]:
@@ -66,7 +65,7 @@ def _joining(found: Sequence[FoundEvent], context: ReadContext, now: int) -> Col
     return {each.account_id for each in found if context.account_id in (None, each.account_id)}
 
 
-def _new(found: FoundEvent, batch: str, context: ReadContext) -> NewEvent:
+def _new(found: FoundEvent, context: ReadContext) -> NewEvent:
     return NewEvent(
         account_id=found.account_id,
         watch_id=found.watch_id,
@@ -74,7 +73,6 @@ def _new(found: FoundEvent, batch: str, context: ReadContext) -> NewEvent:
         label=found.label,
         summary=found.summary or summary_of(found.changes),
         changes=found.changes,
-        batch=batch,
         awaits_sync=not context.is_recheck,
         cause=found.cause,
         visible_at=found.visible_at,

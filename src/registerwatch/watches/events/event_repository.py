@@ -70,7 +70,6 @@ class NewEvent(msgspec.Struct, frozen=True):
     label: str
     summary: str
     changes: Sequence[FieldChange]
-    batch: str
     awaits_sync: bool
     cause: str | None = None
     visible_at: int | None = None
@@ -94,7 +93,6 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
             "created_at": now,
             "summary": event.summary,
             "changes": _encoder.encode(event.changes).decode(),
-            "batch": event.batch,
             "awaits_sync": event.awaits_sync,
             "kind": kind.value,
             "severity": severity.value,
@@ -122,27 +120,6 @@ def stored_fields(changes: Sequence[FieldChange]) -> str:
     return "".join(f",{name}" for name in dict.fromkeys(change.field for change in changes)) + ","
 
 
-async def unclassified(connection: AsyncConnection, account_id: int, most: int) -> Mapping[int, Sequence[FieldChange]]:
-    """The changes, by id, of events that a node of the release before stored, without the names of their fields."""
-    found = select(events.c.id, events.c.changes).where(events.c.account_id == account_id, events.c.fields.is_(None))
-    return {row.id: _changes.decode(row.changes) for row in await connection.execute(found.limit(most))}
-
-
-async def classify(connection: AsyncConnection, account_id: int, found: Mapping[int, Sequence[FieldChange]]) -> None:
-    """Store kind, severity and names of fields of such events."""
-    change = (
-        update(events)
-        .where(events.c.account_id == account_id, events.c.id == bindparam("event_id"))
-        .values(kind=bindparam("new_kind"), severity=bindparam("new_severity"), fields=bindparam("new_fields"))
-    )
-    values = []
-    for event_id, changes in found.items():
-        kind, severity = classified(changes)
-        named = stored_fields(changes)
-        values.append({"event_id": event_id, "new_kind": kind, "new_severity": severity, "new_fields": named})
-    await connection.execute(change, values)
-
-
 async def events_of_watch(
     connection: AsyncConnection, account_id: int, watch_id: int, limit: int, *, before: tuple[int, int] | None = None
 ) -> Sequence[Event]:
@@ -153,18 +130,6 @@ async def events_of_watch(
         found = found.where(or_(events.c.created_at < at, and_(events.c.created_at == at, events.c.id < event_id)))
     newest = found.order_by(events.c.created_at.desc(), events.c.id.desc()).limit(limit)
     return [event_of(row) for row in await connection.execute(newest)]
-
-
-async def events_of_batches(
-    connection: AsyncConnection, batches: Sequence[str]
-) -> Mapping[tuple[int, str], Sequence[Event]]:
-    """Events of some batches, oldest first, by account and batch."""
-    found: defaultdict[tuple[int, str], list[Event]] = defaultdict(list)
-    if batches:
-        asked = EVENT.add_columns(events.c.account_id, events.c.batch).where(events.c.batch.in_(set(batches)))
-        for row in await connection.execute(asked.order_by(events.c.id)):
-            found[row.account_id, row.batch].append(event_of(row))
-    return found
 
 
 async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequence[Event]:
@@ -180,8 +145,8 @@ async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequenc
 async def chosen_events(
     connection: AsyncConnection, account_id: int, chosen: EventFilter, *, after: int | None, most: int
 ) -> Sequence[Event]:
-    """The account's events that are chosen, and those of which `EventFilter.accepts` decides: those that come after an
-    id, oldest first, or else the newest ones, newest first.
+    """The account's events that are chosen: those that come after an id, oldest first, or else the newest ones, newest
+    first.
     """
     found = (NEWEST if after is None else AFTER).where(*_conditions(chosen))
     values = {"account_id": account_id, "after": after, "most": most, "skipped": 0}
@@ -203,7 +168,7 @@ async def newest_groups(
     read = [event_of(row) for row in await connection.execute(found.order_by(events.c.id.desc()).limit(limit + 1))]
     newest = read[:limit]
     members = await _by_cause(connection, account_id, {each.cause for each in newest if each.cause}, chosen)
-    groups = [EventGroup(members[each.cause] if each.cause else [each]) for each in newest if chosen.accepts(each)]
+    groups = [EventGroup(members[each.cause] if each.cause else [each]) for each in newest]
     return GroupPage(groups, newest[-1].id if len(read) > limit else None)
 
 
@@ -220,27 +185,20 @@ async def _by_cause(
 
 
 def _conditions(chosen: EventFilter, rows: FromClause = events) -> Sequence[ColumnElement[bool]]:
-    """What rows of events must meet to be chosen. A node of the release before stores no severity, and its kind means
-    nothing: `EventFilter.accepts` decides about such rows.
-    """
+    """What rows of events must meet to be chosen."""
     column: Any = rows.c
-    unknown = column.severity.is_(None)
     found = [column.subject == chosen.subject] if chosen.subject else []
     if chosen.kinds:
-        found.append(or_(column.kind.in_(chosen.kinds), unknown))
+        found.append(column.kind.in_(chosen.kinds))
     if chosen.severities:
-        found.append(or_(column.severity.in_(chosen.severities), unknown))
+        found.append(column.severity.in_(chosen.severities))
     return found
 
 
 def event_of(row: Sequence[Any]) -> Event:
-    """The event in a row that begins with the columns of `EVENT`. One that a node of the release before stored gets
-    kind and severity here.
-    """
+    """The event in a row that begins with the columns of `EVENT`."""
     event_id, watch_id, subject, label, created_at, summary, stored, kind, severity, cause, visible_at = row[:11]
     changes = _changes.decode(stored)
-    if severity is None:
-        kind, severity = classified(changes)
     return Event(event_id, watch_id, subject, label, created_at, summary, changes, kind, severity, cause, visible_at)
 
 

@@ -247,7 +247,7 @@ def _records(history: RecordHistory) -> list[HistoryRecord]:
     return [
         HistoryRecord(
             uuid,
-            iso_utc(history.known_since(each)),
+            iso_utc(each.first_seen_at),
             each.state["is_current"],
             each.state["delisted_at"] is None,
         )
