@@ -20,7 +20,7 @@ from registerwatch.watches.models import Event
 
 PAGE = (Path(__file__).parents[2] / "docs" / "webhooks.md").read_text(encoding="utf-8")
 VERIFYING, _, WITH_A_LIBRARY = PAGE.partition("## With a library")
-SECRET, OLD_SECRET = "whsec_new", "whsec_old"
+SECRET, OLD_SECRET = new_secret(), new_secret()
 
 Given = Mapping[str, str]
 """What an example is called with: secret, timestamp, signatures, and the body in hex."""

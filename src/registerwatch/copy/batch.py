@@ -524,7 +524,7 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
 def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> _Renewed | None:
     """A stored record with the Basic UDI-DI record that it shares, None where it shows that record already.
 
-    Of a document that an older release wrote certificates alone are renewed: it is read in full when it is next due. So
+    Of a document of an older version certificates alone are renewed: it is read in full when it is next due. So
     are none of a record whose own fields contradict.
     """
     old, shared = from_document(row.device_json), basic.record

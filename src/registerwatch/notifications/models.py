@@ -123,7 +123,7 @@ class Delivery(msgspec.Struct, frozen=True):
     status: int | None
     error: str
     milliseconds: int | None = None
-    """What the last attempt took; None where there was none, or a node of a release before made it."""
+    """What the last attempt took; None where there was none."""
     due_at: int | None = None
     """From when on it may be sent (again), None when it has ended."""
     round: int = 0

@@ -19,7 +19,7 @@ Kind = Literal["udi", "srn"]
 
 
 class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
-    """What is compared of a certificate. Snapshots of earlier releases end before its notified body."""
+    """What is compared of a certificate. It is stored as an array: a new field goes to the end and has a default."""
 
     number: str
     revision: str = ""
@@ -39,7 +39,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     valid_from: str = ""
     """Its first day, which is shown and not compared."""
     type_code: str = ""
-    """The register's code of its kind, which is not compared; empty in snapshots of earlier releases."""
+    """The register's code of its kind, which is not compared; empty where the register gives none."""
 
     @property
     def ends(self) -> str:

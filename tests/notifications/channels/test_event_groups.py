@@ -178,19 +178,3 @@ def test_a_certificate_that_is_suspended_twice_is_told_twice() -> None:
     [block] = blocks_of(mail.text)
     assert (block.count("after:  Suspended"), block.count("after:  Reinstated")) == (2, 2)
     assert "Seen 15 Jan 2027, 13:00" in block
-
-
-def test_what_an_earlier_release_stored_is_still_told() -> None:
-    line = (
-        '{"id":1,"watch_id":2,"subject":"04012345678901","label":"Zolid","kind":"certificate","severity":"high",'
-        '"created_at":1800000000,"brief":"certificate suspended","changes":[["Certificate status (Z-1)","Issued",'
-        '"Suspended"],["End of the certificate (Z-1)",null,"2027-01-22, in 7 days"],["Trade name","","Zolid"]]}'
-    )
-    news = news_of([event_in(line)], EVERYTHING, "Europe/Athens", MailAddresses(PUBLIC_URL, ""))
-
-    assert news.subject == "High: certificate suspended, 3 changes of Zolid"
-    assert [row.line for row in news.blocks[0].parts[0].rows] == [
-        "Certificate status (Z-1): Issued → Suspended",
-        "End of the certificate (Z-1): 2027-01-22, in 7 days",
-        "Trade name: nothing → Zolid",
-    ]

@@ -44,7 +44,7 @@ class MailedEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Changes that are left out of `changes`."""
     cause: str | None = None
     manufacturer_srn: str = ""
-    """Empty where it is not known, and in what an earlier release stored."""
+    """Empty where it is not known."""
 
 
 _encoder = msgspec.json.Encoder()

@@ -86,9 +86,8 @@ def _subject(groups: Sequence[NewsGroup], number: int, zone: ZoneInfo) -> str:
 
 
 def _brief(part: EventPart, zone: ZoneInfo) -> str:
-    """The worst of it; of a row that an earlier release stored in the words of then."""
-    row = part.rows[0] if part.rows else None
-    return clean(row.brief(_day(part, zone)), MAX_BRIEF_LENGTH) if row and row.field else part.event.brief
+    """The worst of it."""
+    return clean(part.rows[0].brief(_day(part, zone)), MAX_BRIEF_LENGTH) if part.rows else part.event.brief
 
 
 def _block(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:

@@ -19,23 +19,15 @@ def new_secret() -> str:
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def key_of(secret: str) -> bytes | None:
-    """The key that a secret's text stands for; None for secrets in the form that earlier releases made."""
-    try:
-        key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
-    except ValueError:
-        return None
-    return key if len(key) == SECRET_BYTES else None
-
-
 def signature(secret: str, timestamp: int, body: bytes) -> str:
     """`sha256=` and the contract's signature in hex."""
     signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256)
     return f"sha256={signed.hexdigest()}"
 
 
-def standard_signature(key: bytes, delivery_id: str, timestamp: int, body: bytes) -> str:
+def standard_signature(secret: str, delivery_id: str, timestamp: int, body: bytes) -> str:
     """`v1,` and the signature of Standard Webhooks in base64."""
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
     signed = hmac.new(key, f"{delivery_id}.{timestamp}.".encode() + body, hashlib.sha256)
     return f"v1,{base64.b64encode(signed.digest()).decode()}"
 
@@ -50,17 +42,9 @@ def headers(
         f"X-{service}-Signature": " ".join(signature(secret, timestamp, body) for secret in valid_secrets),
         f"X-{service}-Event": event_type,
         f"X-{service}-Delivery": delivery_id,
-        **_standard_headers(delivery_id, body, valid_secrets, timestamp),
-    }
-
-
-def _standard_headers(delivery_id: str, body: bytes, valid_secrets: Sequence[str], timestamp: int) -> Mapping[str, str]:
-    """Those of Standard Webhooks; none where no secret has its form."""
-    keys = [key for secret in valid_secrets if (key := key_of(secret)) is not None]
-    if not keys:
-        return {}
-    return {
         "webhook-id": delivery_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(standard_signature(key, delivery_id, timestamp, body) for key in keys),
+        "webhook-signature": " ".join(
+            standard_signature(secret, delivery_id, timestamp, body) for secret in valid_secrets
+        ),
     }

@@ -900,7 +900,7 @@ deliveries = Table(
     Column("is_accepted", Boolean, doc="null while it is under way"),
     Column("status", Integer, doc="HTTP status of the last answer"),
     Column("error", Text, nullable=False, doc="why the last attempt failed, or empty"),
-    Column("milliseconds", BigInteger, doc="what the last attempt took, null where there was none or nobody measured"),
+    Column("milliseconds", BigInteger, doc="what the last attempt took, null where there was none"),
     Column("is_scheduled", Boolean, nullable=False, server_default=false(), doc="whether due_at may be days from now"),
     Column("round", Integer, nullable=False, server_default="0", doc="how often it was put off after it failed"),
     Column(

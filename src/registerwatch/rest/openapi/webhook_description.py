@@ -17,7 +17,6 @@ SIGNATURE = (
 STANDARD_SIGNATURE = (
     "`v1,` and the signature of Standard Webhooks in base64; two, with a space between, for a day after a new secret."
 )
-OLDER = "Not there where the only valid secret was made by a release before these headers."
 ACCEPTED = (
     "Accepted. Any other answer, a redirect too, is tried again, three times in all; then in rounds where the page of"
     " the webhook says so."
@@ -70,7 +69,7 @@ def _service_headers(kind: EventType, service_name: str) -> list[dict[str, Any]]
         "Event": ("As `type` in the body.", kind.value),
         "Delivery": ("As `id` in the body.", "whd_…"),
     }
-    return [_header(f"X-{service_name}-{name}", *told, required=True) for name, told in headers.items()]
+    return [_header(f"X-{service_name}-{name}", *described) for name, described in headers.items()]
 
 
 def _standard_headers() -> list[dict[str, Any]]:
@@ -80,14 +79,14 @@ def _standard_headers() -> list[dict[str, Any]]:
         "webhook-timestamp": ("Unix seconds, part of what is signed.", "1795837080"),
         "webhook-signature": (STANDARD_SIGNATURE, "v1,…"),
     }
-    return [_header(name, f"{about} {OLDER}", example, required=False) for name, (about, example) in headers.items()]
+    return [_header(name, *described) for name, described in headers.items()]
 
 
-def _header(name: str, about: str, example: str, *, required: bool) -> dict[str, Any]:
+def _header(name: str, about: str, example: str) -> dict[str, Any]:
     return {
         "name": name,
         "in": "header",
-        "required": required,
+        "required": True,
         "description": about,
         "schema": {"type": "string"},
         "example": example,

@@ -43,8 +43,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     """One changed field, or a number of devices with those of them that the event names.
 
     Dates are ISO texts, which the properties and methods write for people. Rows are stored with deliveries as
-    arrays, so a new field goes to the end and has a default. Rows that an earlier release stored have the first three
-    alone, with the certificate in the name and dates as it wrote them.
+    arrays, so a new field goes to the end and has a default.
     """
 
     name: str
@@ -52,8 +51,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     before: str | None
     """Empty where there was no value, None where the change has no before, as that of a new certificate."""
     after: str
-    field: str = ""
-    """The register's name of the field; empty in a row that an earlier release stored."""
+    field: str
+    """The register's name of the field."""
     certificate: str = ""
     """The number of the certificate whose field it is."""
     severity: str = ""
