@@ -64,14 +64,3 @@ async def test_rest_the_tool_and_the_feed_say_what_an_event_is_about_and_how_muc
     assert [tuple(each.terms) for each in entries] == expected
     assert told[0]["text"].count('"severity":"high"') == 2
     assert "Certificate status (Z-1): Issued → Withdrawn" in entries[-1].text
-
-
-async def test_an_event_that_a_node_of_the_release_before_stored_is_told_like_any_other(
-    harness: ServiceHarness,
-) -> None:
-    key = await an_account_with_three_events(harness)
-    expected = await harness.get_list(key, "events")
-    async with harness.database.transaction() as connection:
-        await connection.execute(text("UPDATE events SET kind = 'record', severity = NULL"))
-
-    assert await harness.get_list(key, "events") == expected
