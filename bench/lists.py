@@ -66,7 +66,7 @@ class _ReadBefore(TableReader):
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    async def read(self, content: bytes, account_id: int, choices: ReadChoices) -> Table:
+    async def read(self, content: bytes, account_id: int, choices: ReadChoices, network: str | None = None) -> Table:
         """The table, whatever the file."""
         return self._table
 

@@ -96,7 +96,7 @@ NOT_QUICK = (
     "platform/test_clock.py",
     "watches/test_event_marks.py",
     "watches/test_fair_recheck.py",
-    "watches/test_import_xlsx.py",
+    "watches/test_import_file.py",
     "watches/test_news_interleaving.py",
     "watches/test_readers_and_the_budget.py",
     "watches/test_reading_within_the_budget.py",

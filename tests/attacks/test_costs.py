@@ -20,7 +20,6 @@ from registerwatch.files.tables.table import ReadChoices
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.notifications.bounces.bounce_report import report_of
 from registerwatch.register.identifiers import gs1_messages, hibc, iccbba, ifa, parse
-from registerwatch.watches.imports.import_file import text_file_lines
 from registerwatch.watches.imports.import_list import _lines_of
 from registerwatch.watches.tags import tags_of_text
 from registerwatch.watches.word_difference import word_difference
@@ -67,7 +66,6 @@ PARSERS: Mapping[str, Parser] = {
     "ICCBBA": Parser(lambda text: iccbba.parse(f"={text}", YEAR), 16_000, ("=", "&", "/", ",", "1", "A", ">")),
     "IFA": Parser(lambda text: ifa.parse(f"9N{text}", YEAR), 16_000, ("9N", "1T", "D", "S", "\x1d", "1", "A")),
     "an imported text": Parser(lambda text: _lines_of(text), 200_000, CELLS),
-    "an imported file": Parser(lambda text: text_file_lines(text.encode()), 2_000_000, CELLS),
     "a table": Parser(lambda text: read_table(text.encode(), ReadChoices()), 500_000, CELLS),
     "scanned codes": Parser(read_codes, 60_000, ("\r\n", "\n", "1", "+", " ", "\x1d")),
     "tags": Parser(tags_of_text, 20_000, (",", " ", "a", "é", "\u0301")),

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from datetime import date
 
 import msgspec
 import pytest
@@ -19,7 +20,6 @@ from registerwatch.platform.bounded_process import (
     ProcessOutput,
     run_process,
 )
-from registerwatch.watches.imports.import_table import ParsedList
 from tests.files.tables.workbooks import a_workbook
 
 BOUNDS = ProcessBounds(cpu_seconds=1, wall_seconds=10, memory_bytes=200 * 1024 * 1024)
@@ -102,7 +102,7 @@ def test_a_process_that_breaks_down_or_takes_too_long_is_told_from_one_that_refu
         run_process("no_such_module", b"", BOUNDS, ProcessEnd())
     with pytest.raises(ProcessFailed):
         run_process(
-            "registerwatch.watches.imports.import_process",
+            "registerwatch.files.tables.process",
             b"",
             ProcessBounds(1, 0.001, BOUNDS.memory_bytes),
             ProcessEnd(),
@@ -114,19 +114,18 @@ ELEMENT_STRING = "(01)04012345000009(17)280131(10)LÖT"
 
 def test_confined_processes_have_what_they_need_for_each_format_and_code() -> None:
     """What a library loads only when it meets something must be there before: afterwards nothing can be opened."""
-    choices = msgspec.json.encode(ReadChoices(encoding="cp850"))
-    text = _made("tables.process", choices + b"\n" + ELEMENT_STRING.encode("cp850"))
-    assert [row.code for row in msgspec.msgpack.decode(text, type=Table).rows] == [ELEMENT_STRING]
-
-    workbook = a_workbook(["UDI"], [ELEMENT_STRING])
-    listed = msgspec.json.decode(_made("watches.import_process", workbook), type=ParsedList)
-    assert [line.cell for line in listed.lines] == [ELEMENT_STRING]
+    for content, choices in (
+        (ELEMENT_STRING.encode("cp850"), ReadChoices(encoding="cp850")),
+        (a_workbook(["UDI", "Day"], [ELEMENT_STRING, date(2026, 1, 2)]), ReadChoices()),
+    ):
+        read = _made("files.tables.process", msgspec.json.encode(choices) + b"\n" + content)
+        assert [row.code for row in msgspec.msgpack.decode(read, type=Table).rows] == [ELEMENT_STRING]
 
     turned = Image.Exif()
     turned[ExifTags.Base.Orientation] = 6
     for form in ("JPEG", "PNG", "WEBP"):
         photo = saved(photographed(label(symbol("DataMatrix", WHOLE)), Shot()), form, exif=turned)
-        [found] = msgspec.json.decode(_made("scan.photo_process", photo), type=list[Symbol])
+        [found] = msgspec.json.decode(_made("files.scan.photo_process", photo), type=list[Symbol])
         assert found.names_device, form
 
 

@@ -1,16 +1,23 @@
-"""Lists in files and in what was pasted: which column is used, how text is decoded, what is refused."""
+"""Lists in files and in what was pasted: which column is used, which lines are taken, what is told of the others."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from registerwatch.errors import InvalidInput
-from registerwatch.files.tables.cells import MAX_CELL_LENGTH
-from registerwatch.watches.imports.import_file import text_file_lines, text_lines
-from registerwatch.watches.imports.import_table import MAX_ROWS, LeftOut, ParsedList
+from registerwatch.files.tables.reading import read_table
+from registerwatch.files.tables.table import ReadChoices
+from registerwatch.watches.imports.import_table import LeftOut, ParsedList, list_of
 from registerwatch.watches.imports.import_text import MAX_LINES
-from tests.register.builders import PROPERTY, UDI
-from tests.support.harness import SRN
+from tests.files.tables.workbooks import a_workbook
+from tests.register.builders import UDI, a_udi
+from tests.support.harness import SRN, ServiceHarness
+
+
+def parsed_list(content: bytes) -> ParsedList:
+    return list_of(read_table(content, ReadChoices()))
+
+
+def text_lines(text: str) -> ParsedList:
+    return parsed_list(text.encode())
 
 
 def cells(parsed: ParsedList) -> list[tuple[int, str]]:
@@ -29,17 +36,20 @@ TABLES = {
     "a quote that never ends": (f'Name;UDI\n"a;1\nc;{UDI}', [(3, UDI)], "UDI"),
     "a heading alone above lines with other cells": (f"UDI\n;;;\n{UDI},x\n{UDI};y", [(3, UDI), (4, UDI)], "UDI"),
     "no heading": (f"{UDI};a\n{SRN},b", [(1, UDI), (2, SRN)], ""),
-    "a heading's word below an identifier": (f"{UDI};a\nname;udi\n", [(1, UDI), (2, "name")], ""),
+    "a heading's word below an identifier": (f"{a_udi(1)};a\nname;udi\n", [(1, a_udi(1)), (2, "name")], ""),
     "text in front of an apostrophe": (f"UDI\n'{UDI}", [(2, UDI)], "UDI"),
     "a formula that keeps a text": (f'Name;UDI\na;"=""{UDI}"""', [(2, UDI)], "UDI"),
     "a number with zeros behind the point": ("UDI\n4012345000016.0\n4012345000016,00", [(2, "4012345000016")], "UDI"),
     "a shortened number": ("4,01235E+12;a\n", [(1, "4,01235E+12")], ""),
-    "nothing": ("", [], ""),
+    "a heading of no known word": (f"Artikel;Code\na;{a_udi(1)}", [(2, a_udi(1))], ""),
+    "a mistyped identifier above others": (f"DE-MF-0000\n{UDI}\n{SRN}", [(1, "DE-MF-0000"), (2, UDI), (3, SRN)], ""),
+    "no heading, and identifiers behind names": (f"a;{UDI}\nb;{SRN}", [(1, UDI), (2, SRN)], ""),
+    "a heading of another language": (f"Artikel;Strichcode\na;{UDI}", [(2, UDI)], "Strichcode"),
 }
 
 
 @pytest.mark.parametrize(("text", "expected", "heading"), TABLES.values(), ids=TABLES)
-def test_the_column_that_a_heading_names_is_used_or_else_the_first(
+def test_the_column_that_a_heading_names_is_used_or_else_the_one_with_identifiers_or_the_first(
     text: str, expected: list[tuple[int, str]], heading: str
 ) -> None:
     parsed = text_lines(text)
@@ -57,49 +67,35 @@ def test_lines_beyond_the_most_are_told_by_their_numbers() -> None:
     parsed = text_lines("udi\n" + "A1\n" * (MAX_LINES + 20))
 
     assert (len(parsed.lines), parsed.left_out) == (MAX_LINES, LeftOut(first=502, last=521, count=20))
-    with pytest.raises(InvalidInput, match="more than 10,000 lines"):
-        text_lines("A1\n" * (MAX_ROWS + 1))
 
 
-@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
-def test_a_text_in_unicode_is_decoded(charset: str) -> None:
-    parsed = text_file_lines(f"UDI;Näme\r\n{UDI};Größe\r\n".encode(charset))
+def test_of_a_workbook_its_sheet_and_what_it_has_destroyed_are_told() -> None:
+    rows = [UDI, 4012345000016, f"'{UDI}", SRN, None, 10**15, 2.5]
 
-    assert (cells(parsed), parsed.heading, parsed.is_guessed) == ([(2, UDI)], "UDI", False)
+    parsed = parsed_list(a_workbook(["Our devices"], [], ["Name", "UDI-DI"], *(["x", each] for each in rows)))
 
-
-def test_other_bytes_are_windows_1252_which_is_told_as_a_guess() -> None:
-    parsed = text_file_lines(f"Größe;UDI\nca. 5 µm;{UDI}".encode("cp1252"))
-
-    assert (cells(parsed), parsed.is_guessed) == ([(2, UDI)], True)
-
-
-WRONG_FILES = {
-    "PDF": (b"%PDF-1.7\n", "PDF"),
-    "PNG": (b"\x89PNG\r\n\x1a\n\x00", "image"),
-    "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old Excel file"),
-    "web page": (b"\xef\xbb\xbf<html><table><tr><td>udi", "web page"),
-    "a program": (b"\x7fELF\x02\x01\x01\x00\x00\x00", "no text"),
-}
+    assert [(line.number, line.cell, line.problem) for line in parsed.lines] == [
+        (4, UDI, ""),
+        (5, "4012345000016", ""),
+        (6, UDI, ""),
+        (7, SRN, ""),
+        (9, "1000000000000000", "shortened"),
+        (10, "2.5", ""),
+    ]
+    assert (parsed.heading, parsed.column_letter, parsed.above, parsed.empty, parsed.sheet, parsed.other_sheets) == (
+        *("UDI-DI", "B", 1, 1),
+        *("Sheet", 0),
+    )
 
 
-@pytest.mark.parametrize(("content", "message"), WRONG_FILES.values(), ids=WRONG_FILES)
-def test_a_file_of_another_kind_is_refused_by_its_name(content: bytes, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        text_file_lines(content)
+@pytest.mark.anyio
+async def test_what_is_pasted_and_files_are_read_in_a_process(harness: ServiceHarness) -> None:
+    reader = harness.service.watches.list_files
 
+    pasted = await reader.read_text(f"\ufeffUDI\n{UDI}\n\ud800", 1)
+    sent = await reader.read(f"Größe;UDI\n5 µm;{a_udi(1)}".encode("cp1252"), 1, "198.51.100.0/24")
 
-marks = st.sampled_from([b"", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"udi;x\n", b'"', b"%PDF", b"x,GTIN\n"])
-
-
-@PROPERTY
-@given(marks, st.binary(max_size=300) | st.text("\"=;,\t\n\r'udi4.0E+", max_size=80).map(str.encode))
-def test_any_bytes_are_a_list_or_refused(mark: bytes, content: bytes) -> None:
-    try:
-        parsed = text_file_lines(mark + content)
-    except InvalidInput:
-        return
-    for line in parsed.lines:
-        assert line.cell == " ".join(line.cell.split())
-        assert len(line.cell) <= MAX_CELL_LENGTH
-    assert [line.number for line in parsed.lines] == sorted({line.number for line in parsed.lines})
+    assert (cells(pasted), pasted.heading) == ([(2, UDI), (3, "?")], "UDI")
+    assert (cells(sent), sent.is_guessed) == ([(2, a_udi(1))], True)
+    with pytest.raises(InvalidInput, match="This is a PDF"):
+        await reader.read(b"%PDF-1.7", 1)

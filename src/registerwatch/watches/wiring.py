@@ -4,6 +4,7 @@ import msgspec
 
 from registerwatch.accounts.limits.work_budget import WorkBudget
 from registerwatch.copy.records import RecordStore
+from registerwatch.files.tables.process import TableReader
 from registerwatch.ingest.listed_reads import ListedReads
 from registerwatch.ingest.refresh import Refresher
 from registerwatch.lookup.code_service import CodeService
@@ -13,8 +14,8 @@ from registerwatch.settings import Settings
 from registerwatch.sources.request_budget import RequestBudget
 from registerwatch.watches.bulk import BulkService
 from registerwatch.watches.events.event_marks import EventMarks
+from registerwatch.watches.imports.import_file import ListFileReader, import_processes
 from registerwatch.watches.imports.import_list import ImportService
-from registerwatch.watches.imports.import_process import ListFileReader
 from registerwatch.watches.news.expiry import ExpiryService
 from registerwatch.watches.news.news import WatchNews
 from registerwatch.watches.outbox import Outbox
@@ -90,7 +91,7 @@ def build_watches(
         imports=ImportService(
             database, clock, copy, fresh_for=settings.fresh_seconds, work=work, remembered=refresher.remembered
         ),
-        list_files=ListFileReader(work),
+        list_files=ListFileReader(TableReader(import_processes(work))),
         certificates=CertificateService(database, clock),
         tags=TagService(database),
         bulk=BulkService(database, clock),

@@ -15,7 +15,6 @@ DEVICE_HEADINGS = (
     *("gtin", "gtin14", "gtin13", "gtinean", "ean", "ean13", "subject", "identifier"),
 )
 ACTOR_HEADINGS = ("srn", "actorsrn", "actoridsrn", "manufacturersrn", "manufactureractoridsrn")
-HEADINGS = (*DEVICE_HEADINGS, *ACTOR_HEADINGS)
 """Headings of a column of identifiers, without spaces and signs. Of several columns the one named first is used."""
 OTHER_DEVICE_HEADINGS = (
     *("udidicode", "udinumber", "udidinumber", "gtinudi", "gtinudidi", "udigtin", "udidigtin", "eangtin", "eanudi"),
@@ -35,7 +34,7 @@ MAX_HEADING_ROWS = 20
 MAX_SAMPLE_ROWS = 200
 """Rows below the heading whose cells tell what a column holds."""
 CERTAIN_SHARE = 0.5
-"""A column whose share of codes is above it holds codes, whatever the headings say."""
+"""A column whose share of codes is above it holds codes, whatever headings of other columns say."""
 MIN_SHARE = 0.2
 """Below it, codes are there by chance."""
 
@@ -60,6 +59,11 @@ def normal(text: str) -> str:
         return ""
     plain = text if text.isascii() else unicodedata.normalize("NFKD", text)
     return "".join(sign for sign in plain.lower() if sign.isalnum() and not unicodedata.combining(sign))
+
+
+def names_codes(heading: str) -> bool:
+    """Whether a heading says that its column has the codes of devices or actors."""
+    return _rank_of_heading(heading) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -95,7 +99,7 @@ def _rows_that_name_codes(first: Sequence[FileRow]) -> Sequence[int]:
     for index, row in enumerate(first):
         if any(is_code(text) for text in row.texts):
             break
-        if any(_rank_of_heading(text) is not None for text in row.texts):
+        if any(names_codes(text) for text in row.texts):
             found.append(index)
     return found
 
@@ -103,13 +107,13 @@ def _rows_that_name_codes(first: Sequence[FileRow]) -> Sequence[int]:
 def code_columns_of(headings: Cells, rows: Sequence[FileRow]) -> Sequence[int]:
     """The columns that look like those of codes, best first: by their headings, else by the share of certain codes.
 
-    A heading does not count where no cell below it is a code, and most cells of another column are.
+    A heading does not count where no cell below it is a code, and most cells of a column with another heading are.
     """
     shares = [_share_of_codes(column, rows) for column in range(len(headings))]
-    is_certain = max(shares, default=0.0) > CERTAIN_SHARE
+    ranks = [_rank_of_heading(heading) for heading in headings]
+    is_certain = any(rank is None and share > CERTAIN_SHARE for rank, share in zip(ranks, shares, strict=True))
     ranked: list[tuple[tuple[int, float, int], int]] = []
-    for column, share in enumerate(shares):
-        rank = _rank_of_heading(headings[column])
+    for column, (rank, share) in enumerate(zip(ranks, shares, strict=True)):
         holds_any = any(column < len(row.texts) and row.texts[column] for row in rows)
         if rank is not None and (holds_any or not rows) and not (is_certain and share == 0):
             ranked.append(((0, rank, column), column))

@@ -39,14 +39,19 @@ _choices_decoder = msgspec.json.Decoder(ReadChoices)
 
 
 def table_processes(
-    bounds: ProcessBounds = BOUNDS, wait_seconds: float = WAIT_SECONDS, budget: ProcessorBudget | None = None
+    bounds: ProcessBounds = BOUNDS,
+    wait_seconds: float = WAIT_SECONDS,
+    budget: ProcessorBudget | None = None,
+    *,
+    most_per_network: int | None = None,
 ) -> BoundedProcesses:
-    """The processes that read files."""
+    """Processes that read files."""
     return BoundedProcesses(
         __name__,
         bounds,
         most=MAX_AT_A_TIME,
         most_per_account=MAX_OF_ACCOUNT,
+        most_per_network=most_per_network,
         wait_seconds=wait_seconds,
         busy=BUSY,
         budget=budget,
@@ -63,14 +68,14 @@ class TableReader:
     def __init__(self, processes: BoundedProcesses | None = None) -> None:
         self._processes = processes or table_processes()
 
-    async def read(self, content: bytes, account_id: int, choices: ReadChoices) -> Table:
-        """The table in a file. Raises `InvalidInput`, which may be `TooMuchWork`; `RateLimited`; and `Overloaded` where
-        too many are being read.
+    async def read(self, content: bytes, account_id: int, choices: ReadChoices, network: str | None = None) -> Table:
+        """The table in a file, which came from a network, if from any. Raises `InvalidInput`, which may be
+        `TooMuchWork`; `RateLimited`; and `Overloaded` where too many are being read.
         """
         if len(content) > MAX_FILE_BYTES:
             raise InvalidInput(TOO_LARGE)
         try:
-            output = await self._processes.run(msgspec.json.encode(choices) + b"\n" + content, account_id)
+            output = await self._processes.run(msgspec.json.encode(choices) + b"\n" + content, account_id, network)
         except ProcessFailed:
             raise TooMuchWork(TOO_MUCH_WORK) from None
         return await asyncio.to_thread(_table_decoder.decode, output)

@@ -194,9 +194,17 @@ def _table(file: _File, choices: ReadChoices) -> Table:
         code_column=column,
     )
     rows = [_table_row(row, column) for row in below]
-    typed = typed_columns(below, width, {column, *code_columns}, has_types=bool(file.sheets))
-    is_guessed, left_out = file.is_encoding_guessed, file.left_out_columns
-    return Table(headings, rows, read, is_guessed, file.sheets, code_columns, left_out, typed)
+    return Table(
+        headings,
+        rows,
+        read,
+        above=max(0, heading),
+        is_encoding_guessed=file.is_encoding_guessed,
+        sheets=file.sheets,
+        code_columns=code_columns,
+        left_out_columns=file.left_out_columns,
+        typed_columns=typed_columns(below, width, {column, *code_columns}, has_types=bool(file.sheets)),
+    )
 
 
 def _index_of(rows: Sequence[FileRow], number: int) -> int:

@@ -54,6 +54,8 @@ class Table(Struct, frozen=True):
     """By their numbers, also those with an empty code."""
     choices: ReadChoices
     """As the file was read: every field that applies is filled."""
+    above: int = 0
+    """Rows above the heading that hold something."""
     is_encoding_guessed: bool = False
     """Whether the bytes are no UTF-8 or UTF-16, so Windows-1252 was guessed."""
     sheets: Sequence[str] = ()

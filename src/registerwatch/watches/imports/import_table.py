@@ -1,4 +1,4 @@
-"""From the rows of a table to the lines of a list: which column holds the identifiers, and which lines are taken."""
+"""From the rows of a table to the lines of a list: which of them are taken, and what is told of the others."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,18 +6,11 @@ import msgspec
 from msgspec import Struct
 
 from registerwatch.errors import InvalidInput
-from registerwatch.files.tables.cells import MIN_DIGITS, Cell, CellProblem, bare
-from registerwatch.files.tables.headings import HEADINGS, normal
+from registerwatch.files.tables.cells import CellProblem, bare
+from registerwatch.files.tables.headings import names_codes
+from registerwatch.files.tables.table import Table, column_letters
 from registerwatch.platform.structs import replace
-from registerwatch.register.identifiers import as_registered, is_number, subject, why_none
-from registerwatch.watches.imports.import_text import HEADERS, MAX_LINES
-
-MAX_ROWS = 10_000
-"""Rows of a file that hold something and are counted."""
-MAX_HEADING_ROWS = 10
-MAX_COLUMNS = 50
-"""Columns of a list that are looked at: a line of text can have a million cells."""
-"""The heading is looked for in so many rows that hold something: exports often begin with a title."""
+from registerwatch.watches.imports.import_text import HEADERS, MAX_LINES, first_cell
 
 LIST_IS_DAMAGED = "The list did not come back as it was shown. Send it again."
 MAX_LINE_NUMBER = 10_000_000
@@ -44,16 +37,16 @@ class ParsedList(Struct, frozen=True):
 
     lines: Sequence[ListLine]
     heading: str = ""
-    """The heading of the column that was used; empty where the first column was used."""
+    """The heading of the column that was used, where it says that it has codes."""
     column: int = 0
     """The column that was used, from 0."""
     above: int = 0
-    """Lines above the heading, which were left out."""
+    """Lines above the heading that hold something, which were left out."""
     left_out: LeftOut | None = None
     sheet: str = ""
     """The sheet that was read, empty for a text."""
     other_sheets: int = 0
-    """Sheets that were not read."""
+    """Visible sheets that were not read."""
     empty: int = 0
     """Lines that hold something, but nothing in the column that was used."""
     is_guessed: bool = False
@@ -62,35 +55,10 @@ class ParsedList(Struct, frozen=True):
     @property
     def column_letter(self) -> str:
         """The column as spreadsheets name it."""
-        return chr(ord("A") + self.column) if self.column < 26 else str(self.column + 1)
+        return column_letters(self.column)
 
 
 _line_decoder = msgspec.json.Decoder(list[ListLine])
-
-
-Row = tuple[int, Sequence[Cell]]
-"""A row's number, from 1, and its cells."""
-
-
-class ColumnHeading(msgspec.Struct, frozen=True):
-    """Where the heading of the used column stands: the index among the rows that were given, the column, its words."""
-
-    row: int
-    column: int
-    words: str
-
-
-def heading_of(rows: Sequence[Sequence[Cell]]) -> ColumnHeading | None:
-    """The heading of a column of identifiers in the first rows; none below a row that holds an identifier."""
-    for index, row in enumerate(rows[:MAX_HEADING_ROWS]):
-        cells = row[:MAX_COLUMNS]
-        named = {normal(cell.text): place for place, cell in reversed(list(enumerate(cells)))}
-        for name in HEADINGS:
-            if name in named:
-                return ColumnHeading(index, named[name], bare(cells[named[name]].text))
-        if any(_is_identifier(cell.text) for cell in cells):
-            return None
-    return None
 
 
 def written_lines(lines: Sequence[ListLine]) -> str:
@@ -109,56 +77,33 @@ def read_lines(text: str) -> list[ListLine]:
     return [replace(line, cell=bare(line.cell)) for line in lines]
 
 
-def table_lines(rows: Sequence[Row]) -> ParsedList:
-    """The lines of a table, none of whose rows is empty."""
-    heading = heading_of([cells for _, cells in rows[:MAX_HEADING_ROWS]])
-    if heading is None:
-        return taken(ListLine(number, cells[0].text, cells[0].problem) for number, cells in rows if cells)
-    below = ((number, _cell_of(cells, heading.column)) for number, cells in rows[heading.row + 1 :])
-    return headed(taken(ListLine(number, cell.text, cell.problem) for number, cell in below), heading)
+def list_of(table: Table) -> ParsedList:
+    """The lines of a table: the first cell of each in its column of codes, as separators may differ from line to line.
 
-
-def headed(lines: ParsedList, heading: ColumnHeading) -> ParsedList:
-    """The lines below a heading."""
-    return replace(lines, heading=heading.words, column=heading.column, above=heading.row)
-
-
-def _cell_of(cells: Sequence[Cell], column: int) -> Cell:
-    return cells[column] if column < len(cells) else Cell("")
-
-
-def taken(lines: Iterable[ListLine]) -> ParsedList:
-    """Of lines that are not blank, those that have a cell which is no heading: the first 500; the others are counted.
-
-    Raises `InvalidInput` for so many that they are not even counted.
+    A heading that names no codes and has a digit may be an identifier that was mistyped, so it is a line too.
     """
-    kept: list[ListLine] = []
-    left: list[int] = []
-    empty = 0
-    for line in lines:
-        cell = bare(line.cell)
-        if not cell:
-            empty += 1
-        elif cell.lower() in HEADERS:
-            continue
-        elif len(kept) < MAX_LINES:
-            kept.append(ListLine(line.number, cell, line.problem))
-        else:
-            left.append(line.number)
-        if len(left) > MAX_ROWS:
-            raise too_many_rows()
-    return ParsedList(kept, left_out=LeftOut(left[0], left[-1], len(left)) if left else None, empty=empty)
+    choices, column = table.choices, table.choices.code_column or 0
+    lines = [ListLine(row.number, row.code if row.problem else first_cell(row.code), row.problem) for row in table.rows]
+    heading = table.headings[column] if choices.heading_row else ""
+    if choices.heading_row and not names_codes(heading):
+        if any(sign.isdigit() for sign in heading):
+            lines.insert(0, ListLine(choices.heading_row, bare(heading)))
+        heading = ""
+    return replace(
+        _taken(lines),
+        heading=bare(heading),
+        column=column,
+        above=table.above,
+        empty=sum(not line.cell for line in lines),
+        sheet=choices.sheet,
+        other_sheets=max(0, len(table.sheets) - 1),
+        is_guessed=table.is_encoding_guessed,
+    )
 
 
-def too_many_rows() -> InvalidInput:
-    """What is said of a list that is much too long."""
-    return InvalidInput(f"The list has more than {MAX_ROWS:,} lines. Split it into lists of {MAX_LINES} lines.")
-
-
-def _is_identifier(text: str) -> bool:
-    """Whether a cell holds an identifier, or one with a mistyped digit."""
-    try:
-        found = subject(bare(text))
-        return (is_number(found) and len(found) >= MIN_DIGITS) or why_none(as_registered(found)) is None
-    except InvalidInput:
-        return False
+def _taken(lines: Iterable[ListLine]) -> ParsedList:
+    """The first 500 lines that have a cell which is no heading; the others are counted."""
+    kept = [line for line in lines if line.cell and line.cell.lower() not in HEADERS]
+    left = kept[MAX_LINES:]
+    left_out = LeftOut(left[0].number, left[-1].number, len(left)) if left else None
+    return ParsedList(kept[:MAX_LINES], left_out=left_out)

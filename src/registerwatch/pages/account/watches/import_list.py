@@ -100,11 +100,11 @@ async def _parsed(request: Request, service: Service, visitor: Visitor, form: Fo
         raise InvalidInput(TWO_LISTS)
     if file is None and not text.strip():
         raise InvalidInput(NO_LIST)
-    files, account_id = service.watches.list_files, visitor.caller.account.id
+    files, account_id, network = service.watches.list_files, visitor.caller.account.id, client_of(request).network
     if file is None:
-        parsed = await files.read_text(text, account_id)
+        parsed = await files.read_text(text, account_id, network)
     else:
-        parsed = await files.read(file.content, account_id, client_of(request).network)
+        parsed = await files.read(file.content, account_id, network)
     if not parsed.lines:
         raise InvalidInput(EMPTY_LIST)
     return parsed
