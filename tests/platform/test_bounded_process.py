@@ -20,7 +20,7 @@ from registerwatch.platform.bounded_process import (
     ProcessOutput,
     run_process,
 )
-from tests.files.tables.workbooks import a_workbook
+from tests.files.tables.workbooks import a_workbook, an_ods, an_xlsb, ods_text
 
 BOUNDS = ProcessBounds(cpu_seconds=1, wall_seconds=10, memory_bytes=200 * 1024 * 1024)
 READ = ProcessBounds(cpu_seconds=10, wall_seconds=60, memory_bytes=1024**3)
@@ -117,6 +117,8 @@ def test_confined_processes_have_what_they_need_for_each_format_and_code() -> No
     for content, choices in (
         (ELEMENT_STRING.encode("cp850"), ReadChoices(encoding="cp850")),
         (a_workbook(["UDI", "Day"], [ELEMENT_STRING, date(2026, 1, 2)]), ReadChoices()),
+        (an_xlsb("UDI", ELEMENT_STRING), ReadChoices()),
+        (an_ods(ods_text("UDI"), ods_text(ELEMENT_STRING)), ReadChoices()),
     ):
         read = _made("files.tables.process", msgspec.json.encode(choices) + b"\n" + content)
         assert [row.code for row in msgspec.msgpack.decode(read, type=Table).rows] == [ELEMENT_STRING]

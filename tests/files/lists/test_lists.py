@@ -318,7 +318,7 @@ async def test_cells_of_a_workbook_have_their_types_when_they_are_taken_away(lis
     given = [
         (FOUND, "007", 12, 0.25, date(2026, 3, 1), "x", True),
         (UNKNOWN, "12", -3.5, 1, datetime(2026, 3, 1, 8, 30), 4, False),  # noqa: DTZ001  # workbooks have no zones
-        (int(OFF), "=1", "about 5", 0.1 + 0.2, None, "5", None),
+        (int(OFF), "n/a", "about 5", 0.1 + 0.2, None, "5", None),
     ]
     headings = ("GTIN", "Article", "Quantity", "Share", "Bought", "Mixed", "Sterile")
     list_id = await lists.kept(a_workbook(headings, *given))
@@ -337,7 +337,7 @@ async def test_cells_of_a_workbook_have_their_types_when_they_are_taken_away(lis
     assert rows == [
         (FOUND, "007", 12, 0.25, datetime(2026, 3, 1), "x", True),  # noqa: DTZ001
         (UNKNOWN, "12", -3.5, 1, datetime(2026, 3, 1, 8, 30), "4", False),  # noqa: DTZ001
-        (OFF.lstrip("0"), "=1", "about 5", 0.3, None, "5", None),
+        (OFF.lstrip("0"), "n/a", "about 5", 0.3, None, "5", None),
     ]
     assert f"{UNKNOWN},12,'-3.5,1,2026-03-01 08:30:00,4,False," in as_csv.text
 

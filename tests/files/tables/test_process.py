@@ -3,10 +3,10 @@
 import pytest
 
 from registerwatch.errors import InvalidInput
-from registerwatch.files.tables.process import BOUNDS, TableReader, table_processes
+from registerwatch.files.tables.process import BOUNDS, TableReader, TooMuchWork, table_processes
 from registerwatch.files.tables.table import MAX_FILE_BYTES, ReadChoices
 from registerwatch.platform.bounded_process import ProcessBounds
-from tests.files.tables.workbooks import a_workbook
+from tests.files.tables.workbooks import a_workbook, a_written_workbook
 
 UDI = "04012345000009"
 
@@ -23,13 +23,16 @@ async def test_texts_and_workbooks_are_read_in_a_process_with_their_choices() ->
 
 
 @pytest.mark.anyio
-async def test_what_cannot_be_read_or_takes_too_long_is_told() -> None:
+async def test_what_cannot_be_read_or_takes_too_much_is_told() -> None:
     content = a_workbook([UDI])
     slow = TableReader(table_processes(ProcessBounds(1, 0.01, BOUNDS.memory_bytes)))
+    far_apart = a_written_workbook('<row><c r="A1"><v>1</v></c></row><row r="9999"><c r="XFD9999"><v>1</v></c></row>')
 
     with pytest.raises(InvalidInput, match="cannot be read"):
         await TableReader().read(content[:99], 1, ReadChoices())
     with pytest.raises(InvalidInput, match="takes too long"):
         await slow.read(content, 1, ReadChoices())
+    with pytest.raises(TooMuchWork, match="too much memory"):
+        await TableReader().read(far_apart, 1, ReadChoices())
     with pytest.raises(InvalidInput, match="more than 10 MiB"):
         await TableReader().read(bytes(MAX_FILE_BYTES + 1), 1, ReadChoices())

@@ -1,6 +1,7 @@
 """Workbooks for tests, made by openpyxl or of XML as other programs write it."""
 
 import io
+import struct
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -81,3 +82,63 @@ def a_written_workbook(
         f"{folder}/worksheets/sheet0.xml": part("worksheet", f"<sheetData>{cells}</sheetData>"),
     }
     return an_archive(parts)
+
+
+def an_ods(*cells: str, is_encrypted: bool = False) -> bytes:
+    """A workbook of OpenDocument whose only sheet has these cells as XML, one below the other."""
+    names = "urn:oasis:names:tc:opendocument:xmlns"
+    prefixes = " ".join(f'xmlns:{each}="{names}:{each}:1.0"' for each in ("office", "table", "text", "manifest"))
+    rows = "".join(f"<table:table-row>{each}</table:table-row>" for each in cells)
+    sheet = f'<table:table table:name="Liste">{rows}</table:table>'
+    encryption = '<manifest:encryption-data manifest:checksum="x"/>' if is_encrypted else ""
+    entry = f'<manifest:file-entry manifest:full-path="content.xml">{encryption}</manifest:file-entry>'
+    return an_archive(
+        {
+            "mimetype": b"application/vnd.oasis.opendocument.spreadsheet",
+            "content.xml": (
+                f"<office:document-content {prefixes}><office:body><office:spreadsheet>{sheet}</office:spreadsheet>"
+                "</office:body></office:document-content>"
+            ).encode(),
+            "META-INF/manifest.xml": f"<manifest:manifest {prefixes}>{entry}</manifest:manifest>".encode(),
+        }
+    )
+
+
+def ods_text(text: str) -> str:
+    """A cell of OpenDocument that holds a text."""
+    return ods_cell('office:value-type="string"', f"<text:p>{text}</text:p>")
+
+
+def ods_cell(attributes: str, content: str = "<text:p>as shown</text:p>") -> str:
+    """A cell of OpenDocument."""
+    return f"<table:table-cell {attributes}>{content}</table:table-cell>"
+
+
+def an_xlsb(*values: str | float) -> bytes:
+    """A binary workbook whose only sheet has these values, one below the other. Source: [MS-XLSB], 2.1.4."""
+
+    def record(number: int, content: bytes = b"") -> bytes:
+        head = bytes([number]) if number < 128 else bytes([number & 127 | 128, number >> 7])
+        return head + bytes([len(content)]) + content
+
+    def text(written: str) -> bytes:
+        return struct.pack("<I", len(written)) + written.encode("utf-16-le")
+
+    def cell(value: str | float) -> bytes:
+        where = struct.pack("<II", 0, 0)
+        if isinstance(value, str):
+            return record(6, where + text(value))
+        return record(5, where + struct.pack("<d", value))
+
+    rows = b"".join(record(0, struct.pack("<I13x", row)) + cell(value) for row, value in enumerate(values))
+    sheet = record(148, struct.pack("<4I", 0, len(values) - 1, 0, 0)) + record(145) + rows + record(146)
+    listed = record(143) + record(156, struct.pack("<2I", 0, 1) + text("r0") + text("Liste")) + record(144)
+    relation = f'<Relationship Id="r0" Type="{RELATIONS}/worksheet" Target="worksheets/sheet1.bin"/>'
+    return an_archive(
+        {
+            "[Content_Types].xml": TYPES,
+            "xl/workbook.bin": record(131) + listed + record(132),
+            "xl/_rels/workbook.bin.rels": f"<Relationships>{relation}</Relationships>".encode(),
+            "xl/worksheets/sheet1.bin": record(129) + sheet + record(130),
+        }
+    )

@@ -22,7 +22,7 @@ def value_of(text: str) -> CellValue | None:
     texts: written again, the number would be another text.
     """
     if _NUMBER.fullmatch(text):
-        cell = number_cell(text)
+        cell = number_cell(float(text))
         return _number(text) if cell.text == text and not cell.problem else None
     if _INSTANT.fullmatch(text):
         return _instant(text)

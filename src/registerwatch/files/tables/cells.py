@@ -6,10 +6,9 @@ from typing import Literal
 
 import msgspec
 
-CellProblem = Literal["", "formula", "date", "shortened"]
+CellProblem = Literal["", "date", "shortened"]
 
 PROBLEMS = {
-    "formula": "this is a spreadsheet's formula without a stored result; write the identifier alone.",
     "date": "the spreadsheet has made a date of it; format its column as text and type it anew.",
     "shortened": "a spreadsheet has shortened this number; format its column as text and export the list again.",
 }
@@ -89,11 +88,8 @@ def from_exponent(text: str) -> Cell:
     return Cell(text, "shortened")
 
 
-def number_cell(text: str) -> Cell:
-    """A number of a workbook as a person would type it. Raises `ValueError`."""
-    if text.isdigit() and len(text) <= 15 and text.isascii() and (text[0] != "0" or text == "0"):
-        return Cell(text)
-    value = float(text)
+def number_cell(value: float) -> Cell:
+    """A number of a workbook as a person would type it."""
     if not abs(value) < EXACT_BELOW:  # or not a number at all
-        return Cell(text if text.isdigit() else str(value), "shortened")
+        return Cell(f"{value:.15g}", "shortened")
     return Cell(str(int(value)) if value == int(value) else f"{value:.15g}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from registerwatch.errors import InvalidInput
 
 ZIP = b"PK\x03\x04"
-NO_LIST = "Upload a list as CSV or as an Excel workbook (.xlsx), or paste it."
+NO_LIST = "Upload a list as CSV or as a workbook (.xlsx, .xlsb or .ods), or paste it."
 OTHER_FILES: Sequence[tuple[bytes, str]] = (
     (b"\xd0\xcf\x11\xe0", "This is an old Excel file (.xls), or one with a password. Save it as .xlsx without one."),
     (b"%PDF", f"This is a PDF. {NO_LIST}"),
@@ -27,7 +27,7 @@ _MARKUP = re.compile(r"\s*<(!doctype html|html|head|body|meta|style|table|\?xml)
 
 
 def is_workbook(content: bytes) -> bool:
-    """Whether a file is packed as Excel workbooks are."""
+    """Whether a file is packed as workbooks are."""
     return content.startswith(ZIP)
 
 

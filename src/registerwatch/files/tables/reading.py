@@ -1,12 +1,17 @@
-"""Any file of a user as a table of texts. Pure; whatever a file holds, the answer is a table or `InvalidInput`."""
+"""Any file of a user as a table of texts. Pure; whatever a file holds, the answer is a table or `InvalidInput`.
+
+Of files of strangers this is so in a process with bounds alone: calamine makes room for all cells between the first and
+the last one of a sheet, and ends the process where there is none.
+"""
 
 import string
-from collections.abc import Iterable, Iterator, Sequence
+import zipfile
+from collections.abc import Iterable, Sequence
 
 import msgspec
+from python_calamine import CalamineError
 
 from registerwatch.errors import InvalidInput
-from registerwatch.files.tables.archive import UNREADABLE
 from registerwatch.files.tables.cell_values import typed_columns
 from registerwatch.files.tables.cells import MAX_CELL_LENGTH, FileRow, bare, from_exponent, kept_as_text, one_line
 from registerwatch.files.tables.delimited import DELIMITERS, announced_delimiter, delimiter_of, rows_of, split_lines
@@ -20,7 +25,6 @@ from registerwatch.files.tables.headings import (
     distinct_headings,
     heading_row_of,
 )
-from registerwatch.files.tables.sheet import sheet_rows
 from registerwatch.files.tables.table import (
     MAX_CELLS_BYTES,
     MAX_COLUMNS,
@@ -30,9 +34,8 @@ from registerwatch.files.tables.table import (
     Table,
     TableRow,
 )
-from registerwatch.files.tables.workbook import Sheet, Workbook, open_workbook
+from registerwatch.files.tables.workbook import Workbook
 
-MAX_UNPACKED_BYTES = 200 * 1024 * 1024
 MAX_LINES = 500_000
 """Of a text, with empty ones and those within cells."""
 NO_SIGNS = frozenset(map(chr, (*range(4), *range(5, 9), *range(14, 26), 27, 28, 31)))
@@ -41,6 +44,10 @@ BLANK = f'{string.whitespace}{"".join(DELIMITERS)}"'
 _SECOND_SIGNS = frozenset(".,Ee")
 """Of numbers with an exponent."""
 
+UNREADABLE = (
+    "This workbook cannot be read: it is damaged, has a password, or is of another kind. Save it anew as .xlsx, .ods "
+    "or CSV."
+)
 NOTHING = "This file holds nothing. Upload one with a heading and rows below it."
 TOO_MANY_ROWS = f"This file has more than {MAX_ROWS:,} rows. Split it, and upload the parts one by one."
 TOO_MANY_LINES = f"This file has more than {MAX_LINES:,} lines. Leave out the empty ones, or split it."
@@ -69,9 +76,7 @@ def read_table(content: bytes, choices: ReadChoices, *, max_cell_length: int = M
         return _table(_text_file(content, choices, max_cell_length), choices)
     try:
         file = _workbook_file(content, choices, max_cell_length)
-    except InvalidInput:
-        raise
-    except Exception:  # noqa: BLE001  # a damaged archive or part raises any of a dozen
+    except (CalamineError, zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise InvalidInput(UNREADABLE) from None
     return _table(file, choices)
 
@@ -130,27 +135,22 @@ def _read_row(row: FileRow) -> FileRow:
 
 def _workbook_file(content: bytes, choices: ReadChoices, max_cell_length: int) -> _File:
     """The rows of the chosen sheet, else of the first visible one that holds something."""
-    workbook = open_workbook(content, MAX_UNPACKED_BYTES)
-    visible = [sheet for sheet in workbook.sheets if sheet.is_visible]
-    names = [sheet.name for sheet in visible]
-    chosen = [sheet for sheet in visible if sheet.name == choices.sheet][:1] if choices.sheet else visible
-    if not chosen:
+    workbook = Workbook(content)
+    names = workbook.sheets
+    places = [place for place, name in enumerate(names) if choices.sheet in ("", name)]
+    if not places:
         raise InvalidInput(f"The workbook has no visible sheet of the name {one_line(choices.sheet)}.")
-    for sheet in chosen:
-        rows = _bounded(_sheet_texts(workbook, sheet, max_cell_length))
+    for place in places[:1] if choices.sheet else places:
+        rows = _bounded(_sheet_row(row, max_cell_length) for row in workbook.rows(place))
         if rows:
             left_out = max(row.left_out for row in rows)
-            return _File(rows, ReadChoices(sheet=sheet.name), sheets=names, left_out_columns=left_out)
+            return _File(rows, ReadChoices(sheet=names[place]), sheets=names, left_out_columns=left_out)
     raise InvalidInput(NOTHING)
 
 
-def _sheet_texts(workbook: Workbook, sheet: Sheet, max_cell_length: int) -> Iterator[FileRow]:
-    for row in sheet_rows(workbook, sheet, MAX_COLUMNS):
-        texts = [one_line(text, max_cell_length) for text in row.texts]
-        for column, problem in row.problems.items():
-            if problem == "date":
-                texts[column] = texts[column].removesuffix(" 00:00:00")
-        yield _read_row(FileRow(row.number, texts, row.problems, row.left_out, row.typed))
+def _sheet_row(row: FileRow, max_cell_length: int) -> FileRow:
+    texts = [one_line(text, max_cell_length) for text in row.texts]
+    return _read_row(FileRow(row.number, texts, row.problems, row.left_out, row.typed))
 
 
 def _bounded(rows: Iterable[FileRow]) -> Sequence[FileRow]:
