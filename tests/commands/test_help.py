@@ -99,10 +99,11 @@ finally:
     assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
     assert [name for name in loaded if name.startswith("registerwatch.")] == [
         "registerwatch.cli",
-        "registerwatch.platform.collector",
         "registerwatch.commands",
         "registerwatch.commands.lazy",
         "registerwatch.errors",
+        "registerwatch.platform",
+        "registerwatch.platform.collector",
     ]
     assert "copy" in done.stdout
 
