@@ -66,6 +66,7 @@ from registerwatch.platform.clock import Clock, SystemClock
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.migrate import upgrade
 from registerwatch.platform.db.schedule import Schedule
+from registerwatch.platform.db.sealed_columns import reseal
 from registerwatch.platform.disk import MIN_FREE_FOR_FILES, DiskCheck
 from registerwatch.platform.health import HealthChecks
 from registerwatch.platform.net.resolver import DnsResolver
@@ -415,8 +416,7 @@ async def _prepare_database(service: Service) -> None:
     """Bring the database to its schema, and secrets in it under the present key."""
     await upgrade(service.database)
     try:
-        await service.notifications.secrets.prepare()
-        await service.accounts.totp_secrets.prepare()
+        await reseal(service.database, SecretCipher(service.settings.secrets_keys))
     except (ConfigurationError, SecretUnreadable):
         await service.close()
         raise

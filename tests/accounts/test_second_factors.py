@@ -12,9 +12,8 @@ from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller, NewSession
 from registerwatch.accounts.passwords.password_reset import EndedAccess
 from registerwatch.accounts.second_factors import recovery_codes, second_factor_repository, totp
-from registerwatch.accounts.second_factors.code_check import TOLD_AT, owner_of_secret
+from registerwatch.accounts.second_factors.code_check import TOLD_AT
 from registerwatch.accounts.second_factors.guessed_codes import MAX_ELSEWHERE, MAX_OF_NETWORK
-from registerwatch.accounts.second_factors.totp_secrets import TotpSecrets
 from registerwatch.accounts.sessions.clients import Client
 from registerwatch.accounts.sessions.sign_in_steps import MAX_TRIES, NewStep
 from registerwatch.accounts.sessions.sign_in_steps import STEP_SECONDS as SECONDS_OF_A_STEP
@@ -31,6 +30,7 @@ from registerwatch.errors import (
 )
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.sealed_columns import owner_of_app_secret, reseal
 from registerwatch.platform.secret_cipher import SecretCipher, key_id_of
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
 from tests.accounts.second_factors import RECOVERY_CODE, app_of
@@ -392,11 +392,11 @@ async def test_secrets_of_apps_are_encrypted_under_the_present_key_when_the_serv
     assert await stored() == app.secret
     for keys in ((), (old,), (new, old), (new,)):
         cipher = SecretCipher(keys)
-        await TotpSecrets(database, cipher).prepare()
+        await reseal(database, cipher)
         secret = await stored()
         assert key_id_of(secret) == cipher.current
-        assert cipher.opened(secret, owner_of_secret(caller.user_id or 0)) == app.secret
+        assert cipher.opened(secret, owner_of_app_secret(caller.user_id or 0)) == app.secret
     with pytest.raises(ConfigurationError, match="authenticator apps"):
-        await TotpSecrets(database, SecretCipher((old,))).prepare()
+        await reseal(database, SecretCipher((old,)))
     with pytest.raises(SecretUnreadable):
         await accounts.sessions.login(EMAIL, PASSWORD, code=app.next_code())

@@ -14,8 +14,7 @@ from structlog.testing import capture_logs
 from registerwatch.errors import ConfigurationError, SecretUnreadable
 from registerwatch.notifications.channels.webhook_signature import signature
 from registerwatch.notifications.delivery.delivery import LEASE_SECONDS
-from registerwatch.notifications.targets import target_secrets
-from registerwatch.platform.db import backup
+from registerwatch.platform.db import backup, sealed_columns
 from registerwatch.platform.secret_cipher import SecretCipher, key_id_of
 from registerwatch.settings import load_settings
 from tests.notifications.steps import queue_change
@@ -149,8 +148,8 @@ async def test_two_processes_that_encrypt_at_once_lose_nothing(restarts: Restart
     async with restarts.served(NEW) as one:
         async with one.database.transaction() as connection:
             await connection.execute(text("UPDATE webhooks SET secret = 'whsec_plain' WHERE is_first"))
-        prepared = one.service.notifications.secrets.prepare
-        await asyncio.gather(prepared(), prepared(), prepared())
+        cipher = SecretCipher(load_settings(secrets_key=NEW).secrets_keys)
+        await asyncio.gather(*(sealed_columns.reseal(one.database, cipher) for _ in range(3)))
         assert await shown(one, key) == ["whsec_plain", *secrets[2:]]
         assert "whsec_plain" not in str(one.all_rows())
 
@@ -165,7 +164,7 @@ async def test_encrypting_that_is_broken_off_goes_on_at_the_next_start(
             row = next(each for each in harness.all_rows()["webhooks"] if each["is_first"])
             sealed = cipher.sealed(row["secret"], f"webhook of account {row['account_id']}")
             await connection.execute(text("UPDATE webhooks SET secret = :new WHERE is_first"), {"new": sealed})
-    monkeypatch.setattr(target_secrets, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(sealed_columns, "ROWS_AT_ONCE", 1)
 
     async with restarts.served(NEW) as harness:
         assert await shown(harness, key) == secrets[1:]
@@ -224,7 +223,7 @@ async def test_without_a_key_the_log_says_once_that_secrets_are_in_clear(restart
     with capture_logs() as logged:
         async with restarts.served(None):
             pass
-    assert [each["event"] for each in logged].count(target_secrets.IN_CLEAR) == 1
+    assert [each["event"] for each in logged].count(sealed_columns.IN_CLEAR) == 1
 
 
 @pytest.mark.parametrize("key", ["", "short", "x" * 44, f"{NEW},", f"{NEW},{NEW}", NEW[:-4], f"{NEW}{NEW}", "é" * 44])

@@ -26,7 +26,6 @@ from registerwatch.accounts.second_factors.code_check import CodeCheck
 from registerwatch.accounts.second_factors.passkeys import PasskeyService
 from registerwatch.accounts.second_factors.second_factors import SecondFactorService
 from registerwatch.accounts.second_factors.second_step import SecondStepService
-from registerwatch.accounts.second_factors.totp_secrets import TotpSecrets
 from registerwatch.accounts.sessions.api_keys import ApiKeyService
 from registerwatch.accounts.sessions.credential_uses import CredentialUses
 from registerwatch.accounts.sessions.open_sessions import OpenSessionService
@@ -68,7 +67,6 @@ class Accounts(msgspec.Struct, frozen=True):
     second_factors: SecondFactorService
     profiles: ProfileService
     passkeys: PasskeyService
-    totp_secrets: TotpSecrets
     provider: ProviderSignInService
 
     async def mails_settled(self) -> None:
@@ -169,7 +167,6 @@ def build_accounts(
         second_step=SecondStepService(database, table, clock, codes, sessions.failures, notices),
         second_factors=SecondFactorService(database, clock, cipher, notices),
         profiles=ProfileService(database, clock),
-        totp_secrets=TotpSecrets(database, cipher),
         provider=ProviderSignInService(database, table, clock, notices, provider, settings.oidc_name),
         passkeys=PasskeyService(database, table, clock, sessions.failures, notices, public_url=public_url),
     )

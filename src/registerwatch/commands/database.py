@@ -4,9 +4,9 @@ import asyncio
 
 import typer
 
-from registerwatch.notifications.targets.target_secrets import TargetSecrets
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.migrate import upgrade
+from registerwatch.platform.db.sealed_columns import reseal
 from registerwatch.platform.secret_cipher import SecretCipher
 from registerwatch.settings import Settings, load_settings
 
@@ -31,7 +31,7 @@ def prepare_secrets(settings: Settings) -> None:
 
     async def run() -> None:
         try:
-            await TargetSecrets(database, SecretCipher(settings.secrets_keys)).prepare()
+            await reseal(database, SecretCipher(settings.secrets_keys))
         finally:
             await database.close()
 

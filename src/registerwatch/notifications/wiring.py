@@ -118,7 +118,7 @@ def build_notifications(
 ) -> Notifications:
     """The use cases over one database."""
     channels = build_channels(settings, http_client, mailer, clock)
-    secrets = TargetSecrets(database, cipher)
+    secrets = TargetSecrets(cipher)
     email = {name: each for name, each in channels.items() if name == EMAIL}
     others = {name: each for name, each in channels.items() if name != EMAIL}
     deliveries = DeliveryService(database, clock, others, secrets)

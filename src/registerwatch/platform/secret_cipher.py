@@ -12,9 +12,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from registerwatch.errors import SecretUnreadable
 
 if TYPE_CHECKING:
@@ -77,12 +74,6 @@ class SecretCipher:
         except (binascii.Error, ValueError, InvalidTag):
             raise SecretUnreadable(DAMAGED) from None
         return plain.decode()
-
-
-async def overwrite_freed(connection: AsyncConnection) -> None:
-    """Have SQLite overwrite what is replaced: else it stays in the file, and in backups, until its place is used."""
-    if connection.dialect.name == "sqlite":
-        await connection.execute(text("PRAGMA secure_delete = ON"))
 
 
 def _cipher(key: bytes) -> "AESGCM":

@@ -16,6 +16,7 @@ from registerwatch.accounts.sessions.clients import Client
 from registerwatch.errors import RateLimited
 from registerwatch.mail.mailer import Mail
 from registerwatch.platform.clock import utc_in_words
+from registerwatch.platform.db.sealed_columns import owner_of_app_secret
 from registerwatch.platform.secret_cipher import SecretCipher
 
 TOLD_AT = 5
@@ -78,7 +79,7 @@ class CodeCheck:
         stored = await second_factor_repository.totp(connection, user_id)
         if stored is None or stored.confirmed_at is None:
             return False
-        secret = self._cipher.opened(stored.secret, owner_of_secret(user_id))
+        secret = self._cipher.opened(stored.secret, owner_of_app_secret(user_id))
         step = totp.step_of(secret, code, now, after=stored.last_step)
         if step is not None:
             await second_factor_repository.use_step(connection, user_id, step)
@@ -120,11 +121,6 @@ class CodeCheck:
         return await self._notices.prepare_for(
             connection, user.account_id, NoticeKind.SECOND_FACTORS, sentence, about=user.email
         )
-
-
-def owner_of_secret(user_id: int) -> str:
-    """What the secret of an authenticator app belongs to, for the cipher."""
-    return f"authenticator app of user {user_id}"
 
 
 def _too_many(counter: Counter, now: int) -> RateLimited:

@@ -10,13 +10,13 @@ from registerwatch.accounts.audit.audit import OPERATOR, Action
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.notices import AccountNotices, NoticeKind
 from registerwatch.accounts.second_factors import recovery_codes, second_factor_repository, totp
-from registerwatch.accounts.second_factors.code_check import owner_of_secret
 from registerwatch.accounts.second_factors.second_factor_repository import SecondFactors
 from registerwatch.accounts.validation import email_address
 from registerwatch.errors import InvalidInput, NoSuchAccount
 from registerwatch.mail.mailer import Mail
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.sealed_columns import owner_of_app_secret
 from registerwatch.platform.secret_cipher import SecretCipher
 
 APP = "authenticator app"
@@ -61,7 +61,7 @@ class SecondFactorService:
             stored = await second_factor_repository.totp(connection, user_id)
             if stored is not None and stored.confirmed_at is not None:
                 raise InvalidInput(APP_IS_ON)
-            sealed = self._cipher.sealed(secret, owner_of_secret(user_id))
+            sealed = self._cipher.sealed(secret, owner_of_app_secret(user_id))
             await second_factor_repository.begin_totp(connection, user_id, sealed, self._now())
         return TotpEnrolment(totp.enrolment_uri(secret, caller.name), secret)
 
@@ -71,7 +71,7 @@ class SecondFactorService:
             stored = await second_factor_repository.totp(connection, user_of(caller))
         if stored is None or stored.confirmed_at is not None:
             return None
-        secret = self._cipher.opened(stored.secret, owner_of_secret(user_of(caller)))
+        secret = self._cipher.opened(stored.secret, owner_of_app_secret(user_of(caller)))
         return TotpEnrolment(totp.enrolment_uri(secret, caller.name), secret)
 
     async def confirm_totp(self, caller: Caller, code: str) -> Sequence[str]:
@@ -85,7 +85,7 @@ class SecondFactorService:
             stored = await second_factor_repository.totp(connection, user_id)
             if stored is None or stored.confirmed_at is not None:
                 raise InvalidInput(NO_APP)
-            secret = self._cipher.opened(stored.secret, owner_of_secret(user_id))
+            secret = self._cipher.opened(stored.secret, owner_of_app_secret(user_id))
             step = totp.step_of(secret, recovery_codes.typed_code(code), now, after=0)
             if step is None:
                 raise InvalidInput(NO_APP_CODE)

@@ -63,7 +63,7 @@ class DeliveryService:
     ) -> None:
         self._database = database
         self._pace = pace
-        self._secrets = secrets or TargetSecrets(database, SecretCipher())
+        self._secrets = secrets or TargetSecrets(SecretCipher())
         self._clock = clock
         self._channels = channels
         self.undeliverable = UndeliverableAddresses(database, clock, self._secrets)

@@ -74,7 +74,7 @@ class TargetService:
         self._deliveries = deliveries
         self._channel = channel
         self._tests = tests
-        self._secrets = secrets or TargetSecrets(database, SecretCipher())
+        self._secrets = secrets or TargetSecrets(SecretCipher())
 
     async def all(self, account_id: int) -> Sequence[Target]:
         """The account's targets, the first one first."""
