@@ -2,11 +2,13 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 from structlog.testing import capture_logs
 
 from bench.figures import Figure, Goal, Row
@@ -18,7 +20,6 @@ from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
 from registerwatch.platform.clock import SystemClock
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.migrate import upgrade
-from registerwatch.register.observation import NoWatchedDevices, NullNewsObserver
 from registerwatch.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
 from registerwatch.sources.request_budget import RequestBudget
 from registerwatch.sources.request_pace import PaceLimits
@@ -65,6 +66,20 @@ class PreparedRegister(httpx2.AsyncBaseTransport):
         return httpx2.Response(200, content=msgspec.json.encode({"uuid": path.rpartition("/")[2], "scopes": []}))
 
 
+class NoWatches:
+    """Nobody watches anything."""
+
+    async def named_by(self, connection: AsyncConnection, basic_udis: Sequence[str], *, now: int) -> Sequence[str]:
+        """No device."""
+        return ()
+
+    async def tell_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
+        """Do nothing."""
+
+    async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
+        """Do nothing."""
+
+
 def certificate_sweep(setup: Setup) -> Row:
     """Sweep, change some, and sweep again, which is what is measured."""
     what = f"a sweep of {CERTIFICATES:,} certificates, {CHANGED} of them changed: time of the processor"
@@ -96,9 +111,9 @@ async def _swept(path: Path) -> float:
                 database,
                 EudamedCertificateLists(requests, "http://register"),
                 clock,
-                NullNewsObserver(),
+                NoWatches(),
                 RegisterChecks(database, clock, [], frozenset()),
-                ScopedDevices(RecordStore(database), NoWatchedDevices(), _propagate_nothing),
+                ScopedDevices(RecordStore(database), NoWatches(), _propagate_nothing),
                 every=0,
             )
             await sweep.run_where_due()

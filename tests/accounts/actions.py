@@ -32,4 +32,10 @@ async def prove_address(accounts: Accounts, email: str = EMAIL, password: str = 
     """Let an owner prove their address by a mailed link."""
     link = await accounts.password_reset.link(email)
     await accounts.confirmations.keep(link.rpartition("=")[2], password)
-    await accounts.mails_settled()
+    await mails_settled(accounts)
+
+
+async def mails_settled(accounts: Accounts) -> None:
+    """Wait until every mail that was asked for has gone out or failed."""
+    for mails in accounts.mails:
+        await mails.settled()

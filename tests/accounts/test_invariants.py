@@ -488,7 +488,7 @@ def _token(words: str) -> str:
 
 async def _forget(accounts: Accounts, email: str) -> None:
     accounts.password_reset.send_link(email)
-    await accounts.password_reset.settled()
+    await accounts.password_reset.mails.settled()
 
 
 async def _known(accounts: Accounts, secret: str) -> Known | None:

@@ -16,7 +16,7 @@ from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import InvalidInput, SecondFactorNeeded, WrongCode
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.db.engine import Database
-from tests.accounts.actions import EMAIL, PASSWORD, by_session, owner_of, prove_address
+from tests.accounts.actions import EMAIL, PASSWORD, by_session, mails_settled, owner_of, prove_address
 from tests.accounts.authenticator import USER_PRESENT, Authenticator
 from tests.accounts.second_factors import app_of
 from tests.support.fakes import SteppedClock
@@ -183,13 +183,13 @@ async def test_a_passkey_whose_count_went_back_is_refused_and_told(accounts: Acc
     copy = replace(authenticator)
     for _ in range(2):
         await accounts.passkeys.sign_in(authenticator.get(await accounts.passkeys.sign_in_options()))
-    await accounts.mails_settled()
+    await mails_settled(accounts)
     mail.mails.clear()
 
     with pytest.raises(WrongCode, match="copied"):
         await accounts.passkeys.sign_in(copy.get(await accounts.passkeys.sign_in_options()))
 
-    await accounts.mails_settled()
+    await mails_settled(accounts)
     await accounts.sessions.failures.settled()
     assert ["Key <b>" in each.text for each in mail.mails] == [True]
     assert Action.PASSKEY_COPIED in [entry.action for entry in await accounts.members.trail(caller)]

@@ -353,7 +353,7 @@ async def test_a_mail_with_the_link_goes_to_the_address_as_it_is_kept(accounts: 
     mail.mails.clear()
     with capture_logs() as logged:
         accounts.password_reset.send_link(f" {EMAIL.upper()} ")
-        await accounts.password_reset.settled()
+        await accounts.password_reset.mails.settled()
 
     assert [each.to for each in mail.mails] == [EMAIL]
     found = re.search(
@@ -374,7 +374,7 @@ async def test_an_address_of_nobody_gets_no_mail_and_leaves_nothing(
     mail.mails.clear()
     with capture_logs() as logged:
         accounts.password_reset.send_link(UNAUTHENTICATED)
-        await accounts.password_reset.settled()
+        await accounts.password_reset.mails.settled()
 
     assert mail.mails == []
     assert await _rows(database, "reset_tokens") == 0
@@ -392,7 +392,7 @@ async def test_a_fourth_mail_within_an_hour_is_not_sent_and_the_operator_reads_w
     with capture_logs() as logged:
         for _ in range(LINKS_PER_HOUR + 1):
             accounts.password_reset.send_link(EMAIL)
-        await accounts.password_reset.settled()
+        await accounts.password_reset.mails.settled()
 
     assert len(mail.mails) == LINKS_PER_HOUR
     assert [each["log_level"] for each in logged] == ["info"]
@@ -411,9 +411,9 @@ async def test_too_many_mails_at_once_are_not_sent_and_the_operator_reads_why(
             accounts.password_reset.send_link(UNAUTHENTICATED)
         accounts.password_reset.send_link(EMAIL)
         assert [each["event"] for each in logged] == ["no reset link was mailed: too many are being sent already"]
-        await accounts.password_reset.settled()
+        await accounts.password_reset.mails.settled()
         accounts.password_reset.send_link(EMAIL)
-        await accounts.password_reset.settled()
+        await accounts.password_reset.mails.settled()
 
     assert [each.to for each in mail.mails] == [EMAIL]
     assert EMAIL not in str(logged)
@@ -429,7 +429,7 @@ async def test_where_no_mail_arrives_nobody_is_told_but_the_operator(
         async with asyncio.timeout(WAIT_SECONDS):
             while not logged and not hanging.begun.is_set():
                 await asyncio.sleep(0)
-        await asyncio.wait_for(mailless.password_reset.close(), WAIT_SECONDS)
+        await asyncio.wait_for(mailless.password_reset.mails.close(), WAIT_SECONDS)
 
     if not hanging.begun.is_set():
         assert [(each["event"], each["log_level"]) for each in logged] == [("no reset link was mailed", "error")]

@@ -18,7 +18,7 @@ from registerwatch.errors import ProviderSignInFailed
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings
-from tests.accounts.actions import EMAIL, by_session, owner_of, prove_address
+from tests.accounts.actions import EMAIL, by_session, mails_settled, owner_of, prove_address
 from tests.accounts.openid_provider import BACK, CLIENT_ID, CLIENT_SECRET, OpenIdProvider, openid_provider
 from tests.accounts.second_factors import app_of
 from tests.support.fakes import SteppedClock, quick_passwords
@@ -79,7 +79,7 @@ async def test_who_has_proven_the_address_on_both_sides_is_linked_by_the_first_s
         assert (await by_session(accounts, finished.opened.session)).name == EMAIL
         assert finished.next == "/app/events"
 
-    await accounts.mails_settled()
+    await mails_settled(accounts)
     assert len(mail.mails) == 1, "it is told once"
     [link] = await accounts.provider.links(caller)
     assert link.email == EMAIL

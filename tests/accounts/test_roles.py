@@ -8,7 +8,7 @@ from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import InvalidInput, LinkNotValid, Unauthenticated
 from registerwatch.mail.memory_mailer import MemoryMailer
-from tests.accounts.actions import EMAIL, PASSWORD, by_session, owner_of, prove_address
+from tests.accounts.actions import EMAIL, PASSWORD, by_session, mails_settled, owner_of, prove_address
 from tests.support.fakes import SteppedClock
 
 pytestmark = pytest.mark.anyio
@@ -35,11 +35,11 @@ async def test_a_member_becomes_an_owner_and_their_next_request_is_one_of_an_own
 ) -> None:
     owner, member = await _with_member(accounts)
     session = (await accounts.sessions.login(MEMBER, PASSWORD)).session
-    await accounts.mails_settled()
+    await mails_settled(accounts)
     mail.mails.clear()
 
     await accounts.members.set_role(owner, member, Role.OWNER)
-    await accounts.mails_settled()
+    await mails_settled(accounts)
 
     assert await _roles(accounts, owner) == {EMAIL: Role.OWNER, MEMBER: Role.OWNER}
     assert (await by_session(accounts, session)).role is Role.OWNER
@@ -116,7 +116,7 @@ async def test_an_open_invitation_is_listed_until_it_is_withdrawn_or_over(
     owner, stranger = await owner_of(accounts), await owner_of(accounts, "stranger@other.example")
     await prove_address(accounts)
     await accounts.invitations.invite(owner, GUEST)
-    await accounts.mails_settled()
+    await mails_settled(accounts)
     token = mail.mails[-1].text.partition("token=")[2].split()[0]
 
     [listed] = await accounts.invitations.open(owner)

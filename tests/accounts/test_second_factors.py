@@ -32,7 +32,16 @@ from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.sealed_columns import owner_of_app_secret, reseal
 from registerwatch.platform.secret_cipher import SecretCipher, key_id_of
-from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
+from tests.accounts.actions import (
+    EMAIL,
+    PASSWORD,
+    by_key,
+    by_session,
+    mails_settled,
+    owner_of,
+    prove_address,
+    signed_up,
+)
 from tests.accounts.second_factors import RECOVERY_CODE, app_of
 from tests.support.fakes import SteppedClock
 
@@ -151,14 +160,14 @@ async def test_a_recovery_code_works_once_and_its_use_is_told(
     caller = await owner_of(accounts)
     await prove_address(accounts)
     app = await app_of(accounts, caller, clock)
-    await accounts.mails_settled()
+    await mails_settled(accounts)
     mail.mails.clear()
 
     assert (await accounts.sessions.login(EMAIL, PASSWORD, code=app.recovery_codes[3].upper())).session
     with pytest.raises(WrongCode):
         await accounts.sessions.login(EMAIL, PASSWORD, code=app.recovery_codes[3])
 
-    await accounts.mails_settled()
+    await mails_settled(accounts)
     assert ["recovery code; 9 are left" in each.text for each in mail.mails] == [True]
     assert Action.RECOVERY_CODE_USED in await actions_of(accounts, caller)
     anew = await accounts.second_factors.make_recovery_codes(caller)
@@ -223,12 +232,12 @@ async def test_guessing_codes_ends_for_a_day_where_it_comes_from_and_is_told(
     caller = await owner_of(accounts)
     await prove_address(accounts)
     app = await app_of(accounts, caller, clock)
-    await accounts.mails_settled()
+    await mails_settled(accounts)
     mail.mails.clear()
 
     for number in range(MAX_OF_NETWORK):
         await guess(accounts, THIEF, 1)
-        await accounts.mails_settled()
+        await mails_settled(accounts)
         assert len(mail.mails) == (number + 1 >= TOLD_AT) + (number + 1 == MAX_OF_NETWORK)
     assert "20 wrong codes from 203.0.113.9, and codes are not taken from there until" in mail.mails[-1].text
     clock.move(DAY - 1)

@@ -37,7 +37,6 @@ from registerwatch.register.certificates import (
     REFUSED,
     STATUS,
     ReadCertificate,
-    decoded_changes,
     decoded_scopes,
 )
 from registerwatch.register.outcomes import RegisterFailure
@@ -135,7 +134,7 @@ def listed(harness: ServiceHarness) -> list[CertificateListing]:
 async def news_of(harness: ServiceHarness) -> list[Told]:
     """All news so far, oldest first."""
     rows = await harness.rows(certificate_news)
-    return [(each.field, each.old, each.new) for row in rows for each in decoded_changes(row["changes"])]
+    return [(each["field"], each["old"], each["new"]) for row in rows for each in msgspec.json.decode(row["changes"])]
 
 
 async def stored(harness: ServiceHarness) -> dict[str, dict[str, Any]]:

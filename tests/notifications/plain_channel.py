@@ -11,7 +11,10 @@ from registerwatch.watches.models import Event
 
 @dataclass
 class PlainChannel:
-    """Sends lines of text to rooms. `results` are those of the attempts, in their order; then all are accepted."""
+    """Sends lines of text to rooms. `results` are those of the attempts, in their order; then all are accepted.
+
+    One that `sends_once` hands over what it sends before it sends it, as mails do.
+    """
 
     name = "plain"
     title = "Room"

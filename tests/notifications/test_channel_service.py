@@ -349,7 +349,7 @@ async def test_owners_are_mailed_who_added_and_removed_a_channel_without_its_sec
     new = NewChannel("chat", "https://chat.example/services/secret-path", name="Ward\r\n3")
     room = (await rooms.service.add(rooms.caller, new)).target.id
     await rooms.service.remove(rooms.caller, room)
-    await rooms.service._notices.settled()
+    await rooms.service._notices.mails.settled()
 
     mails = [each for each in rooms.harness.mail.mails if "channels" in each.subject]
     assert ["added chat chat.example “Ward 3”" in each.text for each in mails] == [True, False]

@@ -212,7 +212,8 @@ class ServiceHarness:
         """
         await self.service.watches.sync_runs.settled()
         await self.service.refresher.settled()
-        await self.service.accounts.mails_settled()
+        for mails in self.service.accounts.mails:
+            await mails.settled()
         await self.service.accounts.sessions.failures.settled()
 
     async def store(

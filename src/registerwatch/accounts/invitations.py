@@ -59,7 +59,7 @@ class InvitationService:
         self._mailer = mailer
         self._public_url = public_url
         self._owners_may_add_users = owners_may_add_users
-        self._tasks = MailTasks("invitation")
+        self.mails = MailTasks("invitation")
 
     @property
     def can_mail(self) -> bool:
@@ -105,7 +105,7 @@ class InvitationService:
             )
         link = f"{self._public_url}/account/invitation?token={token}"
         mail = invitation(address, link, self._public_url, owner.email, account.name, TOKEN_SECONDS // 86_400)
-        self._tasks.start(lambda: self._mailer.send(mail))
+        self.mails.start(lambda: self._mailer.send(mail))
 
     async def open(self, caller: Caller) -> Sequence[OpenInvitation]:
         """The account's invitations that can be accepted, the oldest first."""
@@ -170,14 +170,6 @@ class InvitationService:
                 )
         except IntegrityError:
             raise InvalidInput(HAS_ACCOUNT) from None
-
-    async def settled(self) -> None:
-        """Wait until every mail that was asked for has gone out or failed."""
-        await self._tasks.settled()
-
-    async def close(self) -> None:
-        """Let mails that are being sent finish."""
-        await self._tasks.close()
 
 
 def _digest(token: str) -> str:

@@ -42,7 +42,7 @@ class AccountNotices:
         self._clock = clock
         self._mailer = mailer
         self._public_url = public_url
-        self._tasks = MailTasks("notice")
+        self.mails = MailTasks("notice")
 
     async def prepare(
         self, connection: AsyncConnection, caller: Caller, kind: NoticeKind, what: str, *, about: str | None = None
@@ -79,15 +79,7 @@ class AccountNotices:
     def send(self, mails: Sequence[Mail]) -> None:
         """Send prepared mails after the request was answered. Errors are logged."""
         for mail in mails:
-            self._tasks.start(partial(self._mailer.send, mail))
-
-    async def settled(self) -> None:
-        """Wait until every mail that was asked for has gone out or failed."""
-        await self._tasks.settled()
-
-    async def close(self) -> None:
-        """Let mails that are being sent finish."""
-        await self._tasks.close()
+            self.mails.start(partial(self._mailer.send, mail))
 
 
 def no_notices(clock: Clock) -> AccountNotices:

@@ -1,6 +1,7 @@
 """The use cases of accounts, built together."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from registerwatch.accounts.audit.audit_pages import AuditTrailReader
 from registerwatch.accounts.deletion import DeletionHook, DeletionService
 from registerwatch.accounts.invitations import InvitationService
 from registerwatch.accounts.limits.idempotency import IdempotencyStore
+from registerwatch.accounts.limits.mail_tasks import MailTasks
 from registerwatch.accounts.members import MemberService
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.old_trials import OldTrialService
@@ -69,17 +71,16 @@ class Accounts(msgspec.Struct, frozen=True):
     passkeys: PasskeyService
     provider: ProviderSignInService
 
-    async def mails_settled(self) -> None:
-        """Wait until every mail that was asked for has gone out or failed."""
-        for each in (self.password_reset, self.confirmations, self.invitations, self.notices):
-            await each.settled()
+    @property
+    def mails(self) -> Sequence[MailTasks]:
+        """Mails that are being sent, by their kind."""
+        return self.password_reset.mails, self.confirmations.mails, self.invitations.mails, self.notices.mails
 
     async def close(self) -> None:
         """End what is under way, and store what is known."""
         with suppress(DatabaseUnavailable):
             await self.uses.store()
-        mailing = (self.password_reset, self.confirmations, self.invitations, self.notices)
-        await asyncio.gather(*(each.close() for each in mailing))
+        await asyncio.gather(*(each.close() for each in self.mails))
         await self.sessions.failures.settled()
         await self.provider.close()
         self.passwords.close()

@@ -1,7 +1,9 @@
 """The loops of the background: what each does, and how often. All go on until cancelled, whatever fails in between."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
+import msgspec
 import structlog
 
 from registerwatch.accounts.old_trials import OldTrialService
@@ -30,33 +32,47 @@ from registerwatch.watches.reading.recheck import RecheckService
 INDEX_SECONDS = 0.5
 DAILY_LOAD_SECONDS = 60.0
 RECHECK_LOOK_SECONDS = 5.0
-SWEEP_QUEUE_SECONDS = 60.0
 SWEEP_LOOK_SECONDS = 5.0
-REGISTER_CHECKS_SECONDS = 300.0
-REGISTER_CHECKS_LOOK_SECONDS = 60.0
 CERTIFICATES_LOOK_SECONDS = 30.0
-SCOPES_SECONDS = 60.0
-SCOPES_LOOK_SECONDS = 20.0
-EXPIRY_SECONDS = 600.0
-EXPIRY_LOOK_SECONDS = 30.0
-CHANNELS_SECONDS = 600.0
-CHANNELS_LOOK_SECONDS = 60.0
-BOUNCES_SECONDS = 60.0
-BOUNCES_LOOK_SECONDS = 15.0
-SUBSCRIPTIONS_SECONDS = 60.0
-SUBSCRIPTIONS_LOOK_SECONDS = 10.0
-PERIODS_SECONDS = 600.0
-PERIODS_LOOK_SECONDS = 60.0
-LISTS_SECONDS = 15.0
-LISTS_LOOK_SECONDS = 5.0
 PRUNE_SECONDS = 3600.0
 CREDENTIAL_USES_SECONDS = 30.0
 UNREAD_FIELDS_SECONDS = 60.0
-OLD_TRIALS_SECONDS = 24 * 3600.0
-OLD_TRIALS_LOOK_SECONDS = 600.0
 DELIVERIES_KEPT_SECONDS = 30 * 24 * 3600
 
 log = structlog.get_logger(__name__)
+
+
+class Slots(msgspec.Struct, frozen=True):
+    """Work that one process of the fleet does in every slot of `every` seconds; each looks every `look` seconds whether
+    it is the one. `problem` is logged where the work fails.
+    """
+
+    name: str
+    every: float
+    look: float
+    problem: str
+
+
+SCOPES = Slots("certificate scopes", 60.0, look=20.0, problem="scopes of certificates could not be read")
+SWEEP_QUEUE = Slots(
+    "sweep queue", 60.0, look=SWEEP_LOOK_SECONDS, problem="the queue of the sweep could not be refreshed"
+)
+REGISTER_CHECKS = Slots("register checks", 300.0, look=60.0, problem="the register could not be checked")
+EXPIRY = Slots("expiry", 600.0, look=30.0, problem="ends of certificates could not be told")
+BOUNCES = Slots("bounces", 60.0, look=15.0, problem="undeliverable mails could not be read")
+CHANNELS = Slots("channels", 600.0, look=60.0, problem="failing channels could not be told")
+SUBSCRIPTIONS = Slots("payments", 60.0, look=10.0, problem="subscriptions could not be synchronized")
+OLD_TRIALS = Slots("old trials", 24 * 3600.0, look=600.0, problem="old trials could not be deleted")
+PERIODS = Slots("period notices", 600.0, look=60.0, problem="ends of periods could not be mailed")
+LISTS = Slots("lists", 15.0, look=5.0, problem="lists could not be brought up to the copy")
+
+
+async def _in_slots(slots: Slots, schedule: Schedule, work: Callable[[], Awaitable[object]]) -> None:
+    async def run() -> None:
+        if await schedule.claim(slots.name, slots.every):
+            await work()
+
+    await run_forever(run, every=slots.look, problem=slots.problem)
 
 
 async def index(indexer: Indexer) -> None:
@@ -81,24 +97,15 @@ async def load_daily(daily_load: DailyLoad) -> None:
 
 async def recheck(recheck_service: RecheckService, schedule: Schedule, every: float) -> None:
     """Recheck watches in every slot of `every` seconds that this process claims."""
-
-    async def run() -> None:
-        if await schedule.claim("recheck", every):
-            await recheck_service.run()
-
-    await run_forever(run, every=min(RECHECK_LOOK_SECONDS, every), problem="watches could not be rechecked")
+    slots = Slots("recheck", every, look=min(RECHECK_LOOK_SECONDS, every), problem="watches could not be rechecked")
+    await _in_slots(slots, schedule, recheck_service.run)
 
 
 async def sweep_devices(sweeper: DeviceSweeper, schedule: Schedule) -> None:
     """Sweep the manufacturers that are due, a few side by side, and bring the queue up to what is watched."""
-
-    async def refresh() -> None:
-        if await schedule.claim("sweep queue", SWEEP_QUEUE_SECONDS):
-            await sweeper.refresh_queue()
-
     problem = "the devices of manufacturers could not be swept"
     await asyncio.gather(
-        run_forever(refresh, every=SWEEP_LOOK_SECONDS, problem="the queue of the sweep could not be refreshed"),
+        _in_slots(SWEEP_QUEUE, schedule, sweeper.refresh_queue),
         *(run_forever(sweeper.take_due_turns, every=SWEEP_LOOK_SECONDS, problem=problem) for _ in range(SIDE_BY_SIDE)),
     )
 
@@ -107,13 +114,8 @@ async def check_register(checks: RegisterChecks, schedule: Schedule) -> None:
     """Look at how the register answers, where that is due, in every slot that this process claims. It begins a minute
     after the start, when others have had their requests.
     """
-
-    async def run() -> None:
-        if await schedule.claim("register checks", REGISTER_CHECKS_SECONDS):
-            await checks.run_where_due()
-
-    await asyncio.sleep(REGISTER_CHECKS_LOOK_SECONDS)
-    await run_forever(run, every=REGISTER_CHECKS_LOOK_SECONDS, problem="the register could not be checked")
+    await asyncio.sleep(REGISTER_CHECKS.look)
+    await _in_slots(REGISTER_CHECKS, schedule, checks.run_where_due)
 
 
 async def sweep_certificates(sweep: CertificateSweep) -> None:
@@ -125,22 +127,12 @@ async def sweep_certificates(sweep: CertificateSweep) -> None:
 
 async def read_scopes(sweep: CertificateSweep, schedule: Schedule) -> None:
     """Read some scopes of certificates in every minute that this process claims."""
-
-    async def run() -> None:
-        if await schedule.claim("certificate scopes", SCOPES_SECONDS):
-            await sweep.read_due_scopes()
-
-    await run_forever(run, every=SCOPES_LOOK_SECONDS, problem="scopes of certificates could not be read")
+    await _in_slots(SCOPES, schedule, sweep.read_due_scopes)
 
 
 async def tell_expiring(expiry: ExpiryService, schedule: Schedule) -> None:
     """Tell ends of certificates, in every slot of ten minutes that this process claims."""
-
-    async def run() -> None:
-        if await schedule.claim("expiry", EXPIRY_SECONDS):
-            await expiry.run()
-
-    await run_forever(run, every=EXPIRY_LOOK_SECONDS, problem="ends of certificates could not be told")
+    await _in_slots(EXPIRY, schedule, expiry.run)
 
 
 async def deliver(deliveries: DeliveryService) -> None:
@@ -163,52 +155,27 @@ async def _deliver(worker: DeliveryWorker, problem: str) -> None:
 
 async def read_bounces(reader: BounceReader, schedule: Schedule) -> None:
     """Read what came back as undeliverable, in every minute that this process claims."""
-
-    async def run() -> None:
-        if await schedule.claim("bounces", BOUNCES_SECONDS):
-            await reader.run()
-
-    await run_forever(run, every=BOUNCES_LOOK_SECONDS, problem="undeliverable mails could not be read")
+    await _in_slots(BOUNCES, schedule, reader.run)
 
 
 async def look_after_channels(upkeep: ChannelUpkeep, schedule: Schedule) -> None:
     """Tell owners of failing channels, and pause some, in every slot of ten minutes that this process claims."""
-
-    async def run() -> None:
-        if await schedule.claim("channels", CHANNELS_SECONDS):
-            await upkeep.run()
-
-    await run_forever(run, every=CHANNELS_LOOK_SECONDS, problem="failing channels could not be told")
+    await _in_slots(CHANNELS, schedule, upkeep.run)
 
 
 async def sync_subscriptions(upkeep: SubscriptionUpkeep, schedule: Schedule) -> None:
     """Read due subscriptions from the payment provider, in every minute that this process claims."""
-
-    async def run() -> None:
-        if await schedule.claim("payments", SUBSCRIPTIONS_SECONDS):
-            await upkeep.run()
-
-    await run_forever(run, every=SUBSCRIPTIONS_LOOK_SECONDS, problem="subscriptions could not be synchronized")
+    await _in_slots(SUBSCRIPTIONS, schedule, upkeep.run)
 
 
 async def delete_old_trials(old_trials: OldTrialService, schedule: Schedule) -> None:
     """Announce and carry out the deletion of old trials, in every day that this process claims."""
-
-    async def run() -> None:
-        if await schedule.claim("old trials", OLD_TRIALS_SECONDS):
-            await old_trials.run()
-
-    await run_forever(run, every=OLD_TRIALS_LOOK_SECONDS, problem="old trials could not be deleted")
+    await _in_slots(OLD_TRIALS, schedule, old_trials.run)
 
 
 async def tell_periods(notices: PeriodNotices, schedule: Schedule) -> None:
     """Mail owners that the period of their account ends, in every slot of ten minutes that this process claims."""
-
-    async def run() -> None:
-        if await schedule.claim("period notices", PERIODS_SECONDS):
-            await notices.run()
-
-    await run_forever(run, every=PERIODS_LOOK_SECONDS, problem="ends of periods could not be mailed")
+    await _in_slots(PERIODS, schedule, notices.run)
 
 
 async def match_lists(worker: ListWorker) -> None:
@@ -218,12 +185,7 @@ async def match_lists(worker: ListWorker) -> None:
 
 async def follow_lists(worker: ListWorker, schedule: Schedule) -> None:
     """Bring lines of lists up to the copy, in every slot of 15 seconds that this process claims."""
-
-    async def run() -> None:
-        if await schedule.claim("lists", LISTS_SECONDS):
-            await worker.follow()
-
-    await run_forever(run, every=LISTS_LOOK_SECONDS, problem="lists could not be brought up to the copy")
+    await _in_slots(LISTS, schedule, worker.follow)
 
 
 async def prune(pruner: AccountPruner, deliveries: DeliveryService, history: HistoryPruner, lists: ListWorker) -> None:

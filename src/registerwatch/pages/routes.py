@@ -31,7 +31,7 @@ from registerwatch.pages.account.watches import add_watch, certificates, import_
 from registerwatch.pages.public import actor, device, docs, search, status
 from registerwatch.pages.public.certificates import certificate
 from registerwatch.pages.public.comparison import compare, history
-from registerwatch.pages.public.links import billing, mailed_links, password, unsubscribe
+from registerwatch.pages.public.links import billing, link_pages, mailed_links, password, unsubscribe
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
 
@@ -98,8 +98,7 @@ for part in PARTS:
 def error_page(request: Request, message: str, status: int, headers: Mapping[str, str]) -> Response:
     """An error as a page for people, or as a fragment where the script asked for one. Needs no database."""
     template = "error_fragment.html" if FRAGMENT_HEADER in request.headers else "error.html"
-    with_tokens = (password.PATHS, mailed_links.PATHS, unsubscribe.PATHS)
-    extra_headers = password.NO_REFERRER if request.url.path.startswith(with_tokens) else {}
+    extra_headers = link_pages.NO_REFERRER if request.url.path.startswith(link_pages.PATHS) else {}
     return unindexed_page(
         request,
         template,

@@ -194,7 +194,6 @@ class CertificateNews(msgspec.Struct, frozen=True):
 
 _scopes_decoder = msgspec.json.Decoder(tuple[Scope, ...])
 _facts_decoder = msgspec.json.Decoder(CertificateFacts)
-_changes_decoder = msgspec.json.Decoder(tuple[CertificateChange, ...])
 _encoder = msgspec.json.Encoder()
 
 
@@ -221,11 +220,6 @@ def decoded_facts(stored: str) -> CertificateFacts:
 def encoded_changes(changes: Sequence[CertificateChange]) -> str:
     """Changes as they are stored."""
     return _encoder.encode(changes).decode()
-
-
-def decoded_changes(stored: str) -> tuple[CertificateChange, ...]:
-    """Stored changes."""
-    return _changes_decoder.decode(stored)
 
 
 def named_devices(scopes: Sequence[Scope]) -> list[str]:

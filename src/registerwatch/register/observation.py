@@ -156,14 +156,6 @@ class WatchedDevices(Protocol):
         """Watched UDI-DIs under these Basic UDI-DIs, in order."""
 
 
-class NoWatchedDevices:
-    """Nobody watches a device."""
-
-    async def named_by(self, connection: AsyncConnection, basic_udis: Sequence[str], *, now: int) -> Sequence[str]:
-        """None."""
-        return ()
-
-
 class NewsObserver(Protocol):
     """Tells watches what listings have brought.
 
@@ -182,13 +174,3 @@ class NewsObserver(Protocol):
 
         A watch without a baseline gets one where all certificates were listed completely since it was made.
         """
-
-
-class NullNewsObserver:
-    """Tells nobody anything."""
-
-    async def tell_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
-        """Do nothing."""
-
-    async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
-        """Do nothing."""

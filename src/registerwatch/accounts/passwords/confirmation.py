@@ -64,7 +64,7 @@ class ConfirmationService:
         self._public_url = public_url
         self._trial_seconds = trial_seconds
         self.anybody_may_sign_up = anybody_may_sign_up
-        self._tasks = MailTasks("confirmation")
+        self.mails = MailTasks("confirmation")
 
     @property
     def can_mail(self) -> bool:
@@ -93,7 +93,7 @@ class ConfirmationService:
     def send(self, mail: Mail | None) -> None:
         """Send a prepared mail after the request was answered. Errors are logged."""
         if mail is not None:
-            self._tasks.start(lambda: self._mailer.send(mail))
+            self.mails.start(lambda: self._mailer.send(mail))
 
     async def send_again(self, user: StoredUser) -> None:
         """Mail one more link to a user who has not proven their address."""
@@ -220,14 +220,6 @@ class ConfirmationService:
                 now=now,
             )
             await confirmation_repository.confirm(connection, stored.id, user_id, now)
-
-    async def settled(self) -> None:
-        """Wait until every mail that was asked for has gone out or failed."""
-        await self._tasks.settled()
-
-    async def close(self) -> None:
-        """Let mails that are being sent finish."""
-        await self._tasks.close()
 
     async def _leave(self, connection: AsyncConnection, token: str) -> LinkHolder:
         holder = await self._locked(connection, token)

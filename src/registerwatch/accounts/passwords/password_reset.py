@@ -89,7 +89,7 @@ class PasswordResetService:
         self._mailer = mailer
         self._public_url = public_url
         self._notices = notices or no_notices(clock)
-        self._tasks = MailTasks("reset link")
+        self.mails = MailTasks("reset link")
 
     @property
     def can_mail_links(self) -> bool:
@@ -144,7 +144,7 @@ class PasswordResetService:
         such a user. Errors are logged.
         """
         address = email_address(email)
-        self._tasks.start(lambda: self._send_link(address))
+        self.mails.start(lambda: self._send_link(address))
 
     async def link(self, email: str, *, is_mailed: bool = False) -> str:
         """A link that lets a user set a new password, once, within an hour.
@@ -204,14 +204,6 @@ class PasswordResetService:
             )
         self._notices.send(notices)
         return report
-
-    async def settled(self) -> None:
-        """Wait until every mail that was asked for has gone out or failed."""
-        await self._tasks.settled()
-
-    async def close(self) -> None:
-        """Let mails that are being sent finish."""
-        await self._tasks.close()
 
     async def _send_link(self, email: str) -> None:
         try:

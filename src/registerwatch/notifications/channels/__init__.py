@@ -42,10 +42,6 @@ class Channel(Protocol):
         itself, with everything.
         """
 
-    @property
-    def sends_once(self) -> bool:
-        """Whether a target must not get a delivery twice. Then what may have arrived is not sent again."""
-
     def check_target(self, text: str) -> str:
         """The address that somebody entered, as it is requested. Raises `InvalidInput` with the reason."""
 

@@ -57,7 +57,6 @@ class ChatChannel:
 
     pauses: Sequence[float] = PAUSES
     is_for_people = True
-    sends_once = False
     address_is_secret = True
 
     def __init__(

@@ -12,7 +12,6 @@ from registerwatch.platform.net.addresses import Target as Address
 HOSTS = ("discord.com", "ptb.discord.com", "canary.discord.com", "discordapp.com")
 PATH = "/api/webhooks/"
 MAX_EMBEDS = 10
-MAX_CONTENT_LENGTH = 2_000
 MAX_TITLE_LENGTH = 256
 MAX_DESCRIPTION_LENGTH = 4_096
 MAX_BYTES = 6_000

@@ -54,7 +54,6 @@ class EmailChannel:
     address_is_secret = False
     pauses: Sequence[float] = ()
     is_for_people = True
-    sends_once = True
 
     def __init__(
         self, mailer: Mailer, clock: Clock, *, public_url: str, bounce_address: str = "", note: str = ""

@@ -32,7 +32,6 @@ class WebhookChannel:
     address_is_secret = False
     pauses = PAUSES
     is_for_people = False
-    sends_once = False
 
     def __init__(self, http_client: SafeHttpClient, *, service: str, user_agent: str, allow_private: bool) -> None:
         self._http_client = http_client

@@ -18,13 +18,9 @@ from registerwatch.errors import CapReached, InvalidInput, LinkNotValid, SignupC
 from registerwatch.pages.account.next_page import HOME
 from registerwatch.pages.account.visitor import visitor_of
 from registerwatch.pages.forms import form_fields
-from registerwatch.pages.rendering import unindexed_page
+from registerwatch.pages.public.links.link_pages import bad_link, link_page
 from registerwatch.web.injection import InjectedService, client_of, limits_of
 from registerwatch.web.limits.rate_limits import Limit
-
-PATHS = "/account/"
-NO_REFERRER = {"Referrer-Policy": "no-referrer"}
-"""Headers of every page under `PATHS`, errors too."""
 
 CONFIRMED = "Your address is confirmed", "Nothing else has changed."
 TAKEN_OVER = (
@@ -50,7 +46,7 @@ async def confirm(request: Request, service: InjectedService) -> Response:
     try:
         return await _confirm_page(request, service, request.query_params.get("token", ""))
     except LinkNotValid as error:
-        return _bad_link(request, str(error))
+        return bad_link(request, str(error))
 
 
 @router.post("/account/confirm")
@@ -63,12 +59,12 @@ async def answer(request: Request, service: InjectedService) -> Response:
         email = (await service.accounts.confirmations.look(token))[0].email
         heading, words = await _chosen(service, token, email, fields, client_of(request))
     except LinkNotValid as error:
-        return _bad_link(request, str(error))
+        return bad_link(request, str(error))
     except (InvalidInput, WrongPassword, SignupClosed) as error:
         try:
             return await _confirm_page(request, service, token, problem=str(error))
         except LinkNotValid as gone:
-            return _bad_link(request, str(gone))
+            return bad_link(request, str(gone))
     return await _done_page(request, heading, words, email if fields["choice"] in HAS_AN_ACCOUNT else "")
 
 
@@ -79,7 +75,7 @@ async def invitation(request: Request, service: InjectedService) -> Response:
     try:
         return await _invitation_page(request, service, request.query_params.get("token", ""))
     except LinkNotValid as error:
-        return _bad_link(request, str(error))
+        return bad_link(request, str(error))
 
 
 @router.post("/account/invitation")
@@ -95,7 +91,7 @@ async def accept(request: Request, service: InjectedService) -> Response:
         await invitations.accept(token, password, zone=fields.get("zone", ""))
         await service.accounts.sessions.trust_client(email, client_of(request))
     except LinkNotValid as error:
-        return _bad_link(request, str(error))
+        return bad_link(request, str(error))
     except (InvalidInput, CapReached) as error:
         return await _invitation_page(request, service, token, problem=str(error))
     return await _done_page(request, *JOINED, email)
@@ -111,7 +107,9 @@ async def _done_page(request: Request, heading: str, words: str, email: str) -> 
         next_page = (f"/login?{urlencode({'email': email})}", "Sign in to your account")
     else:
         next_page = ("/logout", "Sign out") if other_user else (HOME, "Go to your account")
-    return _page(request, "account_done.html", heading=heading, words=words, other_user=other_user, next_page=next_page)
+    return link_page(
+        request, "account_done.html", heading=heading, words=words, other_user=other_user, next_page=next_page
+    )
 
 
 async def _chosen(
@@ -156,7 +154,7 @@ async def _carried_out(service: Service, token: str, choice: str, fields: Mappin
 async def _confirm_page(request: Request, service: Service, token: str, problem: str = "") -> Response:
     """Raises `LinkNotValid`."""
     holder, access = await service.accounts.confirmations.look(token)
-    return _page(
+    return link_page(
         request,
         "confirm.html",
         400 if problem else 200,
@@ -173,7 +171,7 @@ async def _confirm_page(request: Request, service: Service, token: str, problem:
 async def _invitation_page(request: Request, service: Service, token: str, problem: str = "") -> Response:
     """Raises `LinkNotValid`."""
     invited = await service.accounts.invitations.look(token)
-    return _page(
+    return link_page(
         request,
         "invitation.html",
         400 if problem else 200,
@@ -182,11 +180,3 @@ async def _invitation_page(request: Request, service: Service, token: str, probl
         shortest=MIN_PASSWORD_LENGTH,
         problem=problem,
     )
-
-
-def _bad_link(request: Request, reason: str) -> Response:
-    return _page(request, "password_bad_link.html", 400, reason=reason)
-
-
-def _page(request: Request, template: str, status: int = 200, **context: object) -> Response:
-    return unindexed_page(request, template, status, NO_REFERRER, **context)

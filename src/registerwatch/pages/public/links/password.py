@@ -17,14 +17,9 @@ from registerwatch.accounts.passwords.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.bootstrap import Service
 from registerwatch.errors import InvalidInput, LinkNotValid
 from registerwatch.pages.forms import form_fields
-from registerwatch.pages.rendering import unindexed_page
+from registerwatch.pages.public.links.link_pages import bad_link, link_page
 from registerwatch.web.injection import InjectedService, client_of, limits_of
 from registerwatch.web.limits.rate_limits import Limit
-
-PATHS = "/password/"
-NO_REFERRER = {"Referrer-Policy": "no-referrer"}
-"""Headers of every page under `PATHS`, errors too."""
-
 
 router = APIRouter()
 
@@ -47,7 +42,7 @@ async def send_link(request: Request, service: InjectedService) -> Response:
         service.accounts.password_reset.send_link(email)
     except InvalidInput as error:
         return _forgot_form(request, service, email, str(error))
-    return _page(request, "password_mailed.html", email=email)
+    return link_page(request, "password_mailed.html", email=email)
 
 
 @router.get("/password/reset")
@@ -56,7 +51,7 @@ async def reset(request: Request, service: InjectedService) -> Response:
     await limits_of(request).check(request, Limit.PAGES)
     token = request.query_params.get("token", "")
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
-        return _bad_link(request)
+        return bad_link(request, BAD_TOKEN)
     return await _reset_form(request, service, token, shown="show" in request.query_params)
 
 
@@ -72,16 +67,16 @@ async def set_password(request: Request, service: InjectedService) -> Response:
         ends = _ended_access(fields, holder)
         report = await service.accounts.password_reset.reset(token, password, client_of(request), ends=ends)
     except LinkNotValid:
-        return _bad_link(request)
+        return bad_link(request, BAD_TOKEN)
     except InvalidInput as error:
         return await _reset_form(request, service, token, problem=str(error))
-    return _page(request, "password_set.html", ended=report.ended, left=report.left)
+    return link_page(request, "password_set.html", ended=report.ended, left=report.left)
 
 
 def _forgot_form(request: Request, service: Service, email: str = "", problem: str = "") -> Response:
     if not service.accounts.password_reset.can_mail_links:
-        return _page(request, "password_no_mail.html", contact=service.settings.contact)
-    return _page(request, "password_forgot.html", 400 if problem else 200, email=email, problem=problem)
+        return link_page(request, "password_no_mail.html", contact=service.settings.contact)
+    return link_page(request, "password_forgot.html", 400 if problem else 200, email=email, problem=problem)
 
 
 def _ended_access(fields: Mapping[str, str], holder: LinkHolder) -> EndedAccess:
@@ -101,7 +96,7 @@ async def _reset_form(
     holder = access = None
     with suppress(LinkNotValid):
         holder, access = await service.accounts.confirmations.look(token)
-    return _page(
+    return link_page(
         request,
         "password_reset.html",
         400 if problem else 200,
@@ -113,11 +108,3 @@ async def _reset_form(
         problem=problem,
         shortest=MIN_PASSWORD_LENGTH,
     )
-
-
-def _bad_link(request: Request) -> Response:
-    return _page(request, "password_bad_link.html", 400, reason=BAD_TOKEN)
-
-
-def _page(request: Request, template: str, status: int = 200, **context: object) -> Response:
-    return unindexed_page(request, template, status, NO_REFERRER, **context)

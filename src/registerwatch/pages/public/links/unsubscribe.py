@@ -10,12 +10,9 @@ from starlette.responses import Response
 
 from registerwatch.notifications.bounces.unsubscribe_tokens import PATH
 from registerwatch.notifications.models import Target
-from registerwatch.pages.public.links.mailed_links import NO_REFERRER
-from registerwatch.pages.rendering import unindexed_page
+from registerwatch.pages.public.links.link_pages import link_page
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.limits.rate_limits import Limit
-
-PATHS = PATH
 
 router = APIRouter()
 
@@ -36,4 +33,4 @@ async def turn_off(request: Request, service: InjectedService, token: str) -> Re
 
 def _page(request: Request, target: Target | None, *, is_done: bool) -> Response:
     status = 404 if target is None else 200
-    return unindexed_page(request, "unsubscribe.html", status, NO_REFERRER, target=target, is_done=is_done)
+    return link_page(request, "unsubscribe.html", status, target=target, is_done=is_done)
