@@ -23,8 +23,9 @@ from tests.support import postgresql, redis
 from tests.support.captures import shared
 from tests.support.compiled_statements import compile_statements_once
 from tests.support.empty_databases import EmptyDatabases
-from tests.support.harness import ServiceHarness, ServiceStarter, built_harness, running_harness
+from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, built_harness, running_harness
 from tests.support.loop_watch import loop_watch
+from tests.support.receiver import Receiver, receiver
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -293,6 +294,26 @@ async def harness(database_url: str, tmp_path: Path) -> AsyncIterator[ServiceHar
     """The whole service over stand-ins. Nothing runs in it but what the test asks for."""
     async with built_harness(database_url, tmp_path) as harness:
         yield harness
+
+
+@pytest.fixture
+async def owner(harness: ServiceHarness) -> NewAccount:
+    """A new account of the service."""
+    return await harness.sign_up()
+
+
+@pytest.fixture
+async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
+    """The service with its limits of requests."""
+    async with start_service(rate_limits=True) as harness:
+        yield harness
+
+
+@pytest.fixture
+async def box() -> AsyncIterator[Receiver]:
+    """A server that takes what is posted to it."""
+    async with receiver() as box:
+        yield box
 
 
 @pytest.fixture(autouse=True)

@@ -132,19 +132,6 @@ async def test_two_owners_who_remove_each_other_at_once_leave_one(accounts: Acco
         assert (await connection.execute(text("SELECT count(*) FROM users"))).scalar_one() == 1
 
 
-async def test_a_removed_user_is_out_at_once(accounts: Accounts) -> None:
-    owner = await owner_of(accounts)
-    await _members(accounts, owner, 1)
-    member = await accounts.sessions.login("member0@acme.example", PASSWORD)
-
-    await accounts.members.remove_user(owner, member.profile.users[1].id)
-
-    with pytest.raises(Unauthenticated):
-        await by_session(accounts, member.session)
-    with pytest.raises(WrongPassword):
-        await accounts.sessions.login("member0@acme.example", PASSWORD)
-
-
 async def test_ids_of_another_account_are_unknown_here(accounts: Accounts) -> None:
     first, second = await owner_of(accounts), await signed_up(accounts, "owner@other.example")
     strange = await by_session(accounts, second.session)

@@ -6,15 +6,12 @@ import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import text
 
-from registerwatch.accounts.models import NewSession, Role
+from registerwatch.accounts.models import NewSession
 from registerwatch.accounts.sessions.credentials import credential_of
-from registerwatch.accounts.sessions.sessions import WRONG_LOGIN
-from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
 from registerwatch.accounts.wiring import Accounts
-from registerwatch.errors import InvalidInput, Unauthenticated, WrongPassword
+from registerwatch.errors import Unauthenticated, WrongPassword
 from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, signed_up
-from tests.support.fakes import SteppedClock
 from tests.support.harness import ServiceStarter
 
 pytestmark = pytest.mark.anyio
@@ -36,26 +33,6 @@ async def test_a_new_service_has_no_account_and_nobody_gets_in(start_service: Se
             assert (await harness.client.post("/v1/login", json=fields)).status_code == 401
 
 
-async def test_a_trial_opens_an_account_with_an_owner_a_first_key_and_a_session(
-    accounts: Accounts, clock: SteppedClock
-) -> None:
-    opened = await signed_up(accounts)
-
-    profile = opened.profile
-    assert not opened.existing
-    assert (profile.account.email, profile.account.name, profile.role) == (EMAIL, "Acme", Role.OWNER)
-    assert profile.account.expires_at == int(clock.now()) + 7 * DAY
-    assert [(user.email, user.role) for user in profile.users] == [(EMAIL, Role.OWNER)]
-    assert [key.label for key in profile.keys] == ["first key"]
-    assert (await by_session(accounts, opened.session)).name == EMAIL
-    assert (await by_key(accounts, opened.api_key)).name == profile.keys[0].prefix
-
-
-async def test_a_name_that_is_not_given_is_the_domain_of_the_address(accounts: Accounts) -> None:
-    opened = await accounts.sessions.trial("  ", EMAIL, PASSWORD)
-    assert opened.profile.account.name == "acme.example"
-
-
 async def test_a_trial_with_a_known_address_signs_in_without_a_new_key(accounts: Accounts) -> None:
     first = await signed_up(accounts)
     again = await accounts.sessions.trial("Other", f" {EMAIL.upper()} ", PASSWORD)
@@ -65,14 +42,6 @@ async def test_a_trial_with_a_known_address_signs_in_without_a_new_key(accounts:
     assert again.session != first.session
     assert again.profile.account.name == "Acme"
     assert len(again.profile.keys) == 1
-
-
-async def test_a_trial_with_a_known_address_and_another_password_says_that_the_account_exists(
-    accounts: Accounts,
-) -> None:
-    await signed_up(accounts)
-    with pytest.raises(InvalidInput, match="exists"):
-        await signed_up(accounts, password="another one")
 
 
 async def test_of_many_simultaneous_trials_with_one_address_one_opens_an_account(
@@ -86,16 +55,6 @@ async def test_of_many_simultaneous_trials_with_one_address_one_opens_an_account
         assert (await connection.execute(text("SELECT count(*) FROM accounts"))).scalar_one() == 1
 
 
-@pytest.mark.parametrize(("email", "password"), [(EMAIL, "wrong"), ("other@acme.example", PASSWORD), ("no", PASSWORD)])
-async def test_whatever_is_wrong_with_a_login_the_words_are_the_same(
-    accounts: Accounts, email: str, password: str
-) -> None:
-    await signed_up(accounts)
-    with pytest.raises(WrongPassword) as refused:
-        await accounts.sessions.login(email, password)
-    assert str(refused.value) == WRONG_LOGIN
-
-
 async def test_a_user_without_a_password_cannot_sign_in_with_any(accounts: Accounts, database: Database) -> None:
     await signed_up(accounts)
     async with database.transaction() as connection:
@@ -103,27 +62,6 @@ async def test_a_user_without_a_password_cannot_sign_in_with_any(accounts: Accou
     for password in ("", PASSWORD):
         with pytest.raises(WrongPassword):
             await accounts.sessions.login(EMAIL, password)
-
-
-async def test_an_account_from_before_passwords_gets_in_by_its_key_and_sets_one(
-    accounts: Accounts, database: Database
-) -> None:
-    opened = await signed_up(accounts)
-    async with database.transaction() as connection:
-        await connection.execute(text("UPDATE users SET password_hash = NULL"))
-
-    await accounts.password_reset.change(await by_key(accounts, opened.api_key), "a first password")
-
-    assert (await accounts.sessions.login(EMAIL, "a first password")).profile.role is Role.OWNER
-
-
-async def test_a_session_ends_after_fourteen_days(accounts: Accounts, clock: SteppedClock) -> None:
-    opened = await signed_up(accounts)
-    clock.move(SESSION_SECONDS - 1)
-    await by_session(accounts, opened.session)
-    clock.move(1)
-    with pytest.raises(Unauthenticated):
-        await by_session(accounts, opened.session)
 
 
 async def test_signing_out_ends_that_session_alone(accounts: Accounts) -> None:

@@ -31,11 +31,6 @@ MEANT = {"+E494ZIRKON5F5/$$7": "E494ZIRKON5F5"}
 """Strange texts that are codes, and what they mean."""
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 async def send_raw(harness: ServiceHarness, path: str, credential: str, body: bytes) -> httpx2.Response:
     """An answer to a body that is sent as it is."""
     headers = {**auth_headers(credential), "Content-Type": "application/json"}

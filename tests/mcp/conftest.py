@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 
 @pytest.fixture
@@ -12,8 +12,3 @@ async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness
     async with start_service() as harness:
         await harness.fill_copy()
         yield harness
-
-
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()

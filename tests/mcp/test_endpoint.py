@@ -10,7 +10,7 @@ import pytest
 from registerwatch.mcp.protocol import MAX_MESSAGES
 from registerwatch.web.limits.body_limits import MAX_BODY_BYTES
 from tests.mcp.messages import TOOLS, answered, asking, posted, said, telling, used, using
-from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.harness import ServiceHarness
 
 pytestmark = pytest.mark.anyio
 
@@ -22,12 +22,6 @@ UNREGISTERED = "04099999999992"
 def database_kind() -> str:
     """How messages are read does not depend on the database."""
     return "sqlite"
-
-
-@pytest.fixture
-async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(rate_limits=True) as harness:
-        yield harness
 
 
 async def code_of(harness: ServiceHarness, body: object) -> tuple[int, Any]:
@@ -94,10 +88,6 @@ async def test_a_body_that_is_no_json_is_a_parse_error(harness: ServiceHarness) 
 async def test_a_body_that_is_no_message_is_an_invalid_request(harness: ServiceHarness) -> None:
     for body in (1, "ping", True, None, 1.5, {}, {"jsonrpc": "2.0"}, {"jsonrpc": "1.0", "method": "a"}):
         assert await code_of(harness, body) == (-32600, None)
-
-
-async def test_params_that_are_no_object_are_refused(harness: ServiceHarness) -> None:
-    assert await code_of(harness, asking("tools/call", ["get_device"])) == (-32602, 1)
 
 
 IDS = ('"a"', '"é\\u00e9\\n"', '""', "0", "-1", "7.0", "1e3", "null", "123456789012345678901234567890")

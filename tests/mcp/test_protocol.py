@@ -11,7 +11,6 @@ from registerwatch.mcp import protocol
 from registerwatch.mcp.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
-    MAX_MESSAGES,
     PARSE_ERROR,
     Call,
     ClientResponse,
@@ -103,15 +102,6 @@ def test_no_params_are_an_empty_object(params: str) -> None:
 
     assert isinstance(call, Call)
     assert call.params == {}
-
-
-def test_a_batch_has_from_one_to_twenty_messages() -> None:
-    for count, is_read in ((0, False), (1, True), (MAX_MESSAGES, True), (MAX_MESSAGES + 1, False)):
-        read = messages_of(f"[{','.join([PING] * count)}]".encode())
-        assert isinstance(read, list) is is_read
-        if not is_read:
-            assert isinstance(read, RpcError)
-            assert read.code == INVALID_REQUEST
 
 
 def test_a_wrong_message_of_a_batch_is_refused_alone() -> None:

@@ -75,7 +75,7 @@ class Rooms:
 
     async def trail(self) -> list[str]:
         async with self.harness.database.reading() as connection:
-            lines = await audit_trail.newest(connection, self.caller.account.id, 100)
+            lines = await audit_trail.preceding(connection, self.caller.account.id, audit_trail.EVERY_LINE, None, 100)
         return [each.subject for each in reversed(lines) if each.action == Action.CHANNEL_CHANGED]
 
 

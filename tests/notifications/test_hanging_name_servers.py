@@ -8,18 +8,12 @@ import pytest
 from registerwatch.platform.net.resolver import DnsResolver
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 from tests.support.name_server import HANGS, NameServer, name_server
-from tests.support.receiver import Receiver, receiver
+from tests.support.receiver import Receiver
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
 
 GOOD = "good.example"
 ATTACKERS, TESTS_OF_EACH = 4, 30
-
-
-@pytest.fixture
-async def box() -> AsyncIterator[Receiver]:
-    async with receiver() as box:
-        yield box
 
 
 @pytest.fixture

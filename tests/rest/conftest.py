@@ -6,14 +6,6 @@ import pytest
 
 from tests.billing.plain_provider import SETTINGS
 from tests.support.harness import ServiceHarness, ServiceStarter
-from tests.support.receiver import Receiver, receiver
-
-
-@pytest.fixture
-async def box() -> AsyncIterator[Receiver]:
-    """A receiver of webhooks on this machine."""
-    async with receiver() as box:
-        yield box
 
 
 @pytest.fixture

@@ -21,11 +21,6 @@ pytestmark = pytest.mark.anyio
 DAY = 24 * 3600
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 async def audit(harness: ServiceHarness, owner: NewAccount, query: str = "") -> dict[str, Any]:
     answer = await harness.client.get(f"/v1/audit{query}", headers=auth_headers(owner.api_key))
     assert answer.status_code == 200, answer.text

@@ -107,11 +107,6 @@ class Upload:
         self.answers.append(message)
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 @pytest.mark.parametrize(("method", "path"), EVERY_ROUTE_WITH_A_CREDENTIAL)
 async def test_a_body_without_an_end_is_received_up_to_the_limit_and_refused(
     harness: ServiceHarness, owner: NewAccount, method: str, path: str

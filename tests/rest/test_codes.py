@@ -54,11 +54,6 @@ async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness
         yield harness
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 async def test_every_surface_takes_every_code(harness: ServiceHarness, owner: NewAccount) -> None:
     for code, udi in CODES:
         found = (await harness.get("/v1/search", q=code)).json()

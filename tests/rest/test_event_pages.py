@@ -24,11 +24,6 @@ MOVED = FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")
 RENAMED = FieldChange("reference", "R-1", "R-2")
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 async def new_events(
     harness: ServiceHarness, owner: NewAccount, *changes: FieldChange, subject: str = SUBJECT
 ) -> list[NewEvent]:

@@ -27,11 +27,6 @@ HOOK = {"url": "https://hooks.acme.example/"}
 KEY = "0b9f1f0e-5c5f-4d7e-9a39-2f6a5f1f7c11"
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 async def post(
     harness: ServiceHarness, path: str, credential: str, body: dict[str, Any] | None = None, key: str = KEY
 ) -> httpx2.Response:

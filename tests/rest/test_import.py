@@ -40,11 +40,6 @@ IDENTIFIERS = {
 }
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 async def imported(harness: ServiceHarness, owner: NewAccount, csv: str, **options: object) -> dict[str, Any]:
     response = await harness.post("/v1/import", owner.api_key, csv=csv, **options)
     assert response.status_code == 200, response.text

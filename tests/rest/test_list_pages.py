@@ -18,11 +18,6 @@ from tests.support.harness import ERROR_FIELDS, WEBHOOK_URL, NewAccount, Service
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 async def get(harness: ServiceHarness, owner: NewAccount, path: str) -> dict[str, Any]:
     answer = await harness.client.get(path, headers=auth_headers(owner.api_key))
     assert answer.status_code == 200, answer.text

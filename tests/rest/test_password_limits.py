@@ -55,12 +55,6 @@ async def harness(start_service: ServiceStarter, hasher: HeldHasher) -> AsyncIte
         hasher.let_all()
 
 
-@pytest.fixture
-async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(rate_limits=True) as harness:
-        yield harness
-
-
 async def changing(harness: ServiceHarness, credential: str, number: int) -> list[asyncio.Task[httpx2.Response]]:
     """Requests that set a password, all under way."""
     asked = [harness.post("/v1/password", credential, password=f"{PASSWORD} {each}") for each in range(number)]

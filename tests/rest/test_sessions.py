@@ -367,16 +367,6 @@ async def test_a_link_that_is_not_valid_changes_nothing(harness: ServiceHarness)
     granted(await harness.post("/v1/password/reset", token=token, password="a new password"))
 
 
-async def test_a_link_works_for_an_hour(harness: ServiceHarness) -> None:
-    await harness.sign_up()
-    token, late = await mailed_token(harness), await mailed_token(harness)
-    harness.clock.move(HOUR)
-    refused(await harness.post("/v1/password/reset", token=late, password="a new password"), 400)
-    token = await mailed_token(harness)
-    harness.clock.move(HOUR - 2)
-    granted(await harness.post("/v1/password/reset", token=token, password="a new password"))
-
-
 async def test_nobody_is_sent_more_than_three_mails_an_hour_and_the_answer_does_not_tell(
     harness: ServiceHarness,
 ) -> None:

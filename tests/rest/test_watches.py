@@ -39,11 +39,6 @@ INSTANT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 UNWATCHED = "04099999999992"
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 async def send(harness: ServiceHarness, method: str, path: str, credential: str, **fields: object) -> httpx2.Response:
     """An answer to any method; GET and DELETE carry no body."""
     body: dict[str, Any] = {"json": fields} if method in {"POST", "PATCH"} else {}

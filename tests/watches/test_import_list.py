@@ -209,17 +209,6 @@ async def test_a_list_of_what_is_watched_already_fits_under_a_cap_that_is_reache
 
 
 @anyio
-async def test_a_list_that_is_refused_adds_nothing(harness: ServiceHarness, import_service: ImportService) -> None:
-    caller = await harness.owner()
-
-    for csv in ("A1\nB\x002", "A1\n" * 501, "A1\n" + "9" * 5_000):
-        with pytest.raises(InvalidInput):
-            await import_service.add_all(caller, csv)
-
-    assert await subjects(harness, caller) == []
-
-
-@anyio
 async def test_an_import_asks_the_register_nothing(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     udis = [device.primary_di for device in harness.unique_devices(20)]

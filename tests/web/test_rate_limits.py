@@ -3,13 +3,12 @@
 import ipaddress
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 from starlette.requests import Request
 
-from registerwatch.errors import ConfigurationError, RateLimited
+from registerwatch.errors import RateLimited
 from registerwatch.settings import Settings
 from registerwatch.web.limits.rate_limits import (
     OF_NETWORKS,
@@ -185,13 +184,6 @@ async def test_switched_off_nothing_is_counted_or_told(redis_url: SecretStr | No
 
     for _ in range(1_000):
         assert await _told(limits, a_request("192.0.2.7"), Limit.SEARCH) == {}
-
-
-def test_a_redis_address_that_cannot_work_stops_the_start(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, redis_url=SecretStr("redis://:secret@host:port/0"))
-
-    with pytest.raises(ConfigurationError, match="REGISTERWATCH_REDIS_URL"):
-        build_limits(settings, SteppedClock())
 
 
 def test_headers_are_those_of_the_draft_that_clients_know() -> None:

@@ -27,11 +27,6 @@ WAIT_SECONDS = 10.0
 
 
 @pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
-@pytest.fixture
 def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of temporary files of this process."""
     folder = tmp_path / "temporary"

@@ -111,9 +111,7 @@ class AccountAdmin:
         return await profile_of(connection, account_of(stored, self._plans), Role.OWNER)
 
     async def _note(self, connection: AsyncConnection, account_id: int, action: Action, subject: str) -> None:
-        await repository.note(
-            connection, account_id, now=self._now(), actor=audit.OPERATOR, action=action, subject=subject
-        )
+        await repository.note(connection, account_id, self._now(), audit.OPERATOR, action, subject)
 
     def _now(self) -> int:
         return int(self._clock.now())

@@ -100,9 +100,7 @@ class InvitationService:
                 now=now,
                 expires_at=now + TOKEN_SECONDS,
             )
-            await repository.note(
-                connection, account.id, now=now, actor=caller.name, action=Action.USER_INVITED, subject=address
-            )
+            await repository.note_by(connection, caller, now, Action.USER_INVITED, address)
         link = f"{self._public_url}/account/invitation?token={token}"
         mail = invitation(address, link, self._public_url, owner.email, account.name, TOKEN_SECONDS // 86_400)
         self.mails.start(lambda: self._mailer.send(mail))
@@ -120,14 +118,8 @@ class InvitationService:
             account = await locked_account(connection, caller, self._plans)
             if not await confirmation_repository.withdraw_invitation(connection, account.id, address):
                 raise InvalidInput(NOT_INVITED)
-            await repository.note(
-                connection,
-                account.id,
-                now=int(self._clock.now()),
-                actor=caller.name,
-                action=Action.INVITATION_WITHDRAWN,
-                subject=address,
-            )
+            now = int(self._clock.now())
+            await repository.note_by(connection, caller, now, Action.INVITATION_WITHDRAWN, address)
 
     async def look(self, token: str) -> Invitation:
         """The invitation of a link. Raises `LinkNotValid`."""
@@ -165,9 +157,7 @@ class InvitationService:
                 )
                 await confirmation_repository.confirm(connection, account.id, user_id, now)
                 await confirmation_repository.remove_invitation(connection, account.id, asked.digest)
-                await repository.note(
-                    connection, account.id, now=now, actor=found.email, action=Action.INVITATION_ACCEPTED
-                )
+                await repository.note(connection, account.id, now, found.email, Action.INVITATION_ACCEPTED)
         except IntegrityError:
             raise InvalidInput(HAS_ACCOUNT) from None
 

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository
 from registerwatch.accounts.audit import audit, audit_trail
 from registerwatch.accounts.audit.audit import Action, AuditEntry
+from registerwatch.accounts.audit.audit_trail import EVERY_LINE
 from registerwatch.accounts.models import Caller, Profile, Role, User
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.passwords import confirmation_repository
@@ -81,7 +82,7 @@ class MemberService:
     async def trail(self, caller: Caller) -> Sequence[AuditEntry]:
         """The newest 100 lines of the audit trail, newest first."""
         async with self._database.reading() as connection:
-            return await audit_trail.newest(connection, caller.account.id, audit.NEWEST)
+            return await audit_trail.preceding(connection, caller.account.id, EVERY_LINE, None, audit.NEWEST)
 
     async def trail_page(
         self, caller: Caller, *, after: int | None = None, before: int | None = None, limit: int
@@ -91,9 +92,9 @@ class MemberService:
         """
         async with self._database.reading() as connection:
             if after is None:
-                found = await audit_trail.newest(connection, caller.account.id, limit + 1, before)
+                found = await audit_trail.preceding(connection, caller.account.id, EVERY_LINE, before, limit + 1)
             else:
-                found = await audit_trail.after(connection, caller.account.id, after, limit + 1)
+                found = await audit_trail.following(connection, caller.account.id, EVERY_LINE, after, limit + 1)
             return RowPage.cut(found, limit)
 
     async def add_user(self, caller: Caller, email: str, password: str) -> Profile:
@@ -195,5 +196,4 @@ class MemberService:
         return before
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
-        now = int(self._clock.now())
-        await repository.note(connection, caller.account.id, now=now, actor=caller.name, action=action, subject=subject)
+        await repository.note_by(connection, caller, int(self._clock.now()), action, subject)

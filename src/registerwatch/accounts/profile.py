@@ -51,14 +51,7 @@ class ProfileService:
             if stored.name == cleaned:
                 return
             await repository.rename_account(connection, stored.id, cleaned)
-            await repository.note(
-                connection,
-                stored.id,
-                now=int(self._clock.now()),
-                actor=caller.name,
-                action=Action.ACCOUNT_RENAMED,
-                subject=cleaned,
-            )
+            await repository.note_by(connection, caller, int(self._clock.now()), Action.ACCOUNT_RENAMED, cleaned)
 
 
 def zone_of(text: str) -> str:

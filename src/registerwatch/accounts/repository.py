@@ -404,10 +404,15 @@ async def delete_expired(
 
 
 async def note(
-    connection: AsyncConnection, account_id: int, *, now: int, actor: str, action: Action, subject: str = ""
+    connection: AsyncConnection, account_id: int, now: int, actor: str, action: Action, subject: str = ""
 ) -> None:
-    """Write a line into the audit trail of an account that the caller has locked or just made."""
+    """Write a line into the audit trail of an account that was locked or just made in the transaction."""
     await audit_trail.add(connection, account_id, now=now, actor=actor, action=action, subject=subject)
+
+
+async def note_by(connection: AsyncConnection, caller: Caller, now: int, action: Action, subject: str = "") -> None:
+    """The same for what a caller does in their account."""
+    await note(connection, caller.account.id, now, caller.name, action, subject)
 
 
 async def _one_user(

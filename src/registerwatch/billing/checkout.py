@@ -165,7 +165,7 @@ class CheckoutService:
                 return latest.attempt
         started = StartedCheckout(secrets.token_urlsafe(24), caller.account.id, terms, None, now)
         await repository.add_checkout(connection, started)
-        await _noted(connection, caller, now, Action.CHECKOUT_STARTED, plan)
+        await account_rows.note_by(connection, caller, now, Action.CHECKOUT_STARTED, plan)
         return started.attempt
 
     async def _started(self, order: CheckoutOrder, attempt: str) -> Checkout:
@@ -196,16 +196,12 @@ class CheckoutService:
     async def _note(self, caller: Caller, action: Action, subject: str) -> None:
         async with self._database.transaction() as connection:
             if await account_rows.lock_account(connection, caller.account.id) is not None:
-                await _noted(connection, caller, int(self._clock.now()), action, subject)
+                await account_rows.note_by(connection, caller, int(self._clock.now()), action, subject)
 
 
 def _trial_days(paid: Sequence[PaidSubscription]) -> int:
     """An account gets one trial, whatever it subscribes to."""
     return 0 if any(each.subscription.had_trial for each in paid) else TRIAL_DAYS
-
-
-async def _noted(connection: AsyncConnection, caller: Caller, now: int, action: Action, subject: str) -> None:
-    await account_rows.note(connection, caller.account.id, now=now, actor=caller.name, action=action, subject=subject)
 
 
 def _digest(order: CheckoutOrder, before: list[str]) -> str:

@@ -128,10 +128,10 @@ class SubscriptionSync:
             await account_rows.note(
                 connection,
                 account.id,
-                now=now,
-                actor=PAYMENT_PROVIDER,
-                action=Action.PLAN_CHANGED,
-                subject=f"{period.plan} until {iso_utc(period.until)}",
+                now,
+                PAYMENT_PROVIDER,
+                Action.PLAN_CHANGED,
+                f"{period.plan} until {iso_utc(period.until)}",
             )
         await repository.store_payer(connection, account.id, Payer(payer.version + 1, payer.granted, period))
 

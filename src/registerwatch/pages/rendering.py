@@ -75,6 +75,20 @@ def unindexed_page(
     return HTMLResponse(html, status, {**shared, **(headers or {})})
 
 
+def not_found(
+    request: Request, kind: str, code: str, heading: str, reason: str | None, *, may_work_later: bool, **context: Any
+) -> Response:
+    """The page that says why there is nothing to show of a code. `kind` is what the code is: `UDI-DI`."""
+    shown: dict[str, Any] = {
+        "kind": kind,
+        "code": code,
+        "heading": heading,
+        "reason": reason,
+        "may_work_later": may_work_later,
+    }
+    return unindexed_page(request, "not_found.html", 404, **shown, **context)
+
+
 def render(template: str, **context: Any) -> str:
     """The text of a page. What HTML forbids is shown as �."""
     return _FORBIDDEN.sub(REPLACEMENT, _environment().get_template(template).render(**context))

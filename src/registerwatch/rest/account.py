@@ -1,12 +1,14 @@
 """The account: what it is, its people, its keys, its end."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Query
 from pydantic import AwareDatetime, Field, SecretStr
+from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.models import Profile, Scope
+from registerwatch.accounts.models import Caller, Profile, Scope
 from registerwatch.accounts.passwords.passwords import MAX_PASSWORD_LENGTH
 from registerwatch.accounts.validation import MAX_LABEL_LENGTH, email_address
 from registerwatch.bootstrap import Service
@@ -30,19 +32,40 @@ from registerwatch.rest.openapi.description import (
     RequestBody,
     answer,
 )
-from registerwatch.rest.routing.account_limits import counted_by_account, counted_by_owners
 from registerwatch.rest.routing.auth import Manager, OwnerOrKey, Reader
 from registerwatch.rest.routing.parameters import PageParameters, RowId, row_id
 from registerwatch.rest.routing.routers import account_router
 from registerwatch.rest.sessions import Email, NewPassword
 from registerwatch.web.answers.answers import Done
-from registerwatch.web.injection import InjectedService, counted
+from registerwatch.web.injection import InjectedService, counted, limits_of
 from registerwatch.web.limits.rate_limits import Limit
+from registerwatch.web.parties import party_of
 from registerwatch.web.responses import private_response
 
 ONE_WAY = "Send `after` or `before`, not both."
 
 router = account_router("account")
+
+
+def counted_by_account(limit: Limit) -> Callable[[Request, Caller], Awaitable[None]]:
+    """A dependency that counts requests of an account, `dependencies=[Depends(counted_by_account(Limit.X))]`.
+
+    A member counts for themselves: what they may do takes nothing from the owners.
+    """
+
+    async def count(request: Request, caller: Manager) -> None:
+        await limits_of(request).check_party(request, limit, party_of(caller))
+
+    return count
+
+
+def counted_by_owners(limit: Limit) -> Callable[[Request, Caller], Awaitable[None]]:
+    """The same for routes that only owners and API keys may use: others are refused uncounted."""
+
+    async def count(request: Request, caller: OwnerOrKey) -> None:
+        await limits_of(request).check_party(request, limit, party_of(caller))
+
+    return count
 
 
 class PasswordRequest(RequestBody):

@@ -1,7 +1,7 @@
 """Messages of chats: whole bodies, the limits of each service, hostile names, and what each answer leads to."""
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from registerwatch.rest.channels import KINDS
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event
 from tests.notifications.channels.sample_events import AT, INACTIVE, PUBLIC_URL, RENAMED, SUSPENDED, a_target, an_event
-from tests.support.receiver import Receiver, answer, receiver
+from tests.support.receiver import Receiver, answer
 
 HOSTILE = "<!channel> <@U1> @here *b* _i_ `c` [x](https://evil.example) <at>all</at> :smile: & \\ \u202e| ~s~ #x"
 SERVICES = [pytest.param(each, id=each.name) for each in CHATS]
@@ -318,12 +318,6 @@ def test_a_chat_keeps_no_secret_beside_its_address() -> None:
     chat = a_chat(Slack())
     assert (chat.new_secret(), chat.address_is_secret) == ("", True)
     assert chat.problem(a_target()) is None
-
-
-@pytest.fixture
-async def box() -> AsyncIterator[Receiver]:
-    async with receiver() as box:
-        yield box
 
 
 CONNECTOR_FAILED = b"Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429"

@@ -26,11 +26,6 @@ WITHDRAWN = FieldChange("cert_status", "Issued", "Withdrawn", "Z-1")
 RENAMED = FieldChange("reference", "R-1", "R-2")
 
 
-@pytest.fixture
-async def owner(harness: ServiceHarness) -> NewAccount:
-    return await harness.sign_up()
-
-
 async def addresses(harness: ServiceHarness, owner: NewAccount) -> tuple[str, str]:
     """A new feed's addresses of changes and of the calendar."""
     feed = (await harness.post("/v1/feeds", owner.api_key)).json()["feed"]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import httpx2
 import pytest
@@ -13,7 +12,7 @@ from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.platform.db.tables import users as users_table
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup
-from tests.pages.public.test_password import NO_FORMS, shown
+from tests.pages.public.test_password import shown
 from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)]
@@ -147,19 +146,6 @@ async def test_a_token_that_nobody_was_given_leads_nowhere(harness: ServiceHarne
         shown(await harness.client.get(path, params={"token": token}), 400, "This link does not work")
         shown(await harness.client.post(path, data=data), 400, "This link does not work")
     assert harness.all_rows() == before
-
-
-@pytest.mark.parametrize("path", [CONFIRM, INVITATION])
-@pytest.mark.parametrize("sent", NO_FORMS.values(), ids=NO_FORMS)
-async def test_what_no_form_sends_is_refused_as_a_page(
-    harness: ServiceHarness, path: str, sent: dict[str, Any]
-) -> None:
-    with capture_logs() as logged:
-        response = await harness.client.post(path, **sent)
-
-    assert response.status_code in (400, 413)
-    assert response.headers["referrer-policy"] == "no-referrer"
-    assert logged == []
 
 
 async def test_a_failure_inside_tells_no_token_to_the_page_or_the_log(

@@ -1,7 +1,6 @@
 """The pages for a forgotten password: the way to a new one, what goes wrong on it, and that nothing tells the token."""
 
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -12,7 +11,7 @@ from registerwatch.accounts.passwords.password_reset import MAX_TOKEN_LENGTH, TO
 from registerwatch.accounts.passwords.passwords import MAX_PASSWORD_LENGTH
 from registerwatch.accounts.sessions.credentials import credential_of
 from tests.pages.markup import Markup, accessibility_problems
-from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
+from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, auth_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -35,12 +34,6 @@ NO_FORMS: dict[str, dict[str, Any]] = {
     "no end": {"data": {"email": "a" * 1_000_000}},
     "many fields": {"data": {f"field{number}": "a" for number in range(1_000)}},
 }
-
-
-@pytest.fixture
-async def limited(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:
-    async with start_service(rate_limits=True) as harness:
-        yield harness
 
 
 async def ask(harness: ServiceHarness, email: str = EMAIL) -> httpx2.Response:
@@ -300,7 +293,7 @@ async def test_any_other_token_gets_the_form_and_stays_a_value_in_it(harness: Se
 # Around
 
 
-@pytest.mark.parametrize("path", [FORGOT, RESET])
+@pytest.mark.parametrize("path", [FORGOT, RESET, "/account/confirm", "/account/invitation"])
 @pytest.mark.parametrize("sent", NO_FORMS.values(), ids=NO_FORMS)
 async def test_what_no_form_sends_is_refused_as_a_page(
     harness: ServiceHarness, path: str, sent: dict[str, Any]

@@ -49,6 +49,9 @@ class TrailFilter(msgspec.Struct, frozen=True):
     until: int | None = None
 
 
+EVERY_LINE = TrailFilter()
+
+
 async def add(
     connection: AsyncConnection, account_id: int, *, now: int, actor: str, action: Action, subject: str
 ) -> None:
@@ -77,21 +80,6 @@ async def add(
         "last_at": now if is_last else None,
     }
     await connection.execute(insert(audit).values(values))
-
-
-async def newest(
-    connection: AsyncConnection, account_id: int, limit: int, before: int | None = None
-) -> Sequence[AuditEntry]:
-    """The account's trail, or what is in it before a line, newest first."""
-    found = _ENTRY if before is None else _ENTRY.where(audit.c.id < before)
-    rows = await connection.execute(found.order_by(audit.c.id.desc()).limit(limit), {"account_id": account_id})
-    return [AuditEntry(*row) for row in rows]
-
-
-async def after(connection: AsyncConnection, account_id: int, line: int, limit: int) -> Sequence[AuditEntry]:
-    """The account's trail after a line, oldest first."""
-    found = _ENTRY.where(audit.c.id > line).order_by(audit.c.id).limit(limit)
-    return [AuditEntry(*row) for row in await connection.execute(found, {"account_id": account_id})]
 
 
 async def preceding(

@@ -248,7 +248,7 @@ class ConfirmationService:
         return holder
 
     async def _note(self, connection: AsyncConnection, holder: LinkHolder, action: Action) -> None:
-        await repository.note(connection, holder.account_id, now=self._now(), actor=holder.email, action=action)
+        await repository.note(connection, holder.account_id, self._now(), holder.email, action)
 
     def _now(self) -> int:
         return int(self._clock.now())
@@ -264,7 +264,7 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
     await repository.set_password(connection, account_id, user_id, password_hash)
     await repository.note_password_setter(connection, account_id, user_id, unproven_at=None)
     if has_ended:
-        await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.EARLIER_ACCESS_ENDED)
+        await repository.note(connection, account_id, now, holder.email, Action.EARLIER_ACCESS_ENDED)
 
 
 async def end_keys_and_sessions(connection: AsyncConnection, holder: LinkHolder, now: int) -> None:
@@ -274,7 +274,7 @@ async def end_keys_and_sessions(connection: AsyncConnection, holder: LinkHolder,
     if await end_own_ways_in(connection, holder, now) or ended:
         action = Action.EARLIER_ACCESS_ENDED
         subject = "API keys and sessions"
-        await repository.note(connection, account_id, now=now, actor=holder.email, action=action, subject=subject)
+        await repository.note(connection, account_id, now, holder.email, action, subject)
 
 
 async def end_own_ways_in(connection: AsyncConnection, holder: LinkHolder, now: int) -> bool:
@@ -289,7 +289,7 @@ async def end_own_ways_in(connection: AsyncConnection, holder: LinkHolder, now: 
         return links > 0
     await passkey_repository.remove_all(connection, holder.user_id)
     action, subject = Action.SECOND_FACTOR_REMOVED, f"passkeys of {holder.email}"
-    await repository.note(connection, holder.account_id, now=now, actor=holder.email, action=action, subject=subject)
+    await repository.note(connection, holder.account_id, now, holder.email, action, subject)
     return True
 
 

@@ -119,14 +119,7 @@ class PasswordResetService:
             await repository.note_password_setter(connection, stored.id, user.id, unproven_at=unproven_at)
             await repository.set_password(connection, stored.id, user.id, password_hash)
             await repository.end_other_sessions(connection, user.id, caller.session, keeps_links=not is_proved)
-            await repository.note(
-                connection,
-                stored.id,
-                now=self._now(),
-                actor=caller.name,
-                action=Action.PASSWORD_CHANGED,
-                subject=user.email,
-            )
+            await repository.note_by(connection, caller, self._now(), Action.PASSWORD_CHANGED, user.email)
             profile = await profile_of(connection, account_of(stored, self._plans), caller.role)
             sentence = f"{caller.name} set the password of {user.email}"
             if not is_proved:
@@ -192,7 +185,7 @@ class PasswordResetService:
             await repository.note_password_setter(connection, account_id, holder.user_id, unproven_at=None)
             await repository.end_other_sessions(connection, holder.user_id, None)
             await confirmation_repository.confirm(connection, account_id, holder.user_id, now)
-            await repository.note(connection, account_id, now=now, actor=holder.email, action=Action.PASSWORD_RESET)
+            await repository.note(connection, account_id, now, holder.email, Action.PASSWORD_RESET)
             await known_clients.remember(connection, holder.user_id, client, now, has_signed_in=False)
             await guessed_codes.clear(connection, holder.user_id, now)
             left = await confirmation_repository.earlier_access(connection, holder, now)
@@ -267,7 +260,7 @@ async def _remove_new_factors(connection: AsyncConnection, holder: LinkHolder, c
     if not await second_factor_repository.remove_newer(connection, holder.user_id, now - NEW_FACTOR_SECONDS):
         return False
     action, subject = Action.SECOND_FACTOR_REMOVED, "those of the last 24 hours"
-    await repository.note(connection, holder.account_id, now=now, actor=holder.email, action=action, subject=subject)
+    await repository.note(connection, holder.account_id, now, holder.email, action, subject)
     return True
 
 

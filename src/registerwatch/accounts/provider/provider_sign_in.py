@@ -205,7 +205,7 @@ class ProviderSignInService:
     ) -> Sequence[Mail]:
         now = self._now()
         what = f"{self.name}{f': {subject}' if subject else ''}"
-        await repository.note(connection, account_id, now=now, actor=email, action=action, subject=what)
+        await repository.note(connection, account_id, now, email, action, what)
         sentence = f"{email}: {action} ({what})"
         return await self._notices.prepare_for(connection, account_id, NoticeKind.SECOND_FACTORS, sentence, about=email)
 

@@ -87,14 +87,7 @@ class CodeCheck:
 
     async def _tell_of_recovery(self, connection: AsyncConnection, user: StoredUser, now: int) -> Sequence[Mail]:
         left = (await second_factor_repository.factors_of(connection, user.account_id, user.id)).recovery_codes
-        await repository.note(
-            connection,
-            user.account_id,
-            now=now,
-            actor=user.email,
-            action=Action.RECOVERY_CODE_USED,
-            subject=f"{left} left",
-        )
+        await repository.note(connection, user.account_id, now, user.email, Action.RECOVERY_CODE_USED, f"{left} left")
         sentence = f"{user.email} used a recovery code; {left} are left"
         return await self._notify(connection, user, sentence)
 

@@ -209,9 +209,7 @@ class PasskeyService:
         self, connection: AsyncConnection, user: StoredUser, passkey: StoredPasskey, now: int
     ) -> Sequence[Mail]:
         subject = f"passkey “{passkey.label}”"
-        await repository.note(
-            connection, user.account_id, now=now, actor=user.email, action=Action.PASSKEY_COPIED, subject=subject
-        )
+        await repository.note(connection, user.account_id, now, user.email, Action.PASSKEY_COPIED, subject)
         sentence = f"the {subject} of {user.email} may have been copied, and was refused"
         return await self._notices.prepare_for(
             connection, user.account_id, NoticeKind.SECOND_FACTORS, sentence, about=user.email

@@ -131,12 +131,7 @@ class SecondFactorService:
             if not await second_factor_repository.remove_all(connection, user.id):
                 raise InvalidInput(NO_FACTORS.format(email=address))
             await repository.note(
-                connection,
-                user.account_id,
-                now=self._now(),
-                actor=OPERATOR,
-                action=Action.SECOND_FACTOR_REMOVED,
-                subject=f"all of {address}",
+                connection, user.account_id, self._now(), OPERATOR, Action.SECOND_FACTOR_REMOVED, f"all of {address}"
             )
             sentence = f"the operator of this service removed all second factors of {address}"
             mails = await self._notices.prepare_for(
@@ -172,8 +167,7 @@ async def note_change(
     connection: AsyncConnection, notices: AccountNotices, caller: Caller, action: Action, subject: str, now: int
 ) -> Sequence[Mail]:
     """Write a change of the caller's own factors into the audit trail; the mails that tell of it."""
-    account_id = caller.account.id
-    await repository.note(connection, account_id, now=now, actor=caller.name, action=action, subject=subject)
+    await repository.note_by(connection, caller, now, action, subject)
     what = f": {subject}" if subject else ""
     return await notices.prepare(
         connection,

@@ -88,8 +88,7 @@ class ApiKeyService:
         self, connection: AsyncConnection, caller: Caller, action: Action, prefix: str, key_label: str
     ) -> None:
         subject = f"{prefix} ({key_label})" if key_label else prefix
-        now = int(self._clock.now())
-        await repository.note(connection, caller.account.id, now=now, actor=caller.name, action=action, subject=subject)
+        await repository.note_by(connection, caller, int(self._clock.now()), action, subject)
 
 
 def _end(caller: Caller, wanted: int | None) -> int | None:

@@ -61,13 +61,6 @@ class FailedSignIns:
                 if await repository.lock_account(connection, user.account_id) is None:
                     return
                 subject = f"{user.email} from {client.address}{f', {why}' if why else ''}"
-                await repository.note(
-                    connection,
-                    user.account_id,
-                    now=now,
-                    actor=UNKNOWN_PERSON,
-                    action=Action.SIGN_IN_FAILED,
-                    subject=subject,
-                )
+                await repository.note(connection, user.account_id, now, UNKNOWN_PERSON, Action.SIGN_IN_FAILED, subject)
         except DatabaseUnavailable as error:
             log.error("a failed sign-in is not in the audit trail", account=user.account_id, reason=str(error))

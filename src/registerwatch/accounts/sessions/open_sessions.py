@@ -76,14 +76,8 @@ class OpenSessionService:
     async def _end(self, connection: AsyncConnection, caller: Caller, which: ColumnElement[bool]) -> None:
         ended = await connection.execute(delete(sessions).where(sessions.c.user_id.in_(_users(caller)), which))
         if ended.rowcount:
-            await repository.note(
-                connection,
-                caller.account.id,
-                now=int(self._clock.now()),
-                actor=caller.name,
-                action=Action.SESSIONS_ENDED,
-                subject=f"{ended.rowcount}",
-            )
+            now, subject = int(self._clock.now()), f"{ended.rowcount}"
+            await repository.note_by(connection, caller, now, Action.SESSIONS_ENDED, subject)
 
     async def _open(self, connection: AsyncConnection, caller: Caller) -> Sequence[tuple[OpenSession, str]]:
         """The sessions with their digests."""

@@ -7,12 +7,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.audit.audit import Action
-from registerwatch.accounts.limits.login_throttle import MAX_CONCURRENT, LoginThrottle
 from registerwatch.accounts.models import Caller, NewSession, Profile, Role
 from registerwatch.accounts.notices import AccountNotices, no_notices
 from registerwatch.accounts.passwords import unproven_passwords
 from registerwatch.accounts.passwords.confirmation import ConfirmationService
-from registerwatch.accounts.passwords.passwords import Passwords
+from registerwatch.accounts.passwords.passwords import MAX_WAITING, TOO_MANY_SIGN_INS, Passwords
 from registerwatch.accounts.plans import Plans
 from registerwatch.accounts.profile import zone_of_browser
 from registerwatch.accounts.queries import AccountQueries, account_of, profile_of
@@ -38,9 +37,14 @@ from registerwatch.errors import (
 from registerwatch.mail.mailer import Mail
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.fair_queue import FairQueue
 from registerwatch.platform.secret_cipher import SecretCipher
 
 FIRST_KEY = "first key"
+MAX_CONCURRENT = 5
+"""Sign-ins at a time: more than the threads that compare passwords, so that none is idle while one waits for a
+transaction.
+"""
 NOTED_AGAIN_SECONDS = 24 * 3600
 """For so long a client from which a user signed in is not noted again."""
 
@@ -81,7 +85,8 @@ class SessionService:
         self._confirmations = confirmations
         self._notices = notices or no_notices(clock)
         self._codes = codes or CodeCheck(SecretCipher(), self._notices)
-        self._throttle = LoginThrottle()
+        self._queue = FairQueue(MAX_CONCURRENT, MAX_WAITING, TOO_MANY_SIGN_INS)
+        """The networks that sign-ins come from take turns; those of one network proceed in order of arrival."""
         self._writing = asyncio.Semaphore(1 if database.kind == "sqlite" else MAX_CONCURRENT)
         """Of transactions that would wait for each other, SQLite lets one begin after a pause, not in order."""
 
@@ -102,7 +107,7 @@ class SessionService:
         same time: a stranger does not learn who has an account. `code` is as in `login`.
         """
         address = email_address(email)
-        async with self._throttle.slot(client.network):
+        async with self._queue.place(client.network):
             opened = await self._open_or_sign_in(name, address, password, client, code)
         return _session_of(opened)
 
@@ -113,7 +118,7 @@ class SessionService:
         that the browser names.
         """
         address = email_address(email)
-        async with self._throttle.slot(client.network):
+        async with self._queue.place(client.network):
             return await self._open_or_sign_in(name, address, password, client, None, zone=zone)
 
     async def _open_or_sign_in(
@@ -153,7 +158,7 @@ class SessionService:
         return await self._login(email, password, client, None)
 
     async def _login(self, email: str, password: str, client: Client, code: str | None) -> NewSession | NewStep:
-        async with self._throttle.slot(client.network):
+        async with self._queue.place(client.network):
             try:
                 user = await self._reads.user_by_email(email_address(email))
             except InvalidInput:
@@ -267,9 +272,7 @@ class SessionService:
     async def _note_sign_in(
         self, connection: AsyncConnection, user: StoredUser, client: Client, now: int, *, is_noted: bool
     ) -> None:
-        await repository.note(
-            connection, user.account_id, now=now, actor=user.email, action=Action.SIGNED_IN, subject=client.address
-        )
+        await repository.note(connection, user.account_id, now, user.email, Action.SIGNED_IN, client.address)
         if not is_noted:
             await known_clients.remember(connection, user.id, client, now, has_signed_in=True)
 

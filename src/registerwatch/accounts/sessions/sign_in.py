@@ -44,7 +44,7 @@ async def sign_in(
     audit trail that says `how`, the client that is known from now on, the end of steps that had begun.
     """
     subject = f"{client.address} {how}"
-    await repository.note(connection, account.id, now=now, actor=user.email, action=Action.SIGNED_IN, subject=subject)
+    await repository.note(connection, account.id, now, user.email, Action.SIGNED_IN, subject)
     await known_clients.remember(connection, user.id, client, now, has_signed_in=True)
     await sign_in_steps.end_all_of(connection, user.id)
     session = await open_session(connection, user.id, now, is_of_browser=True, is_proof=is_proof)

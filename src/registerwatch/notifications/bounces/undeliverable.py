@@ -96,12 +96,7 @@ class UndeliverableAddresses:
             email = await undeliverable_repository.pause(connection, account_id, target_id, now=now, reason=reason)
             if email is not None:
                 await account_repository.note(
-                    connection,
-                    account_id,
-                    now=now,
-                    actor=MAIL_SERVER,
-                    action=Action.MAILS_TURNED_OFF,
-                    subject=f"{email} {status}".rstrip(),
+                    connection, account_id, now, MAIL_SERVER, Action.MAILS_TURNED_OFF, f"{email} {status}".rstrip()
                 )
 
     async def turn_on(self, caller: Caller) -> None:
@@ -111,13 +106,8 @@ class UndeliverableAddresses:
         async with self._database.transaction() as connection:
             await account_repository.locked(connection, caller)
             if await resume_mails(connection, caller.account.id, caller.user_id):
-                await account_repository.note(
-                    connection,
-                    caller.account.id,
-                    now=int(self._clock.now()),
-                    actor=caller.name,
-                    action=Action.MAILS_TURNED_ON,
-                    subject=caller.name,
+                await account_repository.note_by(
+                    connection, caller, int(self._clock.now()), Action.MAILS_TURNED_ON, caller.name
                 )
 
     async def paused(self) -> int:

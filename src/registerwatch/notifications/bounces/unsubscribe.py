@@ -70,8 +70,8 @@ async def _turn_off(connection: AsyncConnection, target: Target, now: int) -> No
     await account_repository.note(
         connection,
         target.account_id,
-        now=now,
-        actor=BY_LINK,
-        action=Action.CHANNEL_CHANGED,
-        subject=f"{shown_name(target)}: off instead of {target.choice.frequency}",
+        now,
+        BY_LINK,
+        Action.CHANNEL_CHANGED,
+        f"{shown_name(target)}: off instead of {target.choice.frequency}",
     )

@@ -105,10 +105,7 @@ class FeedService:
         return CalendarContent(items, unsure(watches), holder.ended(now))
 
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, subject: str) -> None:
-        now = int(self._clock.now())
-        await account_repository.note(
-            connection, caller.account.id, now=now, actor=caller.name, action=action, subject=subject
-        )
+        await account_repository.note_by(connection, caller, int(self._clock.now()), action, subject)
 
 
 def _is_told(watch: Watch, state: HealthState, ended: EndedPeriod | None) -> bool:

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller, Role
-from registerwatch.accounts.notices import AccountNotices
+from registerwatch.accounts.notices import AccountNotices, NoticeKind
 from registerwatch.accounts.profile import UTC, zone_of
-from registerwatch.accounts.repository import locked
+from registerwatch.accounts.repository import locked, note_by
 from registerwatch.errors import CapReached, InvalidInput, OwnerOnly
 from registerwatch.mail.mailer import Mail
 from registerwatch.notifications.channels import Channel
@@ -102,7 +103,7 @@ class ChannelService:
             columns |= columns_of(choice=await self._checked(connection, caller, new.choice))
             target_id = await target_repository.add(connection, caller.account.id, columns, now)
             target = await self._visible(connection, caller, target_id)
-            await channel_trail.note(connection, caller, f"{shown_name(target)}: added", now)
+            await note_by(connection, caller, now, Action.CHANNEL_CHANGED, f"{shown_name(target)}: added")
             notices = await self._told(connection, caller, target, "added")
         self._notices.send(notices)
         return self._listed(target, caller)
@@ -124,7 +125,7 @@ class ChannelService:
             after = await self._visible(connection, caller, target_id)
             await waiting_deliveries.reschedule(connection, before, after, now)
             if said := channel_trail.difference(before, after):
-                await channel_trail.note(connection, caller, f"{shown_name(after)}: {said}", now)
+                await note_by(connection, caller, now, Action.CHANNEL_CHANGED, f"{shown_name(after)}: {said}")
         return self._listed(after, caller)
 
     async def remove(self, caller: Caller, target_id: int) -> None:
@@ -137,7 +138,7 @@ class ChannelService:
             except InvalidInput:
                 return
             await target_repository.remove(connection, caller.account.id, target_id)
-            await channel_trail.note(connection, caller, f"{shown_name(target)}: removed", now)
+            await note_by(connection, caller, now, Action.CHANNEL_CHANGED, f"{shown_name(target)}: removed")
             notices = await self._told(connection, caller, target, "removed")
         self._notices.send(notices)
 
@@ -163,7 +164,7 @@ class ChannelService:
                 time = waiting_deliveries.time_of_pause(until)
                 held = waiting_deliveries.held_by_pause(waiting, time)
                 await waiting_deliveries.move(connection, {each.id: each for each in found}, held, time, now)
-            await channel_trail.note(connection, caller, channel_trail.pause_of_account(until), now)
+            await note_by(connection, caller, now, Action.CHANNEL_CHANGED, channel_trail.pause_of_account(until))
 
     async def test(self, caller: Caller, target_id: int) -> TestResult:
         """Send a test to a target. A success ends a pause that failures caused. Raises `InvalidInput`, `OwnerOnly`."""
@@ -257,7 +258,7 @@ class ChannelService:
         """The mails to owners, but for what a user does with their own address."""
         if target.user_id is not None and target.user_id == caller.user_id:
             return ()
-        return await channel_trail.notices(self._notices, connection, caller, f"{what} {shown_name(target)}")
+        return await self._notices.prepare(connection, caller, NoticeKind.CHANNELS, f"{what} {shown_name(target)}")
 
 
 def _address(caller: Caller, channel: Channel, new: NewChannel) -> StoredAddress:

@@ -1,30 +1,7 @@
-"""What the audit trail and owners' mails say of changes of channels. No secret is in it."""
+"""What the audit trail says of changes of channels. No secret is in it. Pure."""
 
-from collections.abc import Sequence
-
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from registerwatch.accounts import repository as account_repository
-from registerwatch.accounts.audit.audit import Action
-from registerwatch.accounts.models import Caller
-from registerwatch.accounts.notices import AccountNotices, NoticeKind
-from registerwatch.mail.mailer import Mail
 from registerwatch.notifications.models import Target
 from registerwatch.platform.clock import iso_utc
-
-
-async def note(connection: AsyncConnection, caller: Caller, subject: str, now: int) -> None:
-    """Write a line into the trail of the caller's account."""
-    await account_repository.note(
-        connection, caller.account.id, now=now, actor=caller.name, action=Action.CHANNEL_CHANGED, subject=subject
-    )
-
-
-async def notices(
-    account_notices: AccountNotices, connection: AsyncConnection, caller: Caller, what: str
-) -> Sequence[Mail]:
-    """The mails that tell owners what the caller did."""
-    return await account_notices.prepare(connection, caller, NoticeKind.CHANNELS, what)
 
 
 def difference(before: Target, after: Target) -> str:

@@ -134,10 +134,10 @@ class ChannelUpkeep:
             await account_repository.note(
                 connection,
                 target.account_id,
-                now=now,
-                actor=SERVICE,
-                action=Action.CHANNEL_CHANGED,
-                subject=f"{shown_name(target)}: paused, as it failed for five days",
+                now,
+                SERVICE,
+                Action.CHANNEL_CHANGED,
+                f"{shown_name(target)}: paused, as it failed for five days",
             )
         log.info("paused a channel that failed for five days", account=target.account_id, channel=target.channel)
 

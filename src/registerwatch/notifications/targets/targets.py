@@ -265,14 +265,7 @@ class TargetService:
         return await target_repository.add(connection, caller.account.id, columns, int(self._clock.now()))
 
     async def _note(self, connection: AsyncConnection, caller: Caller, subject: str) -> None:
-        await account_repository.note(
-            connection,
-            caller.account.id,
-            now=int(self._clock.now()),
-            actor=caller.name,
-            action=Action.WEBHOOK_CHANGED,
-            subject=subject,
-        )
+        await account_repository.note_by(connection, caller, int(self._clock.now()), Action.WEBHOOK_CHANGED, subject)
 
     @property
     def _not_ended(self) -> str:

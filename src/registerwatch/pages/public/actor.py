@@ -21,7 +21,7 @@ from registerwatch.pages.public.parameters import PageQuery, query_of
 from registerwatch.pages.public.structured_data import organization, script_text
 from registerwatch.pages.public.summaries import actor_summary, origin_of
 from registerwatch.pages.rendering import count as counted
-from registerwatch.pages.rendering import page, unindexed_page
+from registerwatch.pages.rendering import not_found, page
 from registerwatch.platform.clock import day_of
 from registerwatch.register.identifiers import is_actor_of_devices, kind, subject
 from registerwatch.register.models import ActorReference
@@ -175,13 +175,5 @@ def _actor_page(
 def no_actor(request: Request, answer: ActorAnswer) -> Response:
     """The page that says why there is no actor to show."""
     unreadable = kind(answer.srn) == "srn" and answer.error != NOT_REGISTERED
-    return unindexed_page(
-        request,
-        "not_found.html",
-        404,
-        heading="This actor cannot be read" if unreadable else "No such actor",
-        may_work_later=unreadable,
-        kind="SRN",
-        code=answer.srn,
-        reason=answer.error,
-    )
+    heading = "This actor cannot be read" if unreadable else "No such actor"
+    return not_found(request, "SRN", answer.srn, heading, answer.error, may_work_later=unreadable)

@@ -25,7 +25,7 @@ from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.public.similar_devices import similar_devices
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.public.summaries import device_summary, origin_of
-from registerwatch.pages.rendering import page, unindexed_page
+from registerwatch.pages.rendering import not_found, page
 from registerwatch.platform.clock import day_of
 from registerwatch.register.certificate_states import (
     ShownCertificate,
@@ -256,14 +256,6 @@ async def _newer_listing(service: Service, device: ServedDevice) -> MarketChange
 
 def no_device(request: Request, answer: NoDevice, said: CodeView | None = None) -> Response:
     """The page that says why there is no device to show."""
-    return unindexed_page(
-        request,
-        "not_found.html",
-        404,
-        heading="This device cannot be read" if answer.is_unreadable else "No such device",
-        may_work_later=answer.is_unreadable,
-        kind="UDI-DI",
-        code=answer.udi,
-        reason=answer.reason,
-        said=said,
-    )
+    heading = "This device cannot be read" if answer.is_unreadable else "No such device"
+    may_work = answer.is_unreadable
+    return not_found(request, "UDI-DI", answer.udi, heading, answer.reason, may_work_later=may_work, said=said)

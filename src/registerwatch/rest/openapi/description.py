@@ -3,17 +3,18 @@
 FastAPI describes requests from their pydantic models; answers are msgspec structs, whose schemas are added here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
-from registerwatch.rest.openapi.access_description import describe_access
+from registerwatch.rest.routing.auth import KeyOrSession, require_owner_or_key
 from registerwatch.web.answers.answers import ErrorBody
 from registerwatch.web.prepared import PreparedAnswer
 from registerwatch.web.responses import JSON
@@ -23,6 +24,11 @@ Responses = dict[int | str, dict[str, Any]]
 
 UNKNOWN_FIELD = "unknown_field"
 """Type of a validation error: its message is a whole sentence."""
+
+EXTENSION = "x-access"
+"""Who may call an operation, beside the standard's `security`: `scope` is the least scope of a key that is enough,
+`owners_only` whether a member's session is not.
+"""
 
 _REF = "#/components/schemas/{name}"
 
@@ -220,3 +226,21 @@ def _may_be_missing(model: type, name: str) -> bool:
     field = next(each for each in msgspec.structs.fields(model) if each.encode_name == name)
     is_left_out = model.__struct_config__.omit_defaults and not field.required and field.default_factory is not str
     return field.default is msgspec.UNSET or is_left_out
+
+
+def describe_access(description: dict[str, Any], routes: Iterable[BaseRoute]) -> None:
+    """Add to every operation of a route that needs a credential what it needs of it."""
+    for route in routes:
+        if not isinstance(route, APIRoute) or not route.include_in_schema:
+            continue
+        calls = list(_calls_of(route.dependant))
+        scopes = [call.scope for call in calls if isinstance(call, KeyOrSession)]
+        for method in (route.methods or ()) if scopes else ():
+            operation = description["paths"][route.path_format][method.lower()]
+            operation[EXTENSION] = {"scope": scopes[0].value, "owners_only": require_owner_or_key in calls}
+
+
+def _calls_of(dependant: Dependant) -> Iterator[Callable[..., object] | None]:
+    for each in dependant.dependencies:
+        yield each.call
+        yield from _calls_of(each)

@@ -1,13 +1,13 @@
 """From the Data Lake's rows to devices and actors."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX, label
 from registerwatch.register.device_details import Characteristics, SpecialType
 from registerwatch.register.models import Actor, ActorReference, Completeness, Device, DeviceReading
-from registerwatch.sources.code_columns import codes_of_columns
+from registerwatch.register.other_codes import CodeKind, OtherCode, distinct_codes
 from registerwatch.sources.data_lake.reference import KNOWN, Reference, code_of, ids_of
 from registerwatch.sources.data_lake.wire import ActorRow, DeviceRow
 from registerwatch.sources.fields import key, preferred_name, text
@@ -87,3 +87,20 @@ def actor_of_row(row: ActorRow) -> Actor:
         country=text(row.act_country_iso2_code),
         status_code=ACTOR_STATUS_PREFIX + status if status else "",
     )
+
+
+def codes_of_columns(columns: Mapping[CodeKind, object], udi: str) -> tuple[OtherCode, ...] | msgspec.UnsetType:
+    """The codes in columns of which each is a list with commas. Unset where the row has none of the columns: then the
+    source tells nothing; where they are all empty, it tells that there are none.
+
+    A value that is no text is left out: a number has lost its leading zeros.
+    """
+    if all(value is msgspec.UNSET for value in columns.values()):
+        return msgspec.UNSET
+    return distinct_codes(
+        (OtherCode(code, kind) for kind, value in columns.items() if value for code in _listed(value)), udi
+    )
+
+
+def _listed(value: object) -> Iterator[str]:
+    return (each.strip() for each in value.split(",")) if isinstance(value, str) else iter(())

@@ -21,7 +21,7 @@ from registerwatch.lookup.certificate_service import (
 from registerwatch.pages.public.certificates.listed_certificates import CertificateRow, instant, notice_of
 from registerwatch.pages.public.structured_data import certification, script_text
 from registerwatch.pages.public.summaries import certificate_summary, origin_of
-from registerwatch.pages.rendering import page, unindexed_page
+from registerwatch.pages.rendering import not_found, page
 from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.register.certificates import CertificateDocument, CertificateFacts
 from registerwatch.register.codes import label
@@ -162,11 +162,12 @@ async def certificate(request: Request, certificate_id: str, service: InjectedSe
     try:
         found = await service.certificates.read("".join(certificate_id.split()))
     except InvalidInput as error:
-        return _no_certificate(request, certificate_id, str(error), "No such certificate")
+        code = certificate_id[:MAX_ID_LENGTH]
+        return not_found(request, "Certificate", code, "No such certificate", str(error), may_work_later=False)
     if isinstance(found, NoCertificate):
         is_known = found.knowledge.state is ListState.COMPLETE
         heading = "No such certificate" if is_known else "This certificate cannot be shown"
-        return _no_certificate(request, found.id, found.reason, heading, may_work_later=not is_known)
+        return not_found(request, "Certificate", found.id, heading, found.reason, may_work_later=not is_known)
     return await _certificate_page(request, service, found)
 
 
@@ -182,19 +183,4 @@ async def _certificate_page(request: Request, service: Service, found: Certifica
         view=view,
         summary=summary,
         structured=script_text(certification(view.certificate, view.row.shown, summary)),
-    )
-
-
-def _no_certificate(
-    request: Request, code: str, reason: str, heading: str, *, may_work_later: bool = False
-) -> Response:
-    return unindexed_page(
-        request,
-        "not_found.html",
-        404,
-        heading=heading,
-        may_work_later=may_work_later,
-        kind="Certificate",
-        code=code[:MAX_ID_LENGTH],
-        reason=reason,
     )
