@@ -23,8 +23,6 @@ from registerwatch.platform.db.migrate import DEADLOCKS, MIGRATIONS, known_schem
 from registerwatch.platform.db.tables import metadata
 from tests.support.postgresql import Cluster
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_from_empty_to_head_are_exactly_the_declared_tables(database: Database) -> None:
     await assert_declared(database)
@@ -66,8 +64,8 @@ def test_the_schemas_that_are_known_by_their_files_are_those_of_the_history() ->
 def test_a_database_that_is_up_to_date_is_looked_at_without_alembic(tmp_path: Path) -> None:
     looked_at = """
 import asyncio, sys
-from registerwatch.db.engine import Database
-from registerwatch.db.migrate import upgrade
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.migrate import upgrade
 
 async def run():
     database = Database(sys.argv[1])
