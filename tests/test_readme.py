@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from registerwatch.watches.diff import compare
 from tests.support.harness import WEBHOOK_URL, ServiceHarness
 from tests.watches.builders import OFF, ON, a_snapshot
@@ -16,7 +14,6 @@ def test_a_device_that_leaves_the_market_is_one_change() -> None:
     assert [(each.field, each.new) for each in changes] == [("status", "No longer placed on the EU market")]
 
 
-@pytest.mark.anyio
 async def test_a_change_in_the_register_is_posted_to_the_webhook(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     await harness.post("/v1/webhook", owner.api_key, url=WEBHOOK_URL)

@@ -17,7 +17,6 @@ INITIALIZE = {
 }
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_the_package_the_description_the_health_and_the_tools_tell_one_version(harness: ServiceHarness) -> None:
     health, described = [(await harness.client.get(path)).json() for path in ("/health", "/openapi.json")]

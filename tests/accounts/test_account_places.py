@@ -7,8 +7,6 @@ import pytest
 from registerwatch.errors import Overloaded
 from registerwatch.platform.account_places import MAX_USERS, AccountPlaces
 
-pytestmark = pytest.mark.anyio
-
 
 class Work:
     """Requests that hold their place until the test lets them go on."""

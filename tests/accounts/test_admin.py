@@ -9,8 +9,6 @@ from registerwatch.errors import CapReached, InvalidInput, NoSuchAccount
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, owner_of, signed_up
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 MEMBER = "member@acme.example"
 STRANGER = "owner@other.example"

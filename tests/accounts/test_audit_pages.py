@@ -1,7 +1,5 @@
 """The audit trail as people read it: filtered, in pages in both directions, all of it."""
 
-import pytest
-
 from registerwatch.accounts.audit import audit_trail
 from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.audit.audit_pages import LINES_AT_ONCE, PAGE_LINES, ActionGroup, actions_of
@@ -11,8 +9,6 @@ from registerwatch.accounts.wiring import Accounts
 from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, owner_of
 from tests.support.fakes import SteppedClock
-
-pytestmark = pytest.mark.anyio
 
 EVERYTHING = TrailFilter()
 KEYS_OF_OWNER = TrailFilter(actions=[Action.KEY_CREATED], actor=EMAIL)

@@ -127,7 +127,6 @@ def test_nothing_that_carries_a_secret_shows_it(key: str, session: str) -> None:
             assert secret not in words
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     "wrong",
     ["rw_" + "a" * 43, "us_" + "a" * 43, "\0", "\ud800", "🦷", "' OR 1=1 --", "%", "x" * 10_000, ""],
@@ -140,7 +139,6 @@ async def test_a_secret_of_nobody_opens_nothing_and_breaks_nothing(accounts: Acc
             await asked
 
 
-@pytest.mark.anyio
 async def test_what_is_stored_or_shown_of_a_secret_does_not_open_what_it_opens(accounts: Accounts) -> None:
     """Neither a digest, as somebody who has read the database has it, nor a mask, nor a part, nor another spelling."""
     opened = await signed_up(accounts)
@@ -154,7 +152,6 @@ async def test_what_is_stored_or_shown_of_a_secret_does_not_open_what_it_opens(a
             await by_session(accounts, wrong)
 
 
-@pytest.mark.anyio
 async def test_a_caller_shows_neither_session_nor_key(accounts: Accounts) -> None:
     opened = await signed_up(accounts)
     for caller in (await by_session(accounts, opened.session), await by_key(accounts, opened.api_key)):

@@ -8,8 +8,6 @@ import pytest
 from registerwatch.errors import Overloaded
 from registerwatch.platform.fair_queue import FairQueue
 
-pytestmark = pytest.mark.anyio
-
 WAIT_SECONDS = 10.0
 
 

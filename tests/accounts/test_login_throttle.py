@@ -2,14 +2,10 @@
 
 import asyncio
 
-import pytest
-
 from registerwatch.accounts.passwords.passwords import MAX_WAITING
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import Overloaded, WrongPassword
 from tests.accounts.actions import EMAIL, PASSWORD, signed_up
-
-pytestmark = pytest.mark.anyio
 
 WAIT_SECONDS = 10.0
 

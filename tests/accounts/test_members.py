@@ -13,8 +13,6 @@ from registerwatch.errors import CapReached, InvalidInput, RegisterwatchError, U
 from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
 
-pytestmark = pytest.mark.anyio
-
 
 async def _members(accounts: Accounts, owner: Caller, number: int, domain: str = "acme.example") -> None:
     for index in range(number):

@@ -42,7 +42,6 @@ async def mailed(harness: ServiceHarness) -> list[Mail]:
     return mails
 
 
-@pytest.mark.anyio
 async def test_a_user_is_told_of_a_sign_in_from_elsewhere_once(harness: ServiceHarness) -> None:
     sessions = harness.service.accounts.sessions
     opened = await sessions.trial("Acme", EMAIL, PASSWORD, HOME)
@@ -69,7 +68,6 @@ async def test_a_user_is_told_of_a_sign_in_from_elsewhere_once(harness: ServiceH
     assert await mailed(harness) == []
 
 
-@pytest.mark.anyio
 async def test_mails_of_sign_ins_are_limited_by_the_day_and_old_places_are_forgotten(harness: ServiceHarness) -> None:
     sessions = harness.service.accounts.sessions
     await sessions.trial("Acme", EMAIL, PASSWORD, HOME)

@@ -9,8 +9,6 @@ from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mail
 from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 MEMBER = "member@acme.example"
 URL = "https://hooks.acme.example/a-secret-path?key=secret"
 SECRET = re.compile(r"(?:rw|us|ft)_[\w-]{20,}|whsec_[\w+/-]{20,}|secret-path|key=")

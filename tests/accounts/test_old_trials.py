@@ -11,8 +11,6 @@ from registerwatch.mail.mailer import Mail
 from registerwatch.platform.db.tables import subscriptions
 from tests.support.harness import EMAIL, ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 TRIAL = 7 * DAY
 OTHER = "owner@other.example"

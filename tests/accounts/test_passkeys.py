@@ -21,8 +21,6 @@ from tests.accounts.authenticator import USER_PRESENT, Authenticator
 from tests.accounts.second_factors import app_of
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 
 async def passkey_of(accounts: Accounts, caller: Caller, label: str = "Phone", *, counts: bool = True) -> Authenticator:
     """An authenticator with a passkey of the user."""

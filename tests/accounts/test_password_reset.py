@@ -27,8 +27,6 @@ from registerwatch.settings import Settings
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
 from tests.support.fakes import SteppedClock, quick_passwords
 
-pytestmark = pytest.mark.anyio
-
 HOUR = 3600
 MEMBER = "member@acme.example"
 STRANGER = "owner@other.example"

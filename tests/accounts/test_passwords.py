@@ -23,8 +23,6 @@ from tests.accounts.actions import EMAIL, PASSWORD, signed_up
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock, quick_passwords
 
-pytestmark = pytest.mark.anyio
-
 WAIT_SECONDS = 10.0
 
 

@@ -48,7 +48,6 @@ def test_a_plan_that_no_table_has_is_no_plan() -> None:
         _account("platinum", NOW)
 
 
-@pytest.mark.anyio
 async def test_a_new_account_is_on_trial_and_each_plan_can_follow(accounts: Accounts) -> None:
     assert (await owner_of(accounts)).account.plan == plans(25)[PlanName.TRIAL]
     for name in PlanName:

@@ -13,8 +13,6 @@ from registerwatch.accounts.provider.provider_client import KEPT_SECONDS, Provid
 from registerwatch.errors import ProviderSignInFailed
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 ISSUER, CLIENT, SECRET, NONCE = "https://login.example", "registerwatch", "the client's own secret", "a nonce"
 
 

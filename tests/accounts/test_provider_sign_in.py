@@ -23,7 +23,7 @@ from tests.accounts.openid_provider import BACK, CLIENT_ID, CLIENT_SECRET, OpenI
 from tests.accounts.second_factors import app_of
 from tests.support.fakes import SteppedClock, quick_passwords
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 OTHER = "other@other.example"
 

@@ -19,8 +19,6 @@ from registerwatch.settings import Settings
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, prove_address, signed_up
 from tests.support.fakes import SteppedClock, quick_passwords
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 TABLES = ("accounts", "users", "api_keys", "sessions", "reset_tokens", "audit")
 

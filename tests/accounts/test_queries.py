@@ -19,8 +19,6 @@ from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 WAIT_SECONDS = 10.0
 OTHER = "owner@other.example"
 MEMBER = "member@acme.example"

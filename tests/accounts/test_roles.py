@@ -11,8 +11,6 @@ from registerwatch.mail.memory_mailer import MemoryMailer
 from tests.accounts.actions import EMAIL, PASSWORD, by_session, mails_settled, owner_of, prove_address
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 MEMBER, GUEST = "member@acme.example", "guest@other.example"
 
 

@@ -45,8 +45,6 @@ from tests.accounts.actions import (
 from tests.accounts.second_factors import RECOVERY_CODE, app_of
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 WRONG = "000000"
 

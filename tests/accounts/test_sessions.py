@@ -14,8 +14,6 @@ from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, signed_up
 from tests.support.harness import ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 
 

@@ -179,7 +179,6 @@ def test_a_company_of_which_nothing_is_seen_has_the_name_of_its_domain(text: str
     assert company_name(text, EMAIL) == "acme.example"
 
 
-@pytest.mark.anyio
 async def test_every_address_and_name_that_is_taken_can_be_stored_and_found(accounts: Accounts) -> None:
     for number, text in enumerate(TAKEN):
         if _kept(text) in map(_kept, list(TAKEN)[:number]):
@@ -190,7 +189,6 @@ async def test_every_address_and_name_that_is_taken_can_be_stored_and_found(acco
         assert again.profile.users[0].email == TAKEN[text]
 
 
-@pytest.mark.anyio
 async def test_every_label_can_be_stored_and_comes_back_as_it_was_told(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     for text in ("", "🦷" * 10_000, TWISTED, "\0", "\uffff\ufffe", "x" * 10_000, "'; DROP TABLE users; --"):
@@ -200,7 +198,6 @@ async def test_every_label_can_be_stored_and_comes_back_as_it_was_told(accounts:
         await accounts.api_keys.revoke(owner, profile.keys[-1].id)
 
 
-@pytest.mark.anyio
 async def test_an_odd_address_never_breaks_signing_up_signing_in_or_a_link(accounts: Accounts) -> None:
     owner = await owner_of(accounts)
     for text in REFUSED:

@@ -44,7 +44,6 @@ async def _set(
         ("operator", True, 1_800),
     ],
 )
-@pytest.mark.anyio
 async def test_an_account_has_the_share_of_its_plan_and_a_trial_a_small_one_until_its_address_is_confirmed(
     harness: ServiceHarness, budget: WorkBudget, plan: str, is_confirmed: bool, share: int
 ) -> None:
@@ -59,7 +58,6 @@ async def test_an_account_has_the_share_of_its_plan_and_a_trial_a_small_one_unti
     assert (refused.value.limit, refused.value.window, refused.value.retry_after) == (share, WINDOW_SECONDS, 3_000)
 
 
-@pytest.mark.anyio
 async def test_the_hour_begins_with_the_first_work_and_the_next_one_with_the_first_after_it(
     harness: ServiceHarness, budget: WorkBudget
 ) -> None:
@@ -78,7 +76,6 @@ async def test_the_hour_begins_with_the_first_work_and_the_next_one_with_the_fir
     await budget.require(account_id)
 
 
-@pytest.mark.anyio
 async def test_work_in_a_thread_is_measured_also_where_it_fails_and_is_not_begun_where_nothing_is_left(
     harness: ServiceHarness, budget: WorkBudget
 ) -> None:

@@ -28,8 +28,6 @@ from tests.billing.steps import (
 )
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_whoever_deletes_their_account_pays_no_more(harness: ServiceHarness) -> None:
     owner = await harness.owner()

@@ -14,8 +14,6 @@ from tests.billing.plain_provider import MONTH
 from tests.billing.steps import account_of, applied_events, paid_subscriptions, receive_event, subscribe
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 STANDARD, OPERATOR = PlanName.STANDARD, PlanName.OPERATOR
 
 

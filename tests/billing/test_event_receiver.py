@@ -148,7 +148,6 @@ class HesitantProvider(PlainProvider):
         return answer
 
 
-@pytest.mark.anyio
 async def test_an_answer_that_was_overtaken_does_not_overwrite_a_newer_one(database_url: str, tmp_path: Path) -> None:
     hesitant = HesitantProvider()
     async with built_harness(database_url, tmp_path, provider=hesitant, **SETTINGS) as harness:
@@ -168,7 +167,6 @@ async def test_an_answer_that_was_overtaken_does_not_overwrite_a_newer_one(datab
         assert await applied_events(harness) == ["evt_1", "evt_2"]
 
 
-@pytest.mark.anyio
 async def test_an_account_that_goes_while_the_provider_answers_leaves_nothing_that_is_paid_for(
     database_url: str, tmp_path: Path
 ) -> None:
@@ -188,7 +186,6 @@ async def test_an_account_that_goes_while_the_provider_answers_leaves_nothing_th
         assert await queued_cancellations(harness) == [paid.id]
 
 
-@pytest.mark.anyio
 async def test_the_same_event_many_times_at_once_is_stored_once(harness: ServiceHarness) -> None:
     owner = await harness.owner()
     paid = await subscribe(harness, owner)
@@ -200,7 +197,6 @@ async def test_the_same_event_many_times_at_once_is_stored_once(harness: Service
     assert [each.subscription.cancel_at_period_end for each in await paid_subscriptions(harness, owner)] == [True]
 
 
-@pytest.mark.anyio
 async def test_a_repeated_event_does_not_ask_the_provider_again(harness: ServiceHarness) -> None:
     owner = await harness.owner()
     paid = await subscribe(harness, owner)
@@ -212,7 +208,6 @@ async def test_a_repeated_event_does_not_ask_the_provider_again(harness: Service
     assert harness.provider.asked == asked
 
 
-@pytest.mark.anyio
 async def test_what_an_event_says_is_not_believed(harness: ServiceHarness) -> None:
     owner = await harness.owner()
     paid = await subscribe(harness, owner)
@@ -224,7 +219,6 @@ async def test_what_an_event_says_is_not_believed(harness: ServiceHarness) -> No
     assert (await account_of(harness, owner), await paid_subscriptions(harness, owner)) == before
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("event_type", "subject_id"),
     [
@@ -243,7 +237,6 @@ async def test_what_was_not_started_here_is_acknowledged_and_left(
     assert await applied_events(harness) == []
 
 
-@pytest.mark.anyio
 async def test_what_is_not_genuine_is_refused_before_anything_is_asked_or_stored(harness: ServiceHarness) -> None:
     owner = await harness.owner()
     paid = await subscribe(harness, owner)

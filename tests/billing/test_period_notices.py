@@ -14,8 +14,6 @@ from registerwatch.mail.smtp import Failure
 from tests.billing.steps import run_upkeep, subscribe
 from tests.support.harness import EMAIL, NewAccount, ServiceHarness, built_harness
 
-pytestmark = pytest.mark.anyio
-
 TRIAL = 7 * DAY
 HOUR = 3600
 

@@ -15,8 +15,6 @@ from registerwatch.errors import PaymentRefused, PaymentsUnavailable
 from registerwatch.platform.structs import replace
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 KEY = "sk_live_a_key_that_nobody_may_see"
 ORDER = CheckoutOrder(
     account_id=7,

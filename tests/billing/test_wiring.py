@@ -15,8 +15,6 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings
 from tests.billing.plain_provider import SETTINGS
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def database_kind() -> str:

@@ -21,8 +21,6 @@ from registerwatch_standins.register.transport import InProcessTransport
 from tests.support.fakes import SteppedClock
 from tests.support.terminal import Terminal
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(scope="module")
 def world() -> GeneratedWorld:

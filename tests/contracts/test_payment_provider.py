@@ -17,8 +17,6 @@ from tests.support.fakes import SteppedClock
 from tests.support.payments import API_KEY, DAY, PAYMENTS, Payments
 from tests.support.processes import answers, free_port, until
 
-pytestmark = pytest.mark.anyio
-
 ORDER = CheckoutOrder(
     account_id=7,
     email="a@acme.example",

@@ -19,8 +19,6 @@ from registerwatch_standins.register.world import World
 from tests.contracts.shapes import Shape, differences, shape_of
 from tests.support.captures import OWN, SHARED, capture
 
-pytestmark = pytest.mark.anyio
-
 LANGUAGE: dict[str, Any] = {"languageIso2Code": "en", "iso2Code": "en"}
 PAGE = {**LANGUAGE, "page": 0, "pageSize": 300, "size": 300}
 LAKE: dict[str, Any] = {"api-version": "v1.0", "format": "json"}

@@ -1,7 +1,5 @@
 """Stored Basic UDI-DI records: which of two reads counts, and how far what changed has come."""
 
-import pytest
-
 from registerwatch.copy.basic_records import StoredBasicRecord
 from registerwatch.copy.records import RecordStore
 from registerwatch.platform.db.engine import Database
@@ -12,8 +10,6 @@ from registerwatch.register.observation import ReadContext
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.watches.steps import tried_at
-
-pytestmark = pytest.mark.anyio
 
 KEY, NOW = "01EXAMPLE", 1_800_000_000
 ONE, OTHER = BasicRecord(device_name="One"), BasicRecord(device_name="Other")

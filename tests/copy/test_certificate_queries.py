@@ -12,8 +12,6 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.tables import certificates
 from tests.register.certificate_rows import STATUS, a_certificate, certificate_id, note_history, store_certificates
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_change_that_is_stored_while_a_certificate_is_read_is_not_among_its_changes(
     database: Database, monkeypatch: pytest.MonkeyPatch

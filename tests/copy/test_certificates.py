@@ -2,8 +2,6 @@
 
 from random import Random
 
-import pytest
-
 from registerwatch.copy.certificates import certificates as store
 from registerwatch.copy.certificates.certificate_queries import CertificateQueries
 from registerwatch.copy.certificates.certificates import ReadScopes
@@ -20,8 +18,6 @@ from registerwatch.register.certificates import (
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.models import Certificate, Device
 from registerwatch.sources.eudamed.certificate_mapping import MAX_CODE
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_the_longest_values_fit_into_every_index(database: Database) -> None:

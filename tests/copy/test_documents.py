@@ -18,8 +18,6 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.register.models import Actor, DeviceReading, document
 from tests.register.builders import FEW, a_device, a_full_reading, a_row, readings
 
-pytestmark = pytest.mark.anyio
-
 NOW = 1_800_000_000
 UDIS = ("04012345678901", "E4947660611", "Ünïcode/+ 1", "'; DROP TABLE devices; --")
 

@@ -22,8 +22,6 @@ from tests.copy.test_records import NOW, UDI_OF, batches, empty
 from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_full_reading, a_row
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 pauses = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["di-A", "", "di-B"])), min_size=6, max_size=6)
 """Before each batch: seconds that pass, and the UDI-DI that the register is found to list no more."""
 

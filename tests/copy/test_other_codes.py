@@ -22,8 +22,6 @@ from registerwatch.register.other_codes import OtherCode
 from tests.register.builders import FEW, UDI, a_full_reading, a_row, a_udi, readings
 from tests.support.statements import counted_statements
 
-pytestmark = pytest.mark.anyio
-
 NOW = 1_800_000_000
 OTHER_UDI, CARTON, PALLET = a_udi(1), "14099999999999", "24099999999996"
 OF_TEN = OtherCode(CARTON, "container_package", quantity=10, contains=UDI)

@@ -1,6 +1,5 @@
 """Devices of manufacturers as they were listed, and the log of what changed: the limits of both databases."""
 
-import pytest
 from sqlalchemy import insert, select
 
 from registerwatch.copy import portfolio
@@ -11,8 +10,6 @@ from registerwatch.ingest.portfolio_changes import judged
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.tables import portfolio_news
 from registerwatch.register.codes import StatusFilter
-
-pytestmark = pytest.mark.anyio
 
 SRN = "DE-MF-000000001"
 ON, OFF = StatusFilter.ON.code, StatusFilter.OFF.code

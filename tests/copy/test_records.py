@@ -29,8 +29,6 @@ from registerwatch.register.models import (
 from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_device, a_full_reading, a_row, readings
 from tests.support.table_rows import copy_rows
 
-pytestmark = pytest.mark.anyio
-
 UDI_OF = {"u-1": "di-A", "u-2": "di-A", "u-3": "di-A", "u-4": "di-B", "u-5": "di-B"}
 MDR, MDD = "refdata.applicable-legislation.mdr", "refdata.applicable-legislation.mdd"
 NOW = 1_800_000_000

@@ -24,8 +24,6 @@ from registerwatch_standins.register.record_file import write_records
 from registerwatch_standins.register.world import World
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 Watch = Callable[[LoadProgress], None]
 Fill = Callable[[ServiceHarness, Path, Watch], Awaitable[LoadProgress]]
 

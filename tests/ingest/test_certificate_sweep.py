@@ -50,8 +50,6 @@ from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import CertificateListing
 from tests.support.harness import FAST_RETRIES, NOW, REGISTER, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 HOUR = 3600
 DEVICES, CERTIFICATES = 120, 60
 Told = tuple[str, str, str]

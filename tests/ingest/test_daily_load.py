@@ -15,8 +15,6 @@ from registerwatch.settings import Settings
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.support.harness import PACE, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 DEVICES = 2_300
 PAGES = 3
 

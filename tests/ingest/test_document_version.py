@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-import pytest
 from msgspec.structs import fields
 from sqlalchemy import text
 
@@ -28,8 +27,6 @@ from tests.notifications.feeds.feed_reader import feed_of
 from tests.register.builders import a_registered_certificate, a_udi
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 from tests.support.table_rows import Rows, copy_rows
-
-pytestmark = pytest.mark.anyio
 
 NOT_IN_STAND_IN = {"contradictions", "former_status"}
 """No record that is read in full from the stand-in has one. `store/test_changed_fields.py` has the rule for them."""

@@ -29,8 +29,6 @@ from tests.support.fakes import SteppedClock
 from tests.support.harness import FAST_RETRIES, PACE, REGISTER, ServiceHarness, ServiceStarter, build_harness
 from tests.support.table_rows import copy_rows
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def anyio_backend() -> str:

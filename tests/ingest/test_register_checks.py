@@ -14,8 +14,6 @@ from registerwatch.sources.checks.names import CheckName
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(autouse=True)
 def own_log(monkeypatch: pytest.MonkeyPatch) -> None:

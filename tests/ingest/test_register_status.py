@@ -13,8 +13,6 @@ from registerwatch.platform.db.tables import device_sweeps, walks
 from registerwatch.sources.checks.names import CheckName
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 NOW = 1_800_000_000
 
 

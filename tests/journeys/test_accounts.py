@@ -24,8 +24,6 @@ from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, answer, receiver
 from tests.support.terminal import logs_as_they_are
 
-pytestmark = pytest.mark.anyio
-
 OWNER, MEMBER = "owner@acme.example", "member@acme.example"
 UNREACHABLE = "postgresql://nobody:a-database-password@127.0.0.1:9/none"
 

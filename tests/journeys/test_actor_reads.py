@@ -7,7 +7,7 @@ import pytest
 
 from tests.journeys.simulated_year import Plan, Year, year_over
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 CALM = Plan(seed=3, devices=30, accounts=1, watches=0, share=0, odd_probes=0, sweeps=False)
 

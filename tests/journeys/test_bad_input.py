@@ -19,8 +19,6 @@ from tests.support.harness import (
     auth_headers,
 )
 
-pytestmark = pytest.mark.anyio
-
 STRANGE = {
     "10,000 characters": "9" * 10_000,
     "10,000 letters": "a" * 10_000,

@@ -3,12 +3,9 @@
 from typing import Any
 
 import httpx2
-import pytest
 
 from tests.journeys.test_bad_input import STRANGE
 from tests.support.harness import ERROR_FIELDS, NewAccount, ServiceHarness, auth_headers
-
-pytestmark = pytest.mark.anyio
 
 NOT_TEXTS = [None, 7, 1.5, True, [], ["A1"], {}, {"subject": "A1"}]
 NO_SUBJECTS = ["", " ", "\t\r\n", "\u00a0\u2003", "---", "+", "🩺", "جهاز", "9" * 121, "a b " * 100]

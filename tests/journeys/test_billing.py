@@ -18,8 +18,6 @@ from tests.support.fakes import SteppedClock
 from tests.support.harness import PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.payments import API_KEY, DAY, PAYMENTS, SECRET, Payments, texts
 
-pytestmark = pytest.mark.anyio
-
 SETTINGS = {
     "payment_api_key": API_KEY,
     "payment_api_url": PAYMENTS,

@@ -26,8 +26,6 @@ from tests.notifications.mail_steps import mail_user
 from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import EMAIL, NewAccount, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 HOUR = 3_600
 SLACK = "https://hooks.slack.com/services/T0001/B0002/unheardunheardunheardWXYZ"
 WEBHOOK = "https://hooks.acme.example/changes"

@@ -12,8 +12,6 @@ from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.support.table_rows import copy_rows
 
-pytestmark = pytest.mark.anyio
-
 DEVICE_REQUESTS: tuple[Kind, ...] = ("search", "detail", "basic")
 ACTOR_REQUESTS: tuple[Kind, ...] = ("actor-search", "search")
 EVERY_MODE: tuple[Mode, ...] = get_args(Mode)

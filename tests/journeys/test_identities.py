@@ -19,8 +19,6 @@ from registerwatch.mail.mailer import NoMailer
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, receiver
 
-pytestmark = pytest.mark.anyio
-
 PAGE = Path(__file__).parents[2] / "docs" / "accounts.md"
 VICTIM, ATTACKER, SECOND = "victim@hospital.example", "attacker@evil.example", "second@evil.example"
 HERS, HIS = "the victim's own words", "the attacker's words"

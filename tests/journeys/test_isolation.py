@@ -12,8 +12,6 @@ from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, au
 from tests.support.list_files import work_on_lists
 from tests.support.receiver import Receiver, receiver
 
-pytestmark = pytest.mark.anyio
-
 Rows = Mapping[str, list[dict[str, Any]]]
 
 OK: object = {"ok": True}

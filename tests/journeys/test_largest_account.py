@@ -21,8 +21,6 @@ from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_device, a_udi
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 WATCHES, EVENTS = plans(25)[PlanName.OPERATOR].watches, 500
 PAGES = (
     *("/app", "/app/watches", "/app/events?view=all", "/app/certificates", "/app/certificates?view=devices"),

@@ -23,8 +23,6 @@ from tests.support import node, processes
 from tests.support.paces import start_fast
 from tests.support.processes import answers, environment, free_port, running, until
 
-pytestmark = pytest.mark.anyio
-
 DEVICES, SEED = 400, 5
 OF_ACCOUNTS = TOOLS[4:]
 LOCK = node.PINS / "package-lock.json"

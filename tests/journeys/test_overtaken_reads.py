@@ -11,7 +11,7 @@ from registerwatch_standins.register.records import Registration
 from tests.journeys.register_reads import PROBE
 from tests.journeys.simulated_year import DAY, Plan, Year, year_over
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 CALM = Plan(seed=3, devices=30, accounts=2, watches=0, share=0, odd_probes=0, sweeps=False)
 EARLY, LATE = 1, 2

@@ -11,8 +11,6 @@ from tests.mcp.messages import used
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements
 
-pytestmark = pytest.mark.anyio
-
 
 def a_package(udi: str, indicator: int) -> str:
     """The GTIN of a package of a device, with its check digit."""

@@ -14,8 +14,6 @@ from registerwatch_standins.register.file_world import FileWorld
 from tests.conftest import RECORDS
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 YEAR = 2026
 EVERY = 400
 """Of so many UDI-DIs one is asked for over the surfaces; the others through the service that they ask."""

@@ -13,8 +13,6 @@ from registerwatch_standins.register.file_world import FileWorld
 from tests.conftest import RECORDS
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 Record = dict[str, Any]
 
 

@@ -19,7 +19,7 @@ from tests.accounts.second_factors import RECOVERY_CODE, App
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 PAGE = Path(__file__).parents[2] / "docs" / "accounts.md"
 DAY = 24 * 3600

@@ -12,8 +12,6 @@ import pytest
 
 from tests.journeys.simulated_year import Plan, year_over
 
-pytestmark = pytest.mark.anyio
-
 PLANS = [
     pytest.param("sqlite", Plan(seed=4, steps=60), id="a year"),
     pytest.param(

@@ -16,8 +16,6 @@ from tests.support import node
 from tests.support.fakes import ReceivedRequest
 from tests.support.harness import WEBHOOK_URL, ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 SECTION = (node.TESTS.parent / "docs" / "webhooks.md").read_text(encoding="utf-8").partition("## With a library")[2]
 IN_PYTHON = """
 import json, sys

@@ -32,8 +32,6 @@ from registerwatch.watches.events.event_repository import NewEvent
 from registerwatch.watches.models import Event, EventSeverity
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 STEP = 3_600
 DAYS = 9
 CHANGE_CHANCE = 0.35

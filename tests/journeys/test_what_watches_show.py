@@ -27,8 +27,6 @@ from tests.rest.test_access import PUBLIC
 from tests.support.harness import NOW, NewAccount, ServiceHarness, ServiceStarter
 from tests.watches.sweep_steps import register_more, turns
 
-pytestmark = pytest.mark.anyio
-
 HOUR, DAY = 3600, 24 * 3600
 DEVICES, WATCHED = 34, 10
 THEN = iso_utc(NOW + HOUR)

@@ -13,8 +13,6 @@ from registerwatch.settings import Settings
 from tests.support.fakes import SteppedClock
 from tests.support.mailbox import mailbox
 
-pytestmark = pytest.mark.anyio
-
 
 @dataclass(frozen=True, slots=True)
 class Post:

@@ -37,7 +37,6 @@ def verified_by(content: bytes) -> str | None:
     return asked[-1] if is_right else None
 
 
-@pytest.mark.anyio
 async def test_every_mail_is_signed_as_it_arrives() -> None:
     texts = ("Hello\n", "Grüße  aus\tBerlin \n\n\nEnde\n\n\n", f"A long link: https://example.org/{'x' * 900}\n", "")
     with mailbox() as box:
@@ -51,7 +50,6 @@ async def test_every_mail_is_signed_as_it_arrives() -> None:
     assert names.split(b":").count(b"from") == 2
 
 
-@pytest.mark.anyio
 async def test_a_mail_that_somebody_changed_does_not_verify() -> None:
     with mailbox() as box:
         settings = Settings.model_validate({**SIGNING, "smtp_url": box.address, "dkim_domain": "mail.example.org"})

@@ -8,8 +8,6 @@ from registerwatch.mail.mailer import Mail, mailer_of
 from registerwatch.settings import Settings
 from tests.support.mailbox import mailbox
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_whoever_waits_for_a_mail_gets_it_once_it_has_arrived() -> None:
     with mailbox() as box:

@@ -22,8 +22,6 @@ from tests.support.certificates import Certificate
 from tests.support.fakes import SteppedClock
 from tests.support.mailbox import BREAK, GONE, SILENCE, Mailbox, mailbox
 
-pytestmark = pytest.mark.anyio
-
 SENDER = "Registerwatch <service@example.org>"
 MAIL = Mail("bob@example.org", "Hello", "A link: https://watch.example.org/?token=hidden\n")
 LOGIN = ("user@example.org", "pä:ss/w@rd%41#?")

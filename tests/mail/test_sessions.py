@@ -15,8 +15,6 @@ from tests.support.certificates import Certificate
 from tests.support.fakes import SteppedClock
 from tests.support.mailbox import BREAK, SILENCE, Mailbox, mailbox
 
-pytestmark = pytest.mark.anyio
-
 SENDER = sender_of("Registerwatch <service@example.org>")
 LOGIN = ("user", "secret")
 

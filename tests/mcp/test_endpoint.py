@@ -12,8 +12,6 @@ from registerwatch.web.limits.body_limits import MAX_BODY_BYTES
 from tests.mcp.messages import TOOLS, answered, asking, posted, said, telling, used, using
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 PING = asking("ping")
 UNREGISTERED = "04099999999992"
 

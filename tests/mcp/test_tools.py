@@ -19,8 +19,6 @@ from tests.mcp.messages import TOOLS, Said, answered, asking, posted, used, usin
 from tests.register.builders import a_udi
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 UNREGISTERED = "04099999999992"
 UNKNOWN_ACTOR = "DE-MF-999999999"
 OF_ACCOUNTS = ("list_watches", "add_watch", "sync_watches", "list_changes")

@@ -12,8 +12,6 @@ from tests.notifications.bounce_messages import GONE, report
 from tests.support.certificates import Certificate, certificate_for
 from tests.support.imap_server import BREAK, FLOOD, PASSWORD, REFUSAL, SILENCE, USER, ImapServer, imap_server
 
-pytestmark = pytest.mark.anyio
-
 TOKEN = "aaaaaaahmfzwk43fon2gk3tboruw63tb"
 TO = f"bounces+{TOKEN}@example.org"
 

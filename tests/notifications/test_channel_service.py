@@ -27,8 +27,6 @@ from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import queue_change
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 HOUR, DAY = 3_600, 86_400
 OFF = Choice(frequency=Frequency.OFF)
 

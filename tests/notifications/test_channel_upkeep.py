@@ -17,8 +17,6 @@ from registerwatch.notifications.targets.channel_upkeep import ChannelUpkeep
 from tests.notifications.steps import queue_change
 from tests.support.harness import WEBHOOK_URL, ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 HOUR, DAY = 3_600, 86_400
 HOST = "hooks.acme.example"
 

@@ -14,8 +14,6 @@ from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import channels_of, queue_change
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 
 @dataclass(frozen=True, slots=True)
 class Plain:

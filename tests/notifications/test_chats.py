@@ -14,8 +14,6 @@ from registerwatch.platform.db.tables import deliveries, webhooks
 from tests.notifications.steps import queue_change
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 ADDRESS = "https://hooks.slack.com/services/T0001/B0002/unheardunheardunheardWXYZ"
 SHOWN = "https://hooks.slack.com/…WXYZ"
 HOST = "hooks.slack.com"

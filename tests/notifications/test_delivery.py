@@ -20,8 +20,6 @@ from tests.notifications.steps import (
 )
 from tests.support.harness import WEBHOOK_URL, ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 HOST = "hooks.acme.example"
 
 

@@ -1,13 +1,9 @@
 """The log of deliveries: by outcome, page by page, with times taken and since when a target fails."""
 
-import pytest
-
 from registerwatch.notifications.delivery.delivery_log import PAGE_ROWS, SHOWN_BODY_LENGTH
 from registerwatch.notifications.models import LogCounts, Outcome
 from tests.notifications.steps import queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 HOST = "hooks.acme.example"
 

@@ -29,8 +29,6 @@ from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import CHANGE, queue_change
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 HOUR, DAY = 3_600, 86_400
 
 

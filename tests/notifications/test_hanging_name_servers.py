@@ -10,7 +10,7 @@ from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 from tests.support.name_server import HANGS, NameServer, name_server
 from tests.support.receiver import Receiver
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 GOOD = "good.example"
 ATTACKERS, TESTS_OF_EACH = 4, 30

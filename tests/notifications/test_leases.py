@@ -24,8 +24,6 @@ from registerwatch.platform.db.tables import deliveries, delivery_events, events
 from tests.notifications.steps import another_process, channels_of, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 HOST = "hooks.acme.example"
 
 

@@ -33,8 +33,6 @@ from tests.support.statements import counted_statements
 from tests.watches.test_news import change_certificate, list_all
 from tests.watches.test_news import tell as tell_news
 
-pytestmark = pytest.mark.anyio
-
 USERS = ("ana@acme.example", "bob@acme.example", "eve@acme.example")
 
 

@@ -21,8 +21,6 @@ from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.support.imap_server import PASSWORD, USER, imap_server
 from tests.support.mailbox import Mailbox, mailbox
 
-pytestmark = pytest.mark.anyio
-
 USERS = ("ann@acme.example", "bob@acme.example")
 
 

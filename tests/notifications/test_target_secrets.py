@@ -20,8 +20,6 @@ from registerwatch.settings import load_settings
 from tests.notifications.steps import queue_change
 from tests.support.harness import PASSWORD, WEBHOOK_URL, ServiceHarness, auth_headers, running_harness
 
-pytestmark = pytest.mark.anyio
-
 OLD, NEW = (base64.b64encode(bytes([number]) * 32).decode() for number in (1, 2))
 OTHER_URL = "https://hooks.acme.example/other"
 

@@ -25,8 +25,6 @@ from tests.notifications.steps import queue_change
 from tests.support.harness import EMAIL as ADDRESS
 from tests.support.harness import PASSWORD, ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 BOUNCES = "bounces@example.org"
 GONE = block("failed", "5.1.1", ADDRESS)
 

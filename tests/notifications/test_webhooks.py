@@ -11,8 +11,6 @@ from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.notifications.models import OVERLAP_SECONDS
 from tests.support.harness import WEBHOOK_URL, ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 OTHER_URL = "https://hooks.acme.example/other"
 
 

@@ -16,8 +16,6 @@ from registerwatch.platform.db.tables import deliveries
 from tests.notifications.steps import another_process, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 HOST, ALIVE = "hooks.acme.example", "alive.example"
 
 

@@ -9,8 +9,6 @@ from starlette.types import Message
 from registerwatch.errors import InvalidInput
 from registerwatch.pages.forms import FORM, MAX_BYTES, MAX_FIELDS, form_fields
 
-pytestmark = pytest.mark.anyio
-
 
 class Sending:
     """A client that sends these pieces of a body; `taken` counts how many were asked for."""

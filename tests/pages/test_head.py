@@ -12,8 +12,6 @@ from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, gtin, registration
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 SITE = "https://register.example"
 UDI, SRN = gtin(1), str(MAKER["srn"])
 REAL = {"public_url": SITE, "register_url": EUDAMED_URL}

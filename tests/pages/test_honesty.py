@@ -8,7 +8,7 @@ from registerwatch.mail.mailer import NoMailer
 from registerwatch.settings import EUDAMED_URL, NOT_EUDAMED
 from tests.support.harness import ServiceHarness, built_harness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 SOURCE = "European Commission, EUDAMED"
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}

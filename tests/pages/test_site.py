@@ -13,8 +13,6 @@ from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup, accessibility_problems
 from tests.pages.registrations import certificate, gtin, in_days, registration
 
-pytestmark = pytest.mark.anyio
-
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -18,7 +18,7 @@ from registerwatch.settings import EUDAMED_URL
 from tests.register.builders import a_full_reading, a_row
 from tests.support.harness import ServiceHarness, built_harness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"])
 
 SITE = "https://register.example"
 

@@ -13,8 +13,6 @@ from tests.notifications.channels.sample_events import RENAMED
 from tests.notifications.mail_steps import mail_user, mail_worker, send_due, tell
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 BOB, EVE = "bob@acme.example", "eve@acme.example"
 ONE_CLICK = {"Content-Type": "application/x-www-form-urlencoded"}
 

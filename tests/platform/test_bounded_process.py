@@ -45,7 +45,6 @@ def processes(work: HeldWork, *, wait_seconds: float = 20) -> BoundedProcesses:
     return BoundedProcesses("none", BOUNDS, most=2, most_per_account=1, wait_seconds=wait_seconds, busy=BUSY, run=work)
 
 
-@pytest.mark.anyio
 async def test_slow_contents_of_one_account_let_those_of_others_in() -> None:
     work = HeldWork()
     shared = processes(work)
@@ -61,7 +60,6 @@ async def test_slow_contents_of_one_account_let_those_of_others_in() -> None:
     assert await asyncio.gather(*slow) == [b"slow"] * 3
 
 
-@pytest.mark.anyio
 async def test_who_waits_too_long_is_told_and_a_place_is_kept_until_its_process_has_ended() -> None:
     work = HeldWork()
     shared = processes(work, wait_seconds=0.01)
@@ -79,7 +77,6 @@ async def test_who_waits_too_long_is_told_and_a_place_is_kept_until_its_process_
     assert await shared.run(b"quick", 1) == b"quick"
 
 
-@pytest.mark.anyio
 async def test_a_process_for_which_nobody_waits_any_more_is_killed_so_that_the_service_can_end() -> None:
     begun = asyncio.Event()
     loop = asyncio.get_running_loop()

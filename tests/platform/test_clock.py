@@ -15,7 +15,6 @@ from tests.support.harness import WEBHOOK_URL, ServiceHarness, ServiceStarter
 
 FOUR_DAYS = 4 * 86_400
 UNKNOWN_UDI = "04099999999992"
-anyio = pytest.mark.anyio
 both_ways = pytest.mark.parametrize("jump", [-FOUR_DAYS, FOUR_DAYS], ids=["back", "forward"])
 
 
@@ -54,7 +53,6 @@ def test_what_is_old_or_still_to_come_is_not_recent() -> None:
     assert not is_recent(1_100 + FOUR_DAYS, 1_100, 100)
 
 
-@anyio
 @both_ways
 async def test_a_sync_reads_at_once_after_the_clock_was_put(start_service: ServiceStarter, jump: int) -> None:
     async with start_service(register_requests_per_minute=60) as harness:
@@ -73,7 +71,6 @@ async def test_a_sync_reads_at_once_after_the_clock_was_put(start_service: Servi
         assert harness.clock.monotonic() - began < 45, "36 requests, of which ten leave at once"
 
 
-@anyio
 @both_ways
 async def test_a_recheck_goes_on_in_turn_after_the_clock_was_put(start_service: ServiceStarter, jump: int) -> None:
     async with start_service(recheck_watches_per_run=3) as harness:
@@ -94,7 +91,6 @@ async def test_a_recheck_goes_on_in_turn_after_the_clock_was_put(start_service: 
         assert len(times) == 2, "each was read once since"
 
 
-@anyio
 @both_ways
 async def test_a_delivery_is_sent_after_the_clock_was_put(harness: ServiceHarness, jump: int) -> None:
     owner = await harness.sign_up()
@@ -110,7 +106,6 @@ async def test_a_delivery_is_sent_after_the_clock_was_put(harness: ServiceHarnes
     assert await harness.deliver_due() == 1
 
 
-@anyio
 @both_ways
 async def test_the_lease_of_a_dead_worker_ends_after_the_clock_was_put(harness: ServiceHarness, jump: int) -> None:
     owner = await harness.sign_up()
@@ -128,7 +123,6 @@ async def test_the_lease_of_a_dead_worker_ends_after_the_clock_was_put(harness: 
     assert await harness.deliver_due() == 1
 
 
-@anyio
 @both_ways
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_a_stored_record_is_refreshed_after_the_clock_was_put(harness: ServiceHarness, jump: int) -> None:
@@ -147,7 +141,6 @@ async def test_a_stored_record_is_refreshed_after_the_clock_was_put(harness: Ser
         assert harness.register_log.total > asked, path
 
 
-@anyio
 @both_ways
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_what_was_not_found_is_asked_for_again_after_the_clock_was_put(
@@ -166,7 +159,6 @@ async def test_what_was_not_found_is_asked_for_again_after_the_clock_was_put(
     assert harness.register_log.total > asked
 
 
-@anyio
 @both_ways
 async def test_the_daily_load_runs_after_the_clock_was_put(harness: ServiceHarness, jump: int) -> None:
     source = harness.service.bulk_source("datalake")
@@ -179,7 +171,6 @@ async def test_the_daily_load_runs_after_the_clock_was_put(harness: ServiceHarne
     assert await daily.run_where_due() is None, "once a day"
 
 
-@anyio
 async def test_the_register_sees_no_more_requests_a_minute_because_the_clock_was_put(
     start_service: ServiceStarter,
 ) -> None:
@@ -202,7 +193,6 @@ async def test_the_register_sees_no_more_requests_a_minute_because_the_clock_was
         assert max(sum(begin <= at < begin + 60 for at in sent) for begin in sent) <= 20
 
 
-@anyio
 @both_ways
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_filters_are_probed_again_after_a_day_whatever_the_clock_says(harness: ServiceHarness, jump: int) -> None:

@@ -12,8 +12,6 @@ from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, gtin, registration
 from tests.support.harness import ServiceHarness, built_harness
 
-pytestmark = pytest.mark.anyio
-
 SRN = MAKER["srn"]
 DEVICES = [gtin(number) for number in range(1, 24)]
 OFF = "no-longer-on-the-market"

@@ -29,8 +29,6 @@ from tests.register.builders import FEW
 from tests.support.harness import ServiceHarness, built_harness
 from tests.watches.sweep_steps import sweep
 
-pytestmark = pytest.mark.anyio
-
 SRN = MAKER["srn"]
 HOUR = 3600
 MINUTE = 61

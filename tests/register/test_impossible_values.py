@@ -23,8 +23,6 @@ from tests.sources.reader import reading_of
 from tests.support.fakes import SteppedClock
 from tests.support.harness import FAST_RETRIES, PACE, REGISTER
 
-pytestmark = pytest.mark.anyio
-
 UDI = "04099999999992"
 NEIGHBOUR = "04012345678901"
 LONG = "x" * 100_000

@@ -14,8 +14,6 @@ from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.wire.actors import EMAIL, TELEPHONE
 from tests.support.harness import REGISTER, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 PERSONAL = [value.encode() for value in (EMAIL, TELEPHONE)]
 KINDS: tuple[Kind, ...] = ("search", "detail", "basic", "certificates", "actor-search")
 

@@ -35,8 +35,6 @@ from tests.support.harness import (
 from tests.support.list_files import work_on_lists
 from tests.support.receiver import Receiver
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 METHODS = {"get", "post", "put", "patch", "delete"}
 UNKNOWN_KEY, UNKNOWN_SESSION = new_key(), new_session()

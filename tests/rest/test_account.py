@@ -15,8 +15,6 @@ from tests.rest.answers import granted, me, refused
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import answer, receiver
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 MEMBER, MEMBERS = "member@acme.example", "a member's own"
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")

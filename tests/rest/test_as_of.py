@@ -19,8 +19,6 @@ from tests.rest.journal_steps import CHANGES, DAY, HOUR, KEPT, LOOKS, MAX_RECORD
 from tests.rest.register_journal import JournalWorld, Look, RegisterJournal, Seen
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 EXAMPLES = settings(PROPERTY, max_examples=int(os.environ.get("AS_OF_EXAMPLES", "4")))
 Answer = dict[str, Any]
 

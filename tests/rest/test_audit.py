@@ -16,8 +16,6 @@ from tests.support.harness import (
     auth_headers,
 )
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 
 

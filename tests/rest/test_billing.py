@@ -12,8 +12,6 @@ from tests.billing.plain_provider import DAY, MONTH, SETTINGS, event, signed
 from tests.rest.answers import granted, me, refused
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:

@@ -19,8 +19,6 @@ from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.support.readers import HeldReader
 
-pytestmark = pytest.mark.anyio
-
 
 def a_listing(harness: ServiceHarness, **fields: Any) -> CertificateListing:
     return harness.world.list_certificate(harness.world.newest(0, 1)[0].manufacturer.srn, **fields)

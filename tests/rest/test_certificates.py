@@ -25,8 +25,6 @@ from tests.register.certificate_rows import (
 )
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 OTHER_SRN = "FR-MF-000000007"
 OF_MANUFACTURER = "A certificate of the manufacturer; its scope names no device."
 

@@ -2,12 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from tests.rest.answers import granted, refused
 from tests.support.harness import WEBHOOK_URL, ServiceHarness, auth_headers
-
-pytestmark = pytest.mark.anyio
 
 EVERYTHING = {
     "frequency": "at-once",

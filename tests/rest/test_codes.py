@@ -12,8 +12,6 @@ from tests.mcp.messages import asking, used
 from tests.pages.markup import Markup
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 GTIN = "04012345678901"
 HIBC = "A123BJC5D6E71"
 MODEL = "732045102349"

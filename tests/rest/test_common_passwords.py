@@ -5,7 +5,7 @@ import pytest
 from tests.rest.answers import granted, refused
 from tests.support.harness import EMAIL, ServiceStarter
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 COMMON, GIVEN_AWAY, OWN = "12345678", "member@acme.example", "words that nobody says together"
 

@@ -16,8 +16,6 @@ from tests.pages.markup import Markup
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 WAIT = {"Prefer": "wait=3"}
 NEVER_READ = {"complete": False, "missing": ["certificates", "dates", "names"], "certs_read_at": None}
 

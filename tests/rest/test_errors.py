@@ -25,7 +25,6 @@ def test_every_code_of_a_refusal_is_documented_with_its_status() -> None:
     }
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
@@ -45,7 +44,6 @@ async def test_an_error_says_its_kind(harness: ServiceHarness, method: str, path
     assert (answer.status_code, answer.json()["code"], DOCUMENTED[code]) == (status, code, str(status))
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 @pytest.mark.parametrize(
     ("path", "allowed"),
@@ -82,7 +80,6 @@ def _judge(response: httpx2.Response, asked: str) -> str:
     return str(body["code"])
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_every_error_of_every_operation_has_what_all_errors_have(whole_service: ServiceHarness) -> None:
     harness = whole_service
@@ -116,7 +113,6 @@ async def test_every_error_of_every_operation_has_what_all_errors_have(whole_ser
     assert seen >= {"invalid-input", "unauthenticated", "not-found", "method-not-allowed", "body-missing"}
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_an_error_that_has_more_fields_has_what_all_errors_have(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
@@ -136,7 +132,6 @@ async def test_an_error_that_has_more_fields_has_what_all_errors_have(harness: S
         assert set(response.json()) == ERROR_FIELDS | more
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/v1/search", 404), ("POST", "/live", 405)])
 async def test_a_process_that_serves_nobody_answers_errors_alike(

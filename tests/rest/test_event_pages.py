@@ -16,8 +16,6 @@ from registerwatch.watches.events.event_repository import NewEvent
 from tests.mcp.messages import using
 from tests.support.harness import ERROR_FIELDS, NewAccount, ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 SUBJECT, OTHER = "04099999999992", "04099999999985"
 WITHDRAWN = FieldChange("cert_status", "Issued", "Withdrawn", "Z-1")
 MOVED = FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1")

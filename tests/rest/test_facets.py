@@ -11,8 +11,6 @@ from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ERROR_FIELDS, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness]:

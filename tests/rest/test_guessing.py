@@ -23,8 +23,6 @@ from tests.support.harness import (
     running_harness,
 )
 
-pytestmark = pytest.mark.anyio
-
 HOUR = 3600
 PER_HOUR, PER_DAY = 30, 100
 HOME, OFFICE, ATTACKER = "203.0.113.5", "203.0.113.80", "198.51.100.{}"

@@ -9,8 +9,6 @@ from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from tests.support.harness import NOW, UDI, ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 NEW_UUID = "0f5c9a3e-6a51-4a0e-8a5b-0d6f4a1f7c11"
 

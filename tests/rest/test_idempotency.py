@@ -21,8 +21,6 @@ from registerwatch.platform.db.tables import api_keys, idempotent_requests
 from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 HOOK = {"url": "https://hooks.acme.example/"}
 KEY = "0b9f1f0e-5c5f-4d7e-9a39-2f6a5f1f7c11"
 

@@ -9,7 +9,7 @@ from registerwatch.platform.structs import replace
 from tests.register.builders import a_udi
 from tests.support.harness import ERROR_FIELDS, NewAccount, ServiceHarness, auth_headers
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 NO_IDENTIFIERS = {
     "n/a": "no digit",

@@ -15,8 +15,6 @@ from tests.mcp.messages import using
 from tests.register.builders import a_udi
 from tests.support.harness import ERROR_FIELDS, WEBHOOK_URL, NewAccount, ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 
 async def get(harness: ServiceHarness, owner: NewAccount, path: str) -> dict[str, Any]:
     answer = await harness.client.get(path, headers=auth_headers(owner.api_key))

@@ -14,7 +14,7 @@ from registerwatch.notifications.models import EMAIL as EMAIL_CHANNEL
 from registerwatch.platform.db.tables import users, webhooks
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 SECRET = "a-secret-of-the-provider"
 PERMANENT = {"recipient": EMAIL, "type": "permanent", "status": "5.1.1"}

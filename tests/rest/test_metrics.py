@@ -7,8 +7,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 
 async def _metrics(harness: ServiceHarness) -> dict[str, float]:
     answer = await harness.get("/metrics")

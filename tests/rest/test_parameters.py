@@ -5,7 +5,7 @@ import pytest
 from tests.rest.test_access import operations
 from tests.support.harness import ERROR_FIELDS, ServiceHarness, auth_headers
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 TAKES_ANY = {"GET /health", "GET /live", "GET /ready", "POST /v1/billing/webhook", "POST /mcp"}
 """Asked by programs that add parameters of their own: probes, the payment provider."""

@@ -12,8 +12,6 @@ from registerwatch.accounts.passwords.passwords import MAX_OF_ACCOUNT
 from registerwatch.accounts.passwords.unproven_passwords import UNPROVEN_SECONDS
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 WAIT_SECONDS = 10.0
 STRANGER = "stranger@other.example"
 PER_MINUTE = 30

@@ -16,7 +16,7 @@ from registerwatch.sources.unread_fields import FieldOf
 from tests.ingest.test_register_status import NOW, a_sweep, a_walk
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 
 async def health(harness: ServiceHarness) -> dict[str, Any]:

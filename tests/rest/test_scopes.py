@@ -25,7 +25,6 @@ from tests.support.receiver import Receiver
 
 NEW = "set without the one before"
 
-pytestmark = pytest.mark.anyio
 
 HOUR, DAY = 3600, 24 * 3600
 READ, WATCH, MANAGE = Scope.READ, Scope.WATCH, Scope.MANAGE

@@ -5,7 +5,7 @@ import pytest
 from tests.mcp.messages import used
 from tests.support.harness import ERROR_FIELDS, ServiceHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 SAYS = "The search index is being built"
 

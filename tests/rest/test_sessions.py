@@ -16,8 +16,6 @@ from tests.accounts.second_factors import app_of
 from tests.rest.answers import granted, me, refused
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 HOUR, DAY = 3600, 24 * 3600
 KEY = re.compile(r"rw_[A-Za-z0-9_-]{43}")
 SESSION = re.compile(r"us_[A-Za-z0-9_-]{43}")

@@ -10,8 +10,6 @@ from registerwatch.accounts.plans import PlanName
 from tests.rest.answers import granted, me, refused
 from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 NEW, MEMBER, INVITED = "new@acme.example", "member@acme.example", "invited@other.example"
 
 

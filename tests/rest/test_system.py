@@ -14,8 +14,6 @@ from registerwatch_standins.register.generated import GeneratedWorld
 from tests.register.builders import a_udi
 from tests.support.harness import ServiceHarness, ServiceStarter, running_harness
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_process_is_ready_when_its_index_was_level_and_its_database_answers(
     start_service: ServiceStarter,

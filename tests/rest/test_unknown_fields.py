@@ -11,7 +11,7 @@ from tests.mcp.messages import TOOLS, used
 from tests.rest.answers import refused
 from tests.support.harness import ServiceHarness, auth_headers
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 SURPRISE = "zzyzx"
 FORMS_OF_OTHERS = {"POST /v1/billing/webhook", "POST /v1/mail/bounces"}

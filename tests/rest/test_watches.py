@@ -14,8 +14,6 @@ from registerwatch_standins.register.records import Registration
 from tests.register.builders import a_full_reading, a_registered_certificate, a_udi
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 WATCH_FIELDS = {
     "id",
     "kind",

@@ -16,8 +16,6 @@ from tests.notifications.steps import expected_signatures
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, answer, receiver
 
-pytestmark = pytest.mark.anyio
-
 URL = "https://hooks.acme.example/registerwatch"
 
 

@@ -15,8 +15,6 @@ from tests.register.canned import CannedRegister, a_page, ok
 from tests.sources.conftest import Sender
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 UDI, SRN, KEY = "04000000000006", "DE-MF-000000000", "01EXAMPLE0BASIC"
 ROW = {
     "uuid": "u-1",

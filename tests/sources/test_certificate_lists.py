@@ -23,8 +23,6 @@ from tests.register.canned import CannedRegister, a_page, in_turn, ok
 from tests.sources.conftest import Sender
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 BASE = "http://register.test/eudamed"
 ROW = {
     "ulid": "01KTRNZDXJ464K52YBH502R56Q",

@@ -22,8 +22,6 @@ from registerwatch_standins.register.transport import InProcessTransport
 from tests.register.canned import CannedRegister, in_turn, ok
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 BASE = "http://lake.test/datalake"
 NEXT = f"{BASE}/udi?api-version=v1.0&format=json&$after=abc"
 

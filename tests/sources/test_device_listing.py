@@ -17,8 +17,6 @@ from registerwatch_standins.register.world import World
 from tests.sources.reader import Reader, reading
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def world() -> World:

@@ -25,8 +25,6 @@ from tests.sources.conftest import Sender
 from tests.sources.reader import BASE, Reader, reading
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 Outcomes = dict[CheckName, Outcome]
 BEFORE = KnownBefore(KNOWN_CODES)
 ALWAYS = DAILY & frozenset(LOOKS)

@@ -22,8 +22,6 @@ from tests.sources.conftest import Sender
 from tests.sources.reader import Reader, known_from, reading
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 NOBODYS = "04099999999992"
 

@@ -68,7 +68,6 @@ def test_a_page_that_shuts_out_is_told_from_other_pages() -> None:
     assert not is_web_filter(b"<html>Network Error</html>")
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("answer", "reason", "asked"),
     [

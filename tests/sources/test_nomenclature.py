@@ -12,8 +12,6 @@ from registerwatch.sources.eudamed.nomenclature import EudamedNomenclature
 from tests.register.canned import CannedRegister, a_page, in_turn, ok
 from tests.sources.conftest import Sender
 
-pytestmark = pytest.mark.anyio
-
 BASE = "http://register.test/eudamed"
 TERM = {
     "uuid": "CD48A569F3438334E05343E4A79E78D8",

@@ -24,8 +24,6 @@ from registerwatch_standins.register.transport import InProcessTransport
 from tests.sources.reader import BASE, IMPATIENT
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 LAKE = "http://register.test/datalake"
 NAMED: Mapping[D, set[N]] = {
     D.PRIMARY_DI_FILTER_IGNORED: {N.FILTER_PRIMARY_DI},

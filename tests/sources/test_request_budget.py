@@ -23,8 +23,6 @@ from tests.sources.budget_day import BEGIN, jobs_of, most_sent_in_a_minute, simu
 from tests.sources.throttling_hours import StrictHost, ask_all_the_time
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 PER_MINUTE = 10
 FOREVER = float("inf")
 

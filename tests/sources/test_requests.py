@@ -36,8 +36,6 @@ from tests.register.canned import CannedRegister, in_turn, ok
 from tests.sources.conftest import Sender
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 URL = "http://register.test/api/devices/udiDiData"
 
 

@@ -2,11 +2,7 @@
 
 import asyncio
 
-import pytest
-
 from registerwatch.sources.turn_lock import Requester, TurnLock
-
-pytestmark = pytest.mark.anyio
 
 
 async def waiting(

@@ -9,8 +9,6 @@ from starlette.types import Receive, Scope, Send
 
 from tests.support.loop_watch import loop_watch
 
-pytestmark = pytest.mark.anyio
-
 
 def _work(seconds: float) -> None:
     end = time.thread_time() + seconds

@@ -25,7 +25,6 @@ def is_over(client: socket.socket) -> bool:
     return True
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("steps", STEPS)
 async def test_a_receiver_that_ends_leaves_nobody_waiting(steps: int) -> None:
     async with receiver() as box:

@@ -11,8 +11,6 @@ from registerwatch.watches.snapshot import decoded, encoded
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def world() -> ForgetfulWorld:

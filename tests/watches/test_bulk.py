@@ -10,8 +10,6 @@ from registerwatch.watches.tags import MAX_TAGS_OF_WATCH
 from tests.support.harness import SRN, UDI, ServiceHarness
 from tests.watches.test_listing import change, note_event
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_tags_and_removal_reach_what_was_chosen_and_nothing_else(harness: ServiceHarness) -> None:
     bulk, tags = harness.service.watches.bulk, harness.service.watches.tags

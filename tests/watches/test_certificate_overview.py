@@ -2,7 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -259,7 +258,6 @@ def test_every_shown_certificate_of_every_device_is_listed_once(
     assert sum(found.by_group.values()) == len(found.matching)
 
 
-@pytest.mark.anyio
 async def test_the_devices_of_the_account_alone_are_shown_with_what_their_snapshots_tell(
     harness: ServiceHarness,
 ) -> None:

@@ -13,8 +13,6 @@ from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, NewAccount, ServiceHarness, ServiceStarter
 from tests.watches.steps import SEARCHED, sync
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 
 

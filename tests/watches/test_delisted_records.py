@@ -12,8 +12,6 @@ from tests.mcp.messages import used
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter, build_harness
 
-pytestmark = pytest.mark.anyio
-
 TWIN = "ffffffff-0000-4000-8000-000000000000"
 
 

@@ -2,11 +2,7 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.harness import ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 WEEK = 7 * 24 * 3600
 

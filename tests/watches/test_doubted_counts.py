@@ -10,8 +10,6 @@ from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness
 from tests.watches.sweep_steps import INTERVAL, a_manufacturer, number_of_devices, register_more, sweep
 
-pytestmark = pytest.mark.anyio
-
 HOUR = 3600
 
 

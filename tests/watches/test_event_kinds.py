@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from sqlalchemy import text
 
 from registerwatch.register.models import Certificate
@@ -14,7 +13,6 @@ from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import ISSUED, OFF, ON, WITHDRAWN
 
-pytestmark = pytest.mark.anyio
 UDI = a_udi(1)
 
 

@@ -1,6 +1,5 @@
 """How quickly events are told, of all accounts."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
@@ -10,8 +9,6 @@ from registerwatch.watches.events.event_latency import WINDOW_SECONDS, Latency, 
 from registerwatch.watches.events.event_repository import NewEvent
 from tests.register.builders import PROPERTY
 from tests.support.harness import ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 
 @PROPERTY

@@ -286,7 +286,6 @@ def test_whatever_users_mark_lists_and_counts_are_exact(database_url: str) -> No
     )
 
 
-@pytest.mark.anyio
 async def test_filters_choose_by_every_field_of_an_event_and_together(database: Database) -> None:
     marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
     caller = await a_user(database, account)
@@ -316,7 +315,6 @@ async def test_filters_choose_by_every_field_of_an_event_and_together(database: 
     assert await chosen(view=EventView.UNSEEN, about=EventFilter.of(severities=["low"]), watch_id=1) == [low]
 
 
-@pytest.mark.anyio
 async def test_an_export_has_every_event_once_newest_first(database: Database) -> None:
     marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
     caller = await a_user(database, account)
@@ -328,7 +326,6 @@ async def test_an_export_has_every_event_once_newest_first(database: Database) -
     assert [each.event.id for part in parts for each in part] == ids[:0:-1]
 
 
-@pytest.mark.anyio
 async def test_the_number_of_marked_events_is_exact_beyond_the_bound_of_counts(database: Database) -> None:
     marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
     caller = await a_user(database, account)
@@ -340,7 +337,6 @@ async def test_the_number_of_marked_events_is_exact_beyond_the_bound_of_counts(d
     assert await marks.mark_matching_seen(caller, EventSelection(), stored[-1].id) == MAX_COUNTED + 1
 
 
-@pytest.mark.anyio
 async def test_marks_are_for_users_and_for_a_bounded_number_of_events(database: Database) -> None:
     marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
     caller = await a_user(database, account)
@@ -359,7 +355,6 @@ def test_what_is_no_id_is_refused(text: str) -> None:
         field_filter([text])
 
 
-@pytest.mark.anyio
 async def test_who_has_seen_most_keeps_marks_of_the_few_that_are_unseen(database: Database) -> None:
     marks, account = EventMarks(database, SteppedClock(0)), await an_account(database)
     caller = await a_user(database, account)
@@ -372,7 +367,6 @@ async def test_who_has_seen_most_keeps_marks_of_the_few_that_are_unseen(database
     assert [tuple(row) for row in stored] == [(ids[0], False)]
 
 
-@pytest.mark.anyio
 async def test_a_page_counts_the_events_of_its_causes_that_are_chosen_on_all_pages(database: Database) -> None:
     marks = EventMarks(database, SteppedClock(1_800_000_000))
     account, other = await an_account(database), await an_account(database)

@@ -77,7 +77,6 @@ async def long_account(harness: ServiceHarness, email: str = "first@acme.example
     return caller
 
 
-@pytest.mark.anyio
 async def test_each_mark_is_told_once_to_who_watches_the_device(harness: ServiceHarness) -> None:
     caller = await long_account(harness)
     await add_webhook(harness, caller)
@@ -110,7 +109,6 @@ async def test_each_mark_is_told_once_to_who_watches_the_device(harness: Service
     assert len(await harness.rows(deliveries)) == 4
 
 
-@pytest.mark.anyio
 async def test_a_certificate_without_an_end_date_any_more_is_not_told_until_it_has_one_again(
     harness: ServiceHarness,
 ) -> None:
@@ -127,7 +125,6 @@ async def test_a_certificate_without_an_end_date_any_more_is_not_told_until_it_h
     assert await told(harness, caller) == [("Z-1", "in 7 days")]
 
 
-@pytest.mark.anyio
 async def test_another_revision_without_an_end_date_silences_an_end_unless_its_status_has_ended_it(
     harness: ServiceHarness,
 ) -> None:
@@ -150,7 +147,6 @@ async def test_another_revision_without_an_end_date_silences_an_end_unless_its_s
     assert await told(harness, of_maker) == [("Z-2", "in 30 days")]
 
 
-@pytest.mark.anyio
 async def test_a_certificate_that_the_register_calls_expired_is_not_said_to_end_on_a_later_day(
     harness: ServiceHarness,
 ) -> None:
@@ -174,7 +170,6 @@ async def test_a_certificate_that_the_register_calls_expired_is_not_said_to_end_
     assert "Z-1" not in dict([*await told(harness, of_device), *await told(harness, of_maker)])
 
 
-@pytest.mark.anyio
 async def test_an_end_says_how_the_certificate_stood_where_its_date_was_not_all(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     caller = await harness.service.accounts.sessions.caller(credential_of(None, owner.session))
@@ -234,7 +229,6 @@ def listed_on(left: int, end: str) -> list[Certificate]:
     return found
 
 
-@pytest.mark.anyio
 async def test_a_certificate_whose_end_could_not_be_told_for_a_time_is_told_the_nearest_mark_that_was_passed(
     harness: ServiceHarness,
 ) -> None:
@@ -271,7 +265,6 @@ async def test_a_certificate_whose_end_could_not_be_told_for_a_time_is_told_the_
     assert sorted(await told(harness, of_maker)) == sorted(await told(harness, of_device))
 
 
-@pytest.mark.anyio
 async def test_a_manufacturer_s_watch_tells_of_what_the_register_lists_for_it(harness: ServiceHarness) -> None:
     caller = await long_account(harness, "first@acme.example", SRN)
     quiet = await long_account(harness, "second@acme.example", SRN)
@@ -303,7 +296,6 @@ async def test_a_manufacturer_s_watch_tells_of_what_the_register_lists_for_it(ha
     assert await told(harness, quiet) == [("Z-1", "today")]
 
 
-@pytest.mark.anyio
 async def test_what_a_new_watch_shows_already_is_not_told(harness: ServiceHarness) -> None:
     await run(harness)
     caller = await long_account(harness)
@@ -316,7 +308,6 @@ async def test_what_a_new_watch_shows_already_is_not_told(harness: ServiceHarnes
     assert await told(harness, caller) == [("nearer", "in 7 days"), ("nearer", "today"), ("near", "in 7 days")]
 
 
-@pytest.mark.anyio
 async def test_marks_that_were_passed_meanwhile_are_one_event_with_the_nearest(harness: ServiceHarness) -> None:
     caller = await long_account(harness)
     await store(harness, Certificate("Z-1", expiry=day(harness, 100)), Certificate("Z-2", expiry=day(harness, 75)))
@@ -329,7 +320,6 @@ async def test_marks_that_were_passed_meanwhile_are_one_event_with_the_nearest(h
     assert await run(harness, 1) == 0
 
 
-@pytest.mark.anyio
 async def test_an_extended_certificate_has_notices_of_its_own(harness: ServiceHarness) -> None:
     caller = await long_account(harness)
     await store(harness, Certificate("Z-1", expiry=day(harness, 8)))
@@ -343,7 +333,6 @@ async def test_an_extended_certificate_has_notices_of_its_own(harness: ServiceHa
     assert await told(harness, caller) == [("Z-1", "in 7 days"), ("Z-1", "in 30 days"), ("Z-1", "in 7 days")]
 
 
-@pytest.mark.anyio
 async def test_clocks_that_jump_and_second_nodes_tell_nothing_twice(harness: ServiceHarness) -> None:
     caller = await long_account(harness)
     await store(harness, Certificate("Z-1", expiry=day(harness, 31)))
@@ -360,7 +349,6 @@ async def test_clocks_that_jump_and_second_nodes_tell_nothing_twice(harness: Ser
     assert await told(harness, caller) == [("Z-1", "in 30 days"), ("Z-1", "in 7 days")]
 
 
-@pytest.mark.anyio
 async def test_runs_side_by_side_and_one_after_a_killed_one_tell_nothing_twice(harness: ServiceHarness) -> None:
     other = "04099999999985"
     caller = await long_account(harness, "first@acme.example", UDI, other)
@@ -380,7 +368,6 @@ async def test_runs_side_by_side_and_one_after_a_killed_one_tell_nothing_twice(h
     assert await told(harness, caller) == [("Z-1", "in 30 days")] * 2
 
 
-@pytest.mark.anyio
 async def test_what_a_long_run_finds_is_one_mail_that_waits_for_the_last_of_it(
     harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -406,7 +393,6 @@ async def test_what_a_long_run_finds_is_one_mail_that_waits_for_the_last_of_it(
     assert delivery["due_at"] >= last + GATHERING_SECONDS
 
 
-@pytest.mark.anyio
 async def test_an_account_that_is_back_is_told_the_nearest_mark_that_it_missed(harness: ServiceHarness) -> None:
     caller = await long_account(harness)
     await store(harness, Certificate("Z-1", expiry=day(harness, 80)))
@@ -422,7 +408,6 @@ async def test_an_account_that_is_back_is_told_the_nearest_mark_that_it_missed(h
     assert await told(harness, caller) == [("Z-1", "in 3 days")]
 
 
-@pytest.mark.anyio
 async def test_an_account_that_is_back_is_told_of_a_certificate_that_came_near_its_end_meanwhile(
     harness: ServiceHarness,
 ) -> None:
@@ -441,7 +426,6 @@ async def test_an_account_that_is_back_is_told_of_a_certificate_that_came_near_i
     assert await told(harness, caller) == [("Z-1", "in 25 days")]
 
 
-@pytest.mark.anyio
 async def test_the_end_of_a_revision_is_not_told_while_a_later_one_goes_on(harness: ServiceHarness) -> None:
     caller = await long_account(harness, "first@acme.example", SRN, UDI)
     near, far = day(harness, 91), day(harness, 900)
@@ -482,7 +466,6 @@ def test_the_end_of_a_revision_is_told_unless_another_one_of_its_body_ends_later
     assert len(many) == 20_000, "also of many that are due, in one pass"
 
 
-@pytest.mark.anyio
 async def test_devices_that_share_a_certificate_are_told_in_one_delivery_and_as_one_cause(
     harness: ServiceHarness,
 ) -> None:

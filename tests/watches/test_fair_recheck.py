@@ -9,7 +9,6 @@ from registerwatch.sources.budget_row import Host
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
-pytestmark = pytest.mark.anyio
 DAY = 86_400
 
 

@@ -1,13 +1,10 @@
 """The health of a watch: what the register does not know is a state of its own, on every surface."""
 
-import pytest
-
 from registerwatch.platform.db.tables import read_failures
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.register.builders import a_udi
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
 FOUR_DAYS = 4 * 86_400
 
 

@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NOW, NewAccount, ServiceHarness, auth_headers
 from tests.watches.steps import SEARCHED, sync
-
-pytestmark = pytest.mark.anyio
 
 LISTED = a_registered_certificate("D-1")
 

@@ -15,8 +15,6 @@ from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row, a_udi
 from tests.support.harness import SRN, ServiceHarness
 from tests.watches.steps import tried_at
 
-anyio = pytest.mark.anyio
-
 FRESH = 6 * 3600
 OTHER = "04099999999985"
 
@@ -99,7 +97,6 @@ async def subjects(harness: ServiceHarness, caller: Caller) -> list[str]:
         return [watch.subject for watch in await repository.of_account(connection, caller.account.id)]
 
 
-@anyio
 async def test_what_is_new_is_added_and_waits_to_be_read_first(
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
@@ -116,7 +113,6 @@ async def test_what_is_new_is_added_and_waits_to_be_read_first(
     assert await tried_at(harness) == [0, 0, 0]
 
 
-@anyio
 async def test_a_fresh_read_in_the_copy_is_the_baseline(harness: ServiceHarness, import_service: ImportService) -> None:
     await harness.store(a_full_reading(trade_name="Stent", reference="R-1", certs=(Certificate("Z-1"),)))
     await harness.store_actor(name="Acme")
@@ -137,7 +133,6 @@ async def test_a_fresh_read_in_the_copy_is_the_baseline(harness: ServiceHarness,
     assert await harness.summaries(caller) == ["reference: R-1 → R-2; cert_expiry:  → 2027-01-01"]
 
 
-@anyio
 async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline_but_name_the_watch(
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
@@ -156,7 +151,6 @@ async def test_a_read_that_is_not_fresh_and_a_row_are_no_baseline_but_name_the_w
     assert (await harness.watch(caller)).label == "Stent II", "nobody has given it a name"
 
 
-@anyio
 async def test_what_is_watched_already_and_what_stands_twice_is_skipped(
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
@@ -170,7 +164,6 @@ async def test_what_is_watched_already_and_what_stands_twice_is_skipped(
     assert await subjects(harness, other) == [second]
 
 
-@anyio
 async def test_at_most_five_errors_are_told_and_what_is_right_is_added(
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
@@ -183,7 +176,6 @@ async def test_at_most_five_errors_are_told_and_what_is_right_is_added(
     assert await subjects(harness, caller) == [a_udi(1)]
 
 
-@anyio
 async def test_reaching_the_cap_stops_the_import_and_keeps_what_was_added(
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
@@ -197,7 +189,6 @@ async def test_reaching_the_cap_stops_the_import_and_keeps_what_was_added(
     assert await subjects(harness, caller) == [a_udi(number) for number in range(25)]
 
 
-@anyio
 async def test_a_list_of_what_is_watched_already_fits_under_a_cap_that_is_reached(
     harness: ServiceHarness, import_service: ImportService
 ) -> None:
@@ -208,7 +199,6 @@ async def test_a_list_of_what_is_watched_already_fits_under_a_cap_that_is_reache
     assert await import_service.add_all(caller, csv) == ImportResult(0, 25, [])
 
 
-@anyio
 async def test_an_import_asks_the_register_nothing(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()
     udis = [device.primary_di for device in harness.unique_devices(20)]

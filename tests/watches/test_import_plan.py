@@ -11,7 +11,6 @@ from registerwatch.watches.imports.import_table import ListLine
 from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row, a_udi
 from tests.support.harness import SRN, ServiceHarness
 
-anyio = pytest.mark.anyio
 TRIAL_CAP = 25
 
 
@@ -19,7 +18,6 @@ def listed(*cells: str) -> list[ListLine]:
     return [ListLine(number, cell) for number, cell in enumerate(cells, start=2)]
 
 
-@anyio
 async def test_each_line_has_a_fate_and_what_the_copy_knows(harness: ServiceHarness) -> None:
     await harness.store(a_full_reading(trade_name="Stent", manufacturer_name="Acme"))
     await harness.store(a_row("u-2", a_udi(5), trade_name="Clamp"))
@@ -43,7 +41,6 @@ async def test_each_line_has_a_fate_and_what_the_copy_knows(harness: ServiceHarn
     assert len(await harness.service.watches.service.all(caller)) == 1, "a plan adds nothing"
 
 
-@anyio
 async def test_a_list_is_added_once_with_its_tag(harness: ServiceHarness) -> None:
     caller, watches = await harness.owner_watching("owner@acme.example", UDI), harness.service.watches
     lines = listed(UDI, *(a_udi(number) for number in range(30)))
@@ -58,7 +55,6 @@ async def test_a_list_is_added_once_with_its_tag(harness: ServiceHarness) -> Non
     assert await watches.tags.counts(caller) == {"Ward 3": TRIAL_CAP, "Ward 5": 2}
 
 
-@anyio
 async def test_nothing_is_added_where_the_period_has_ended_or_tags_are_too_many(harness: ServiceHarness) -> None:
     caller, watches = await harness.owner(), harness.service.watches
 

@@ -3,8 +3,6 @@
 import asyncio
 from typing import Any
 
-import pytest
-
 from registerwatch.accounts import repository as account_repository
 from registerwatch.notifications.models import EventType
 from registerwatch.platform.db.tables import deliveries
@@ -17,8 +15,6 @@ from tests.register.builders import UDI, a_device, a_full_reading, a_row
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import OFF, ON
 from tests.watches.steps import add_webhook, tried_at
-
-pytestmark = pytest.mark.anyio
 
 OTHER = "04099999999985"
 DAY = 24 * 3600

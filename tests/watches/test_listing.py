@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import get_args
 
-import pytest
 from sqlalchemy import insert, update
 
 from registerwatch.accounts.models import Caller
@@ -16,8 +15,6 @@ from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import a_snapshot
-
-pytestmark = pytest.mark.anyio
 
 DRAEGER = a_snapshot(manufacturer_name='DRÄGERWERK "AG"', manufacturer_srn="DE-MF-000000007", trade_name="Savina")
 NUL = a_snapshot(manufacturer_name="nul\x00byte")

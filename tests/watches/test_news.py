@@ -18,8 +18,6 @@ from tests.support.harness import SRN, ServiceHarness
 from tests.watches.news_rows import add_certificate_news, add_device_news, list_certificates, list_devices
 from tests.watches.steps import add_webhook, take_awaiting
 
-pytestmark = pytest.mark.anyio
-
 OTHER_SRN = "DE-MF-000000009"
 DAY = 24 * 3600
 

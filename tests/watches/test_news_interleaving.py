@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete, insert, select, update
@@ -32,8 +31,6 @@ from registerwatch.watches.options import OptionChange
 from registerwatch.watches.repository import NewWatch
 from tests.register.builders import FEW
 from tests.watches.news_rows import add_certificate_news, add_device_news, list_certificates, list_devices
-
-pytestmark = pytest.mark.anyio
 
 SRNS = ("DE-MF-000000001", "FR-MF-000000002")
 ACCOUNTS = (1, 2)

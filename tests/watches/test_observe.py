@@ -17,8 +17,6 @@ from tests.support.harness import SRN, ServiceHarness
 from tests.watches.builders import OFF, ON
 from tests.watches.steps import add_webhook, due_subjects, take_awaiting, told_by_deliveries, tried_at
 
-pytestmark = pytest.mark.anyio
-
 OTHER = "04099999999985"
 EMAILS = ("first@acme.example", "second@acme.example")
 

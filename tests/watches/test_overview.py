@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from sqlalchemy import update
 
 from registerwatch.platform.db.tables import watches
@@ -13,7 +12,6 @@ from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements
 from tests.watches.builders import OFF
 
-pytestmark = pytest.mark.anyio
 SUBJECTS = [f"0409999999{number:04}" for number in range(6)]
 
 

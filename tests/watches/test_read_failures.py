@@ -1,7 +1,5 @@
 """The log of failed reads of a watch, on both databases."""
 
-import pytest
-
 from registerwatch.accounts.models import Caller
 from registerwatch.platform.db.tables import read_failures as table
 from registerwatch.platform.structs import replace
@@ -13,8 +11,6 @@ from registerwatch.watches.reading.read_failures import MAX_KEPT
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements
-
-pytestmark = pytest.mark.anyio
 
 
 async def fail(harness: ServiceHarness, reason: str = "It is tired.", *, after: int = 60) -> None:

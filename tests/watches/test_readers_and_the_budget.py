@@ -5,13 +5,11 @@ from collections.abc import Coroutine
 from typing import Any
 
 import httpx2
-import pytest
 
 from registerwatch.platform.db.tables import watches
 from registerwatch.sources.eudamed.guards import PROBE_VALUE
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
 PER_MINUTE = 60
 
 

@@ -9,7 +9,6 @@ from sqlalchemy import text
 from registerwatch.watches.reading.recheck import RecheckResult
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 

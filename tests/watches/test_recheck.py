@@ -20,8 +20,6 @@ from tests.support.fakes import SteppedClock
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 from tests.watches.steps import due_subjects
 
-pytestmark = pytest.mark.anyio
-
 
 async def import_service(harness: ServiceHarness, subjects: list[str], email: str = "owner@acme.example") -> NewAccount:
     """An account that watches these, of which nothing was read yet."""

@@ -10,8 +10,6 @@ from registerwatch_standins.register.records import Registration
 from tests.support.harness import NewAccount, ServiceHarness
 from tests.watches.sweep_steps import OFF, ON, a_manufacturer, register_more, sweep
 
-pytestmark = pytest.mark.anyio
-
 WORDS = {ON: "On the EU market", OFF: "No longer placed on the EU market"}
 
 

@@ -9,8 +9,6 @@ from registerwatch.watches.models import NO_SEARCH
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 
 async def watching_a_certified_device(harness: ServiceHarness) -> tuple[NewAccount, str]:
     """An account that watches a device, one of whose certificates the certificate search alone lists; its UDI-DI."""

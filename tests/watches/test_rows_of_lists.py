@@ -1,14 +1,10 @@
 """Rows of a manufacturer's list, which need not be the records that answer for their UDI-DIs."""
 
-import pytest
-
 from registerwatch.platform.structs import replace
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceStarter
-
-pytestmark = pytest.mark.anyio
 
 TWIN = "ffffffff-0000-4000-8000-000000000000"
 

@@ -78,7 +78,6 @@ async def served(harness: ServiceHarness, udi: str) -> list[tuple[str, str]]:
     return [(each.number, each.status) for row in rows for each in from_document(row["document"]).certs]
 
 
-@pytest.mark.anyio
 async def test_what_the_first_scopes_name_is_baseline_and_what_comes_later_is_told_once(
     harness: ServiceHarness,
 ) -> None:
@@ -116,7 +115,6 @@ async def test_what_the_first_scopes_name_is_baseline_and_what_comes_later_is_to
     assert sorted(await certificate_events(harness, caller)) == told, "one that is gone is no change"
 
 
-@pytest.mark.anyio
 async def test_a_certificate_that_search_and_scope_name_is_one(start_service: ServiceStarter) -> None:
     async with start_service(world=GeneratedWorld(120, seed=7)) as harness:
         device = a_device(harness)
@@ -141,7 +139,6 @@ async def test_a_certificate_that_search_and_scope_name_is_one(start_service: Se
         assert await served(harness, udi) == [("BOTH", "Withdrawn")]
 
 
-@pytest.mark.anyio
 async def test_an_imported_watch_begins_with_what_scopes_say_and_is_told_what_comes_after(
     harness: ServiceHarness,
 ) -> None:
@@ -164,7 +161,6 @@ async def test_an_imported_watch_begins_with_what_scopes_say_and_is_told_what_co
     assert [each["summary"] for each in events] == ["certificate:  → AFTER"]
 
 
-@pytest.mark.anyio
 async def test_what_the_list_says_of_a_certificate_stands_for_devices_that_nobody_watches(
     harness: ServiceHarness,
 ) -> None:
@@ -185,7 +181,6 @@ async def test_what_the_list_says_of_a_certificate_stands_for_devices_that_nobod
     assert await harness.rows(events) == []
 
 
-@pytest.mark.anyio
 async def test_a_younger_list_outdates_what_a_search_found_for_every_device_under_the_basic_udi_di(
     searched: ServiceHarness,
 ) -> None:
@@ -215,7 +210,6 @@ async def test_a_younger_list_outdates_what_a_search_found_for_every_device_unde
     assert await harness.service.records.revision() == revision, "nothing is written anew"
 
 
-@pytest.mark.anyio
 async def test_a_certificate_of_another_manufacturer_is_none_of_the_device(harness: ServiceHarness) -> None:
     device = a_device(harness)
     assert device.basic_udi
@@ -287,7 +281,6 @@ def test_a_scope_that_names_the_device_no_more_ends_nothing() -> None:
     assert told(kept, seen(a_scoped(status="Suspended"))) == [("cert_status", "Issued", "Suspended")]
 
 
-@pytest.mark.anyio
 async def test_what_a_sweep_finds_of_a_certificate_of_many_devices_has_one_cause(harness: ServiceHarness) -> None:
     device = a_device(harness)
     assert device.basic_udi
@@ -327,7 +320,6 @@ async def told_by_search_and_list(harness: ServiceHarness) -> tuple[Caller, Regi
     return caller, device, listed
 
 
-@pytest.mark.anyio
 async def test_a_list_that_is_older_than_a_search_tells_nothing_that_was_so_once(searched: ServiceHarness) -> None:
     caller, device, listed = await told_by_search_and_list(searched)
     searched.world.change_certificate(listed.uuid, status="suspended")
@@ -343,7 +335,6 @@ async def test_a_list_that_is_older_than_a_search_tells_nothing_that_was_so_once
     assert await served(searched, device.primary_di) == [("Z", "Suspended")]
 
 
-@pytest.mark.anyio
 async def test_a_new_certificate_is_told_although_its_device_is_read_while_its_scopes_are(
     harness: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,7 +356,6 @@ async def test_a_new_certificate_is_told_although_its_device_is_read_while_its_s
     assert await certificate_events(harness, caller) == [("certificate", "", "NEW")]
 
 
-@pytest.mark.anyio
 async def test_a_watch_is_due_where_a_list_that_may_be_older_says_something_else(searched: ServiceHarness) -> None:
     caller, device, listed = await told_by_search_and_list(searched)
     searched.world.change_certificate(listed.uuid, status="suspended")

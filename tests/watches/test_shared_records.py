@@ -17,7 +17,6 @@ from registerwatch_standins.register.world import World
 from tests.register.builders import a_registered_certificate, a_udi
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 LISTED = a_registered_certificate("D-1", expiry="2031-05-01")

@@ -15,7 +15,7 @@ from registerwatch_standins.register.world import World
 from tests.register.builders import a_registered_certificate, a_udi
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 STEPS = 40
 OF_EACH = 4

@@ -31,8 +31,6 @@ from tests.watches.sweep_steps import (
     turns,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_status_change_of_a_watched_device_among_300_is_one_event_without_a_recheck(
     harness: ServiceHarness,

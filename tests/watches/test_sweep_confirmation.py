@@ -15,8 +15,6 @@ from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness
 from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep, told
 
-pytestmark = pytest.mark.anyio
-
 ON_MARKET = "On the EU market"
 TWIN = "00000000-0000-4000-8000-000000009999"
 

@@ -1,12 +1,8 @@
 """Which manufacturers are swept for watches, and what a watch knows of whose device it is."""
 
-import pytest
-
 from registerwatch.platform.db.tables import watches
 from tests.register.builders import a_full_reading
 from tests.support.harness import SRN, UDI, ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_watch_has_the_manufacturer_and_the_basic_udi_di_of_what_was_read(harness: ServiceHarness) -> None:

@@ -15,8 +15,6 @@ from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness
 from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep, told, turns
 
-pytestmark = pytest.mark.anyio
-
 DAY = 86_400
 MODES: tuple[Mode, ...] = ("http-503", "empty-page", "ignored-filter", "broken-json", "throttled-429", "wrong-rows")
 

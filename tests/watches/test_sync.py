@@ -23,8 +23,6 @@ from tests.register.virtual_time import loop_time
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 from tests.watches.steps import due_subjects, take_awaiting
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def anyio_backend() -> str:

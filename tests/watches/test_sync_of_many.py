@@ -11,8 +11,6 @@ from registerwatch_standins.register.world import World
 from tests.register.builders import a_registered_certificate, a_udi
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 MANUFACTURERS, DEVICES_OF_EACH, PER_MINUTE = 5, 5, 20
 
 

@@ -15,8 +15,6 @@ from registerwatch.watches.reading.sync_runs import RUN_SECONDS
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.watches.steps import due_subjects, take_awaiting
 
-pytestmark = pytest.mark.anyio
-
 
 async def last(harness: ServiceHarness, caller: Caller) -> SyncRun:
     found = await harness.service.watches.sync_runs.last(caller)

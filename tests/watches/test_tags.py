@@ -40,7 +40,6 @@ def test_one_tag_is_one_tag(text: str) -> None:
         tag_of(text)
 
 
-@pytest.mark.anyio
 async def test_tags_are_set_counted_and_keep_their_first_spelling(harness: ServiceHarness) -> None:
     tags = TagService(harness.database)
     caller = await harness.owner_watching("a@acme.example", UDI, SRN)
@@ -58,7 +57,6 @@ async def test_tags_are_set_counted_and_keep_their_first_spelling(harness: Servi
     assert await tags.counts(caller) == {"Ward 3": 1}
 
 
-@pytest.mark.anyio
 async def test_nobody_changes_or_sees_tags_of_another_account(harness: ServiceHarness) -> None:
     tags = TagService(harness.database)
     owner = await harness.owner_watching("a@acme.example", UDI)
@@ -76,7 +74,6 @@ async def test_nobody_changes_or_sees_tags_of_another_account(harness: ServiceHa
         assert await tags_of(connection, stranger.account.id, [watch.id]) == {}
 
 
-@pytest.mark.anyio
 async def test_a_watch_and_an_account_have_a_bounded_number_of_tags(harness: ServiceHarness) -> None:
     tags = TagService(harness.database)
     caller = await harness.owner_watching("a@acme.example", *(f"0409999999999{each}" for each in range(10)), SRN)

@@ -18,8 +18,6 @@ from tests.support.harness import ServiceHarness
 from tests.watches.builders import ON
 from tests.watches.steps import add_webhook, take_awaiting, told_by_deliveries
 
-pytestmark = pytest.mark.anyio
-
 OTHER = "04099999999985"
 SILENT = WatchOptions(notifies=False)
 

@@ -13,8 +13,6 @@ from registerwatch.pages.site_files import asset_address
 from registerwatch.web.compression import MIN_BYTES, Compression, accepts_gzip, is_public
 from tests.support.harness import ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 PUBLIC = (
     *("/", "/d/", "/a/", "/c/", "/docs", "/docs/", "/docs/api", "/docs/api/"),
     *("/v1/search", "/v1/devices/", "/v1/actors/", "/v1/certificates", "/v1/certificates/"),

@@ -18,8 +18,6 @@ from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import EMAIL, NewAccount, ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 DAY = 24 * 3600
 NOTICE = (
     "The period of the account ended on 22 Jan 2027, 08:00 UTC: its watches are not read any more. That no change is"

@@ -5,7 +5,7 @@ import structlog
 
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 
 async def proxy_of(harness: ServiceHarness) -> tuple[bool, str | None]:

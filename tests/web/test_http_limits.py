@@ -24,8 +24,6 @@ from registerwatch.web.limits.http_server import server_config
 from tests.support.harness import ERROR_FIELDS
 from tests.support.servers import serving
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def anyio_backend() -> str:

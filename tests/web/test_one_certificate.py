@@ -17,8 +17,6 @@ from tests.register.certificate_rows import STATUS, a_certificate, certificate_i
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements
 
-pytestmark = pytest.mark.anyio
-
 HOUR = 3600
 NUMBER = "Z-25-001"
 

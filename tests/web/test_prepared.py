@@ -10,8 +10,6 @@ from starlette.types import ASGIApp
 from registerwatch.rest.routing.every_answer import EveryAnswer
 from registerwatch.web.prepared import PreparedAnswer
 
-pytestmark = pytest.mark.anyio
-
 TEXT = b'{"text": "%s"}' % (b"long " * 1_000)
 PLAIN = {"Accept-Encoding": "identity"}
 

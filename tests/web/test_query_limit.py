@@ -5,7 +5,7 @@ import pytest
 from registerwatch.web.limits.query_limit import MAX_PARAMETERS
 from tests.support.harness import ServiceHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 
 @pytest.mark.parametrize(

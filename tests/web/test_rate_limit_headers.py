@@ -33,8 +33,6 @@ from tests.support.fakes import SteppedClock
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.support.processes import until
 
-pytestmark = pytest.mark.anyio
-
 NAMES = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "ratelimit-policy")
 
 

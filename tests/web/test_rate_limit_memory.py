@@ -12,8 +12,6 @@ from registerwatch.web.limits.rate_limit_redis import RedisRateCounter
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock
 
-pytestmark = pytest.mark.anyio
-
 THREE = RateLimitRule("three", 3, 60)
 FOUR_AN_HOUR = RateLimitRule("four", 4, 3600)
 NOW = 1_800_000_000.0

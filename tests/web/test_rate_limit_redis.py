@@ -23,8 +23,6 @@ from tests.support import redis
 from tests.support.fakes import SteppedClock
 from tests.support.processes import free_port, until
 
-pytestmark = pytest.mark.anyio
-
 FIVE = RateLimitRule("five", 5, 60)
 HUNDRED_AN_HOUR = RateLimitRule("hundred", 100, 3600)
 MAX_WAIT_SECONDS = 15.0

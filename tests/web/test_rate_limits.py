@@ -21,8 +21,6 @@ from registerwatch.web.limits.rate_limits import (
 from tests.support.fakes import SteppedClock
 from tests.support.harness import ERROR_FIELDS, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 PER_MINUTE = {
     Limit.SEARCH: 40,
     Limit.REGISTER_READ: 20,

@@ -23,7 +23,6 @@ def test_a_minute_has_few_lines_and_the_next_one_says_how_many_were_left_out() -
     assert (lines[-1]["client"], lines[-1]["status"], lines[-1]["left_out"]) == ("192.0.2.2", 431, 500 - MAX_LINES)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_who_asks_for_what_they_may_not_do_is_logged_and_strangers_are_not(harness: ServiceHarness) -> None:
     owner = await harness.sign_up()

@@ -11,8 +11,6 @@ from starlette.types import Receive, Scope, Send
 from registerwatch.web.limits.http_server import server_config
 from tests.support.servers import serving
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def anyio_backend() -> str:

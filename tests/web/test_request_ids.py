@@ -12,7 +12,7 @@ from registerwatch.web.request_ids import MAX_LENGTH
 from tests.support.harness import ServiceHarness
 from tests.support.harness import built_harness as start_harness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 PATHS = ("/v1/search?q=zolid", "/v1/devices/1", "/v1/me", "/health", "/mcp", "/", "/no-such-page", "/static/none")
 

@@ -9,7 +9,7 @@ from registerwatch.app import work_app
 from registerwatch.web.security_headers import NOTHING_ALLOWED
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 REQUESTS = [
     ("GET", "/"),

@@ -84,7 +84,6 @@ def test_what_is_no_formula_stays_as_it_is(text: str) -> None:
     assert csv_cell(text) == text
 
 
-@pytest.mark.anyio
 async def test_a_csv_file_is_sent_in_pieces_and_opens_in_excel() -> None:
     response = await csv_response("watches.csv", ["Name", "Number", "Tags"], rows_of(2 * BATCH_ROWS + 1))
 
@@ -97,7 +96,6 @@ async def test_a_csv_file_is_sent_in_pieces_and_opens_in_excel() -> None:
     assert response.headers["cache-control"] == "no-store"
 
 
-@pytest.mark.anyio
 async def test_no_cell_of_an_xlsx_file_is_a_formula() -> None:
     rows: list[Row] = [[text, 7, None] for text in [*HOSTILE, "x" * (MAX_CELL_LENGTH + 1), "04012345678901"]]
     response = await xlsx_response(["=Name", "Number", "Tags"], rows, title="Watches")
@@ -117,7 +115,6 @@ async def test_no_cell_of_an_xlsx_file_is_a_formula() -> None:
     assert [sheet["B2"].value, sheet["B2"].data_type] == [7, "n"]
 
 
-@pytest.mark.anyio
 async def test_days_and_instants_are_dates_but_those_that_excel_does_not_have() -> None:
     cells = [date(2031, 11, 21), datetime.fromisoformat("2026-11-22T18:03:05"), date(1, 1, 1), date(9999, 12, 31)]
     content = await body_of(await xlsx_response(["A", "B", "C", "D"], [cells]))
@@ -134,7 +131,6 @@ async def test_days_and_instants_are_dates_but_those_that_excel_does_not_have() 
     assert csv_text([cells]) == "2031-11-21,2026-11-22 18:03:05,0001-01-01,9999-12-31\r\n"
 
 
-@pytest.mark.anyio
 async def test_the_first_days_that_excel_has_are_those_days() -> None:
     days = [date(1900, 1, 1), date(1900, 2, 28), date(1900, 3, 1), datetime.fromisoformat("1900-01-02T12:00:00")]
     content = await body_of(await xlsx_response(["A"], [[each] for each in days]))
@@ -148,7 +144,6 @@ async def test_the_first_days_that_excel_has_are_those_days() -> None:
     ]
 
 
-@pytest.mark.anyio
 async def test_a_workbook_has_its_heading_in_sight_a_filter_and_columns_as_wide_as_what_they_show() -> None:
     rows: list[Row] = [["x" * 30, "", None, True, 0.5, "more than headings"], ["y" * 99, *[None] * 4]]
     content = await body_of(await xlsx_response(["Name", "A & B", "<c>", "d", "e"], rows, title='"<&>"'))
@@ -176,7 +171,6 @@ def test_whatever_texts_there_are_the_file_can_be_read(values: list[str]) -> Non
     assert all(kind == "s" for kind, value in found if value is not None)
 
 
-@pytest.mark.anyio
 async def test_an_empty_list_has_its_header_and_an_error_is_raised_before_anything_is_sent() -> None:
     content = await body_of(await xlsx_response(["Name"], []))
     assert [cell.value for cell in load_workbook(io.BytesIO(content)).worksheets[0][1]] == ["Name"]
@@ -191,7 +185,6 @@ async def test_an_empty_list_has_its_header_and_an_error_is_raised_before_anythi
             await made
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("name", ['a".csv', "a\r\nX: y.csv", "../a.csv", "ä.csv", ""])
 async def test_a_file_name_that_could_break_a_header_is_refused(name: str) -> None:
     with pytest.raises(AssertionError, match="file name"):

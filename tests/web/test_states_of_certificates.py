@@ -13,8 +13,6 @@ from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.web.test_states_of_knowledge import all_say, table_under
 
-pytestmark = pytest.mark.anyio
-
 HOUR = 3600
 UNKNOWN = "00000000-0000-0000-0000-000000000000"
 SHARED = ("state", "as_of", "error", "total")

@@ -44,7 +44,6 @@ def test_every_table_has_a_row_for_every_state_and_no_other(heading: str) -> Non
     assert list(table_under(heading)) == list(State)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 @pytest.mark.parametrize("state", State)
 async def test_every_surface_says_what_the_page_says(state: State, database_url: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.register.builders import a_udi
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 from tests.support.readers import HeldReader
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 WAIT_SECONDS = 10.0
 

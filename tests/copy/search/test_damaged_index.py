@@ -20,8 +20,6 @@ from tests.mcp.messages import used
 from tests.register.builders import a_device
 from tests.support.harness import ServiceHarness, ServiceStarter, build_harness
 
-pytestmark = pytest.mark.anyio
-
 ROOT = Path(__file__).parents[3]
 QUERY = {"status": "on"}
 

@@ -22,8 +22,6 @@ from registerwatch.register.models import DeviceReading, from_document
 from registerwatch.register.observation import ReadContext
 from tests.register.builders import FEW, a_full_reading, a_row, readings
 
-pytestmark = pytest.mark.anyio
-
 MDR, MDD = "refdata.applicable-legislation.mdr", "refdata.applicable-legislation.mdd"
 NOW = 1_800_000_000
 UDI_OF = {"u-1": "di-A", "u-2": "di-A", "u-3": "di-B"}

@@ -8,8 +8,6 @@ from registerwatch.register.models import Device
 from tests.copy.search.index_folder import indexed
 from tests.copy.search.quality import QUERIES, devices, expected, found
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(scope="module")
 def stored() -> list[Device]:

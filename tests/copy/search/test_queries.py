@@ -15,8 +15,6 @@ from registerwatch_standins.register.records import Registration
 from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 NO_FILTERS = Filters()
 
 

@@ -13,8 +13,6 @@ from tests.pages.registrations import MAKER, gtin, registration
 from tests.register.builders import a_device
 from tests.support.harness import ServiceHarness, built_harness
 
-pytestmark = pytest.mark.anyio
-
 DEVICES = [gtin(number) for number in range(1, 31)]
 
 

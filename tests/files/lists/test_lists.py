@@ -6,7 +6,6 @@ import io
 from datetime import date, datetime
 from typing import Any
 
-import pytest
 from openpyxl import load_workbook
 
 from registerwatch.files.lists.models import LineFilter
@@ -18,8 +17,6 @@ from tests.files.tables.workbooks import a_workbook
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.support.list_files import list_worker
-
-pytestmark = pytest.mark.anyio
 
 FOUND, OFF, ENDED, UNKNOWN, BARE = (a_udi(number) for number in range(5))
 PAST, FUTURE = "2027-01-14", "2030-01-01"

@@ -17,7 +17,7 @@ from tests.files.lists.steps import ListSteps
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"], indirect=True)]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"], indirect=True)
 
 UDIS = [a_udi(number) for number in range(6)]
 JUNK = ("", "n/a", "-", "4,01235E+12", "=A1", "\u202e123", "0401234567890", "BEPR000000011", "<b>", "Ö" * 30)

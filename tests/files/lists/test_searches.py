@@ -18,8 +18,6 @@ from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.support.statements import counted_statements
 
-pytestmark = pytest.mark.anyio
-
 WORDS = [f"QWERT{letter}" for letter in "ABCDEFGH"]
 LOOKED_FOR = " ".join(WORDS).lower()
 AT_ONCE = 30

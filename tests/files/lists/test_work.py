@@ -28,8 +28,6 @@ from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.support.list_files import in_this_process, list_worker
 
-pytestmark = pytest.mark.anyio
-
 LINES = 7
 
 

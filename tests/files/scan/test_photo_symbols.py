@@ -151,7 +151,6 @@ def test_a_damaged_photo_is_read_or_refused(place: int, damage: bytes, is_cut: b
     assert found in ([], [MATRIX])
 
 
-@pytest.mark.anyio
 async def test_a_photo_is_read_in_a_process_that_ends_when_it_uses_too_much() -> None:
     reader = PhotoReader()
 
@@ -172,7 +171,6 @@ NO_PHOTOS = {
 }
 
 
-@pytest.mark.anyio
 async def test_no_process_is_started_for_what_does_not_begin_as_a_photo() -> None:
     started: list[bytes] = []
 

@@ -11,7 +11,6 @@ from tests.files.tables.workbooks import a_workbook, a_written_workbook
 UDI = "04012345000009"
 
 
-@pytest.mark.anyio
 async def test_texts_and_workbooks_are_read_in_a_process_with_their_choices() -> None:
     reader = TableReader()
 
@@ -22,7 +21,6 @@ async def test_texts_and_workbooks_are_read_in_a_process_with_their_choices() ->
         assert (found.headings, found.choices.code_column) == (["Column A", "Column B"], 1)
 
 
-@pytest.mark.anyio
 async def test_what_cannot_be_read_or_takes_too_much_is_told() -> None:
     content = a_workbook([UDI])
     slow = TableReader(table_processes(ProcessBounds(1, 0.01, BOUNDS.memory_bytes)))

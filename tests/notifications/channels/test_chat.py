@@ -348,7 +348,6 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.anyio
 async def test_a_message_is_posted_as_it_is_stored_and_each_answer_means_what_the_service_says(box: Receiver) -> None:
     connections = checked_connections(CheckedNetwork(DnsResolver(), allow_private=True), most=2)
     http_client = SafeHttpClient(connections, allow_private=True, seconds=5)

@@ -265,7 +265,6 @@ def test_only_proven_addresses_of_users_get_mails_and_only_where_a_server_is_set
     assert unset.problem(a_target()) == NOT_SET_UP
 
 
-@pytest.mark.anyio
 async def test_the_server_gets_a_mail_after_it_was_noted_that_it_does() -> None:
     mailer, noted = MemoryMailer(), []
     channel = a_channel(mailer)

@@ -31,7 +31,6 @@ def test_the_pieces_of_a_calendar_are_small_and_make_a_whole_one(count: int) -> 
     assert list(pieces_of(CalendarContent(items), alarm_days=[30, 1])) == made
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_an_account_gets_ten_calendars_a_minute_however_many_feeds_it_has(start_service: ServiceStarter) -> None:
     async with start_service(rate_limits=True) as harness:

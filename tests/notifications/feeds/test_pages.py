@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import httpx2
-import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts.sessions.credentials import credential_of
@@ -19,8 +18,6 @@ from tests.notifications.feeds.feed_reader import Entry, ReadFeed, days_of, feed
 from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import SRN, UDI, NewAccount, ServiceHarness, auth_headers
-
-pytestmark = pytest.mark.anyio
 
 WITHDRAWN = FieldChange("cert_status", "Issued", "Withdrawn", "Z-1")
 RENAMED = FieldChange("reference", "R-1", "R-2")

@@ -3,14 +3,11 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import pytest
 from sqlalchemy import text
 
 from registerwatch_standins.register.generated import GeneratedWorld
 from tests.notifications.feeds.feed_reader import days_of, feed_of
 from tests.support.harness import ERROR_FIELDS, ServiceHarness, ServiceStarter, auth_headers
-
-pytestmark = pytest.mark.anyio
 
 ODD_NAME = "Scan & <b>ner</b>, 3; “Ω”\nzwei"
 

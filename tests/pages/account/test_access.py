@@ -26,8 +26,6 @@ from tests.pages.conftest import SiteMaker, running_site
 from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 
 class Level(Enum):
     """Who may open a page."""

@@ -3,7 +3,6 @@
 import csv
 import io
 
-import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts.audit import audit_trail
@@ -12,8 +11,6 @@ from registerwatch.accounts.audit.audit_pages import PAGE_LINES
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 HOSTILE = '=HYPERLINK("x")<script>'
 

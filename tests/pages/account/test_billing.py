@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from registerwatch.billing import provider
 from registerwatch.billing.models import DAY
 from tests.billing.plain_provider import SETTINGS
@@ -11,8 +9,6 @@ from tests.billing.steps import receive_event
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, NewAccount, ServiceStarter
-
-pytestmark = pytest.mark.anyio
 
 SURE = {"sure": "yes"}
 

@@ -4,8 +4,6 @@ import csv
 import io
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from registerwatch.platform.structs import replace
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX
 from registerwatch.watches import repository
@@ -17,7 +15,6 @@ from tests.register.builders import a_udi
 from tests.support.harness import SRN, ServiceHarness
 from tests.watches.builders import a_certificate, a_snapshot, without_certificates
 
-pytestmark = pytest.mark.anyio
 PATH = "/app/certificates"
 SUSPENDED = "refdata.certificate-status.suspended"
 HOSTILE = '<script>alert(1)</script>"=1+1'

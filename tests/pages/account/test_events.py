@@ -22,8 +22,6 @@ from tests.pages.account.pages_client import FROM_HERE, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 OFF = FieldChange("status", "On the EU market", "No longer placed on the EU market")
 RISK = FieldChange("risk_class", "Class IIa", "Class IIb")
 REFERENCE = FieldChange("reference", "R-1", "R-2")

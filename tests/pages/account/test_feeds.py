@@ -1,12 +1,8 @@
 """Feeds in the browser: the addresses are shown once, work at once, and stop when the feed is ended."""
 
-import pytest
-
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_feed_is_made_once_shown_once_and_ended(harness: ServiceHarness, owner_pages: PagesClient) -> None:

@@ -17,8 +17,6 @@ from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup, accessibility_problems
 from tests.pages.markup_checker import markup_problems
 
-pytestmark = pytest.mark.anyio
-
 DIRECTIONS = re.compile(r"[\u202a-\u202e\u2066\u2067]")
 """Characters that change the direction of the text behind them."""
 ISOLATED = re.compile("\u2068[^\u2069]*(\u2069|$)")

@@ -4,7 +4,6 @@ import csv
 import io
 from datetime import date
 
-import pytest
 from openpyxl import Workbook
 
 from registerwatch.watches.imports.import_text import MAX_LINES
@@ -13,7 +12,6 @@ from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import UDI, a_full_reading, a_udi
 from tests.support.harness import SRN, ServiceHarness
 
-pytestmark = pytest.mark.anyio
 HOSTILE = "<script>alert(1)</script>\"'=1+1"
 
 

@@ -2,15 +2,12 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts.passwords.proof import PROOF_SECONDS
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 HOSTILE = '<script>alert(1)</script>"'
 

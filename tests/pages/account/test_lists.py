@@ -17,8 +17,6 @@ from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import SRN, ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 FOUND, OFF, UNKNOWN = (a_udi(number) for number in range(3))
 
 

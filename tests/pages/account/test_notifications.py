@@ -1,14 +1,10 @@
 """Notifications in the browser: what goes where, one's own e-mail, channels of the account, pauses."""
 
-import pytest
-
 from registerwatch.platform.db.tables import users, webhooks
 from tests.notifications.steps import queue_change
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import WEBHOOK_URL, ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 HOST = "hooks.acme.example"
 LIST, ONE = "/app/notifications", "/app/notifications/1"

@@ -12,8 +12,6 @@ from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 PASSKEYS = "/app/settings/passkeys"
 HOSTILE = "<img src=x onerror=alert(1)>"
 

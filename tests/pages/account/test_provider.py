@@ -17,8 +17,6 @@ from tests.pages.account.test_passkeys import reset, with_proven_address
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 SETTINGS = "/app/settings"
 NAME = "Acme <login>"
 THIEF = "thief@login.example"

@@ -6,7 +6,6 @@ import io
 from collections.abc import Sequence
 
 import msgspec
-import pytest
 from bench.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographed, saved, symbol
 from PIL import Image
 
@@ -23,7 +22,6 @@ from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import UDI, a_full_reading, a_udi
 from tests.support.harness import SRN, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
 WHOLE = f"01{UDI}17280131" + "10A1<GS>21X7"
 RESTRICTED, EXPIRED = (f"{CERTIFICATE_STATUS_PREFIX}{each}" for each in ("restricted", "expired"))
 STANDING = "State", "Market status", "Certificates", "First end", "Covered until"

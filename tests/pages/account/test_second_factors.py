@@ -3,15 +3,12 @@
 import re
 
 import pyotp
-import pytest
 
 from registerwatch.accounts.passwords.proof import PROOF_SECONDS
 from tests.accounts.second_factors import RECOVERY_CODE, app_of
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 SETTINGS = "/app/settings"
 APP = f"{SETTINGS}/authenticator"

@@ -1,15 +1,11 @@
 """Signing in on pages with a second factor."""
 
-import pytest
-
 from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.accounts.sessions.sign_in_steps import MAX_TRIES, STEP_SECONDS
 from tests.accounts.second_factors import App, app_of
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
-
-pytestmark = pytest.mark.anyio
 
 STEP = "/login/second-step"
 

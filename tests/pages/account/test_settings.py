@@ -11,8 +11,6 @@ from tests.pages.account.pages_client import FROM_HERE, STRONG_PASSWORD, PagesCl
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 SETTINGS = "/app/settings"
 DOWNLOADS = ("/app/watches.csv", "/app/watches.xlsx", "/app/events.csv", "/app/certificates.csv", "/app/audit.csv")
 HOSTILE = '<script>alert(1)</script>"\u202e'

@@ -14,8 +14,6 @@ from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_who_signs_up_is_signed_in_and_gets_no_key_that_nobody_knows(
     harness: ServiceHarness, browser_client: PagesClient

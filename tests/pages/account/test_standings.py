@@ -91,7 +91,6 @@ async def account(harness: ServiceHarness, owner_pages: PagesClient) -> ListStep
     return ListSteps(harness, NewAccount("", "", await owner_pages.rest_session(), key, {}))
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_every_surface_tells_every_standing_alike_and_as_the_documentation_has_it(
     harness: ServiceHarness, owner_pages: PagesClient, account: ListSteps
@@ -106,7 +105,6 @@ async def test_every_surface_tells_every_standing_alike_and_as_the_documentation
     assert _table_of_page() == table
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_answers_for_programs_have_the_facts_that_pages_tell(harness: ServiceHarness, account: ListSteps) -> None:
     list_id = await account.kept("GTIN\n" + "\n".join(UDIS.values()))
@@ -125,7 +123,6 @@ async def test_answers_for_programs_have_the_facts_that_pages_tell(harness: Serv
             assert line["certified_until"] == standing.certificates.covered_until
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_watches_for_programs_say_how_certificates_stand_in_the_words_of_the_pages(
     harness: ServiceHarness, owner_pages: PagesClient, account: ListSteps
@@ -145,7 +142,6 @@ async def test_watches_for_programs_say_how_certificates_stand_in_the_words_of_t
     assert ("certificate_standing" in earlier, earlier["certificate_listed"]) == (False, False)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_a_calendar_and_v1_say_how_a_certificate_stands_where_its_end_date_is_not_all(
     harness: ServiceHarness, owner_pages: PagesClient

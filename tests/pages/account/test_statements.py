@@ -1,7 +1,5 @@
 """How much the database is asked for one page, whichever it is."""
 
-import pytest
-
 from registerwatch.copy.documents.documents import CHANGED, REVISION
 from tests.billing.plain_provider import SETTINGS
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, filled_account
@@ -10,8 +8,6 @@ from tests.pages.account.pages_client import PagesClient
 from tests.pages.account.visited_account import STARTS, plain_addresses
 from tests.pages.conftest import SiteMaker
 from tests.support.statements import counted_statements
-
-pytestmark = pytest.mark.anyio
 
 MAX_STATEMENTS = 12
 BEGINNINGS = ("BEGIN", "COMMIT", "ROLLBACK", "SET ", "PRAGMA")

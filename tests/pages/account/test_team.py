@@ -8,8 +8,6 @@ from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter
 
-pytestmark = pytest.mark.anyio
-
 GUEST, GUEST_PASSWORD = "guest@other.example", "another long phrase"
 SURE = {"sure": "yes"}
 

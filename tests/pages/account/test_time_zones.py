@@ -18,7 +18,6 @@ from tests.pages.markup import Markup
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import EMAIL, NewAccount, ServiceHarness
 
-pytestmark = pytest.mark.anyio
 BERLIN, LOS_ANGELES = "Europe/Berlin", "America/Los_Angeles"
 COLLEAGUE = "colleague@acme.example"
 UDI = a_udi(1)

@@ -15,8 +15,6 @@ from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, WEBHOOK_URL, NewAccount, ServiceHarness
 from tests.support.statements import counted_statements
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_new_account_is_told_its_first_steps_until_they_are_done(
     harness: ServiceHarness, owner_pages: PagesClient

@@ -27,7 +27,6 @@ from tests.support.statements import counted_statements
 from tests.watches.builders import a_certificate as a_seen_certificate
 from tests.watches.builders import a_snapshot
 
-pytestmark = pytest.mark.anyio
 LONG = "Catheter for the temporary drainage of urine, sterile, with a coating"
 HOSTILE = '<b>"=1+1</b>\u202e'
 OPTIONS = ("notifies", "portfolio", "certificates")

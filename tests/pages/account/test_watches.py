@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import pytest
 from openpyxl import load_workbook
 from sqlalchemy import select, update
 
@@ -21,8 +20,6 @@ from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import SRN, UDI, ServiceHarness
 from tests.watches.builders import OFF, ON, a_certificate, a_snapshot
 from tests.watches.test_listing import change
-
-pytestmark = pytest.mark.anyio
 
 EVIL = "=1+1<script>alert(1)</script>\u202e\"'&"
 SEEN = a_snapshot(

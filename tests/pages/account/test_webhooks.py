@@ -1,15 +1,11 @@
 """Webhooks in the browser: adding, testing, the secret, the log by outcome, sending again, removing."""
 
-import pytest
-
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.passwords.proof import PROOF_SECONDS
 from tests.notifications.steps import queue_change, queue_deliveries
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import WEBHOOK_URL, ServiceHarness, auth_headers
-
-pytestmark = pytest.mark.anyio
 
 HOST = "hooks.acme.example"
 SURE = {"sure": "yes"}

@@ -195,7 +195,6 @@ async def in_today(pages: PagesClient) -> str:
     return change
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_pages_have_the_row_and_the_line_of_a_change(harness: ServiceHarness, owner_pages: PagesClient) -> None:
     caller = await owner_pages.caller()

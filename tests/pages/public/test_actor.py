@@ -1,14 +1,10 @@
 """The page of an actor."""
 
-import pytest
-
 from registerwatch.lookup.actors import NOT_REGISTERED
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, gtin, registration
 from tests.support.harness import ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 SRN = MAKER["srn"]
 OFF = "refdata.device-model-status.no-longer-on-the-market"

@@ -14,7 +14,7 @@ from tests.pages.public_states import HOSTILE
 from tests.pages.registrations import certificate, gtin, in_days, registration
 from tests.support.harness import NOW, ServiceHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 DAY = 24 * 3600
 FIRST, SECOND, THIRD, MISSING = gtin(1), gtin(2), gtin(3), gtin(900)

@@ -12,8 +12,6 @@ from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 MDD = "refdata.applicable-legislation.mdd"
 UDI = gtin(1)
 

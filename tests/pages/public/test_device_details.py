@@ -17,7 +17,7 @@ from tests.pages.registrations import gtin
 from tests.register.builders import a_full_reading
 from tests.support.harness import ServiceHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 UDI, TWIN = gtin(1), gtin(2)
 HOSTILE = "</dd><script>alert(1)</script>\u202e"

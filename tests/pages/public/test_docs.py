@@ -14,7 +14,6 @@ from tests.pages.markup import Markup, accessibility_problems
 from tests.pages.registrations import registration
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
 OF_MAKER = {"complete", "devices_registered", "devices_known"}
 OPTIONAL = {
     "search": {"certificates", "facets", "code_of", *OF_MAKER},

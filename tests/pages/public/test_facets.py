@@ -7,8 +7,6 @@ from tests.pages.markup import Markup
 from tests.pages.registrations import gtin, registration
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 AUSTRIAN = {"srn": "AT-MF-000000902", "name": "Beispiel AG"}
 OFF = "refdata.device-model-status.no-longer-on-the-market"
 DEVICES = (

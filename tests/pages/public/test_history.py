@@ -12,7 +12,7 @@ from tests.pages.public_states import HOSTILE
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
 from tests.support.harness import NOW
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 DAY = 24 * 3600
 UDI, SRN = gtin(1), MAKER["srn"]

@@ -24,8 +24,6 @@ from tests.register.certificate_rows import (
 )
 from tests.support.harness import NOW, ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 SRN = MAKER["srn"]
 TODAY = date(2027, 1, 15)
 AS_OF = "15 Jan 2027, 05:13 UTC"

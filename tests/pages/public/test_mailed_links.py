@@ -15,7 +15,7 @@ from tests.pages.markup import Markup
 from tests.pages.public.test_password import shown
 from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 
 CONFIRM, INVITATION, RESET = "/account/confirm", "/account/invitation", "/password/reset"
 MEMBER, GUEST = "member@acme.example", "guest@acme.example"

@@ -13,8 +13,6 @@ from registerwatch.accounts.sessions.credentials import credential_of
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness, auth_headers
 
-pytestmark = pytest.mark.anyio
-
 both_databases = pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"], indirect=True)
 
 FORGOT, RESET = "/password/forgot", "/password/reset"

@@ -13,8 +13,6 @@ from tests.pages.markup import Markup
 from tests.pages.registrations import MAKER, gtin, registration
 from tests.support.harness import ServiceHarness
 
-pytestmark = pytest.mark.anyio
-
 FRAGMENT = {"X-Fragment": "results"}
 OFF = "refdata.device-model-status.no-longer-on-the-market"
 CLASS_III = "refdata.risk-class.class-iii"

@@ -1,6 +1,5 @@
 """The public page about how fresh everything is and what was verified of the register."""
 
-import pytest
 from sqlalchemy import insert
 
 from registerwatch.ingest.checks.check_rules import DAY_SECONDS
@@ -15,8 +14,6 @@ from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup
 from tests.pages.registrations import gtin, registration
 from tests.support.harness import ServiceHarness
-
-pytestmark = pytest.mark.anyio
 
 
 async def shown(harness: ServiceHarness) -> Markup:

@@ -10,8 +10,6 @@ from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup, accessibility_problems
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
 
-pytestmark = pytest.mark.anyio
-
 SRN = str(MAKER["srn"])
 SUBJECTS = {f"/d/{gtin(1)}": ("Watch this device", gtin(1)), f"/a/{SRN}": ("Watch this manufacturer", SRN)}
 UDI_WITH_SIGNS = "++E1/4<&>"

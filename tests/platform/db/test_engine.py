@@ -18,8 +18,6 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.statements import PreparedSelect
 from registerwatch.platform.db.tables import copy_state
 
-pytestmark = pytest.mark.anyio
-
 WAIT_SECONDS = 10.0
 REVISION = PreparedSelect(
     select(copy_state.c.revision, copy_state.c.copy_id).where(copy_state.c.id == bindparam("row_id"))

@@ -14,8 +14,6 @@ from registerwatch.errors import DatabaseUnavailable
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.postgresql import CONNECT_SECONDS, PostgresReads
 
-pytestmark = pytest.mark.anyio
-
 Opener = Callable[[str, int], PostgresReads]
 
 

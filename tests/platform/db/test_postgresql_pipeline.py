@@ -19,8 +19,6 @@ from psycopg.errors import SyntaxError as WrongSyntax
 from registerwatch.platform.db import postgresql_pipeline
 from registerwatch.platform.db.postgresql_pipeline import PipelinedConnection
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def database_kind() -> str:

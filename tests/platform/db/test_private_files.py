@@ -12,8 +12,6 @@ from registerwatch.platform.private_files import note_open_folder
 from tests.support.harness import running_harness
 from tests.support.processes import environment, run
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture(autouse=True)
 def open_umask() -> Iterator[None]:

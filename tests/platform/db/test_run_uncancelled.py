@@ -12,8 +12,6 @@ from sqlalchemy import text
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
 
-pytestmark = pytest.mark.anyio
-
 BOUND = 20.0
 
 

@@ -10,8 +10,6 @@ from registerwatch.platform.net import resolver as resolver_module
 from registerwatch.platform.net.resolver import DnsResolver
 from tests.support.name_server import HANGS, NameServer, name_server
 
-pytestmark = pytest.mark.anyio
-
 HOST, PUBLIC = "hooks.example.org", "93.184.216.34"
 
 

@@ -38,8 +38,6 @@ from tests.support.receiver import (
     silence,
 )
 
-pytestmark = pytest.mark.anyio
-
 PUBLIC, OTHER_PUBLIC = "93.184.216.34", "2606:4700::1111"
 BODY, HEADERS = b'{"a":1}', {"X-Test": "1"}
 SHORT = 0.3

@@ -12,8 +12,6 @@ from tests.support.payments import API_KEY, Payments
 
 from .conftest import order, subscribed
 
-pytestmark = pytest.mark.anyio
-
 CHECKOUTS = "/v1/checkout/sessions"
 FORM = "mode=subscription&line_items[0][price]=price_standard&success_url=http://service.test/"
 

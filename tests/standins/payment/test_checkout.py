@@ -1,13 +1,9 @@
 """The page of a checkout. That people pay there and how it ends is shown by the contract of payment providers."""
 
-import pytest
-
 from registerwatch_standins.payment.records import Card
 from tests.support.payments import DAY, Payments
 
 from .conftest import order
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_the_page_has_a_way_back_that_changes_nothing(payments: Payments) -> None:

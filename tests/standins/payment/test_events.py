@@ -10,8 +10,6 @@ from tests.support.payments import DAY, SECRET, WEBHOOK, Payments
 
 from .conftest import START, subscribed
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_the_real_sdk_accepts_what_is_sent(payments: Payments, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", payments.clock.now)

@@ -10,8 +10,6 @@ from tests.support.payments import DAY, Payments
 
 from .conftest import START, now, period, subscribed
 
-pytestmark = pytest.mark.anyio
-
 HOUR = 3600
 FEBRUARY, MARCH, APRIL = (int(datetime(2026, *day, 12, tzinfo=UTC).timestamp()) for day in ((2, 28), (3, 31), (4, 30)))
 

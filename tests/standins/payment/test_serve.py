@@ -17,7 +17,6 @@ from tests.support.receiver import receiver
 from tests.support.servers import serving
 
 
-@pytest.mark.anyio
 async def test_a_served_stand_in_tells_by_itself_and_drops_connections() -> None:
     async with receiver() as box:
         sandbox = PaymentSandbox(base_url="http://127.0.0.1", webhook=Webhook(box.url, SECRET))

@@ -14,8 +14,6 @@ from registerwatch_standins.register.world import World
 
 from .conftest import LANGUAGE, PAGE, Clock, Register
 
-pytestmark = pytest.mark.anyio
-
 ROUTES: dict[Kind, str] = {
     "certificates": "/certificates/search/",
     "refusals": "/applications/search/",

@@ -1,10 +1,6 @@
 """Steering the stand-in from another process."""
 
-import pytest
-
 from .conftest import Register
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_change_is_made_and_logged(register: Register) -> None:

@@ -12,8 +12,6 @@ from registerwatch_standins.register.generated import GeneratedWorld
 
 from .conftest import Clock, Register, client_of
 
-pytestmark = pytest.mark.anyio
-
 VERSION = {"api-version": "v1.0", "format": "json"}
 
 

@@ -14,8 +14,6 @@ from registerwatch_standins.register.world import World
 
 from .conftest import LANGUAGE, PAGE, Clock, client_of
 
-pytestmark = pytest.mark.anyio
-
 D = Difference
 LAKE = {"api-version": "v1.0", "format": "json"}
 Answers = Mapping[str, httpx2.Response]

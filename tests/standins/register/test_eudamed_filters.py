@@ -10,8 +10,6 @@ from registerwatch_standins.register.records import Registration
 
 from .conftest import LANGUAGE, PAGE, Register, client_of
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.parametrize("missing", ["page", "pageSize", "size", "iso2Code", "languageIso2Code"])
 async def test_a_device_search_without_a_required_parameter_is_400(register: Register, missing: str) -> None:

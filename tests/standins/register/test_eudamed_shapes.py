@@ -2,14 +2,10 @@
 
 from datetime import datetime
 
-import pytest
-
 from registerwatch_standins.register.records import OtherCode
 from registerwatch_standins.register.wire.basic_records import basic_udi_record
 
 from .conftest import Register
-
-pytestmark = pytest.mark.anyio
 
 _FILLED = """
 basicUdi primaryDi uuid ulid basicUdiDiDataUlid riskClass tradeName manufacturerName manufacturerSrn manufacturerStatus

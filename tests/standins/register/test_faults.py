@@ -12,8 +12,6 @@ from registerwatch_standins.register.world import World
 
 from .conftest import LANGUAGE, PAGE, Register, client_of
 
-pytestmark = pytest.mark.anyio
-
 SEARCH = "/eudamed/devices/udiDiData"
 Answers = Callable[[httpx2.Response], object]
 

@@ -11,8 +11,6 @@ from tests.support.servers import serving
 
 from .conftest import HEADERS, PAGE
 
-pytestmark = pytest.mark.anyio
-
 SEARCH = "/eudamed/devices/udiDiData"
 BREAKS: list[tuple[Mode, type[Exception]]] = [
     ("timeout", httpx2.ReadTimeout),
