@@ -20,9 +20,11 @@ from registerwatch.web.limits.large_bodies import BUSY, MAX_RECEIVED_OF_ACCOUNT
 from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_kind", ["sqlite"])]
+pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 PIECE = b" " * 16_384
+IMPORT = "\n".join(f"A{number},{'x' * 190}" for number in range(400))
+LIST = "GTIN;Article\n" + "04012345678901;pump\n" * 20_000
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 EVERY_ROUTE_WITH_A_CREDENTIAL = [
     ("POST", "/v1/watches"),
@@ -284,11 +286,28 @@ async def test_of_an_account_few_lists_are_received_at_a_time(harness: ServiceHa
 
 
 @pytest.mark.parametrize(("pieces", "grace", "status"), [(1, 10.0, 0), (5, 0.2, 400)])
-async def test_imports_that_do_not_come_keep_nobody_from_importing(
-    harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch, pieces: int, grace: float, status: int
+@pytest.mark.parametrize(
+    ("address", "file", "taken"),
+    [
+        ("/v1/import", "\n".join(f"A{number},{'x' * 190}" for number in range(400)), 200),
+        ("/v1/lists?name=Stock", LIST, 202),
+    ],
+    ids=["import", "list"],
+)
+async def test_files_that_do_not_come_keep_nobody_from_sending_one(
+    harness: ServiceHarness,
+    owner: NewAccount,
+    monkeypatch: pytest.MonkeyPatch,
+    pieces: int,
+    grace: float,
+    status: int,
+    address: str,
+    file: str,
+    taken: int,
 ) -> None:
     monkeypatch.setattr(least_rate, "GRACE_SECONDS", grace)
     harness.app.state.large_bodies = AccountPlaces(most=1, most_per_account=1)
+    harness.app.state.large_files = AccountPlaces(most=1, most_per_account=1)
     other = await harness.sign_up("someone@other.example")
     is_silent, never = asyncio.Event(), asyncio.Event()
 
@@ -301,14 +320,16 @@ async def test_imports_that_do_not_come_keep_nobody_from_importing(
                 await never.wait()
             return await super()._receive()
 
-    silent = Silent("POST", "/v1/import", {"X-API-Key": owner.api_key, "Content-Type": "text/csv"})
+    headers = {"X-API-Key": owner.api_key, "Content-Type": "text/csv"}
+    path, _, query = address.partition("?")
+    silent = Silent("POST", path, headers, query=query)
     sending = asyncio.create_task(silent.send_to(harness))
     await is_silent.wait()
 
-    large = "\n".join(f"A{number},{'x' * 190}" for number in range(400))
-    answer = await asyncio.wait_for(harness.post("/v1/import", other.api_key, csv=large), 5)
+    headers = {**auth_headers(other.api_key), "Content-Type": "text/csv"}
+    answer = await asyncio.wait_for(harness.client.post(address, content=file, headers=headers), 5)
 
-    assert answer.status_code == 200, answer.text
+    assert answer.status_code == taken, answer.text
     if status:
         assert await sending == status
     else:
@@ -347,42 +368,6 @@ async def test_a_list_is_not_received_for_who_may_not_send_one_or_names_none(
     assert await refused(owner.api_key, "name=Stock&code_colum=1") == (400, 0)
     harness.clock.move(8 * 24 * 3600)
     assert await refused(owner.api_key, "name=Stock") == (402, 0)
-
-
-@pytest.mark.parametrize(("pieces", "grace", "status"), [(1, 10.0, 0), (5, 0.2, 400)])
-async def test_files_that_do_not_come_keep_nobody_from_sending_one(
-    harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch, pieces: int, grace: float, status: int
-) -> None:
-    monkeypatch.setattr(least_rate, "GRACE_SECONDS", grace)
-    harness.app.state.large_files = AccountPlaces(most=1, most_per_account=1)
-    other = await harness.sign_up("someone@other.example")
-    is_silent, never = asyncio.Event(), asyncio.Event()
-
-    class Silent(Upload):
-        """Keeps silent after its first pieces."""
-
-        async def _receive(self) -> Message:
-            if self.received >= pieces * len(PIECE):
-                is_silent.set()
-                await never.wait()
-            return await super()._receive()
-
-    silent = Silent("POST", "/v1/lists", {"X-API-Key": owner.api_key}, query="name=Stock")
-    sending = asyncio.create_task(silent.send_to(harness))
-    await is_silent.wait()
-
-    headers = {**auth_headers(other.api_key), "Content-Type": "text/csv"}
-    file = b"GTIN;Article\n" + b"04012345678901;pump\n" * 20_000
-    sent = harness.client.post("/v1/lists", params={"name": "Stock"}, content=file, headers=headers)
-    answer = await asyncio.wait_for(sent, 5)
-
-    assert answer.status_code == 202, answer.text
-    if status:
-        assert await sending == status
-    else:
-        sending.cancel()
-        await asyncio.wait([sending])
-    assert len(harness.all_rows()["item_lists"]) == 1
 
 
 @pytest.mark.parametrize("path", ["/v1/lists", "/app/lists", "/app/scan"])

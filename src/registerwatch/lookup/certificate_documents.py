@@ -26,12 +26,11 @@ NOT_READ_YET = "The record of this certificate has not been read yet, so its doc
 
 
 class FetchedDocument(msgspec.Struct, frozen=True):
-    """A document with its content, and what it was when it was seen first."""
+    """A document with its content."""
 
     document: CertificateDocument
     content: bytes
     sha256: str
-    first_seen: SeenDocument
 
 
 class NoDocument(msgspec.Struct, frozen=True):
@@ -75,7 +74,7 @@ class CertificateDocuments:
         first_seen = await self._seen.note(SeenDocument(uuid, digest, len(content), int(self._clock.now())))
         if first_seen.sha256 != digest:
             log.warning("a document of a certificate has another content than before", uuid=uuid)
-        return FetchedDocument(document, content, digest, first_seen)
+        return FetchedDocument(document, content, digest)
 
     async def _content(self, uuid: str, requester: Requester | None) -> bytes:
         try:

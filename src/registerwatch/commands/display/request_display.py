@@ -26,7 +26,6 @@ class Countdown:
         self._console = console
         self._monotonic = monotonic
         self._until: float | None = None
-        self._words = ""
 
     def asks(self, url: str) -> None:
         """The wait is over."""

@@ -20,7 +20,7 @@ from registerwatch.notifications.choice_check import check_bounds, checked_names
 from registerwatch.notifications.choices import EVERYTHING, Choice, Frequency
 from registerwatch.notifications.delivery import waiting_deliveries
 from registerwatch.notifications.models import EMAIL, MAX_TARGETS, Delivery, Target
-from registerwatch.notifications.targets import channel_repository, channel_trail, target_repository
+from registerwatch.notifications.targets import channel_repository, target_repository
 from registerwatch.notifications.targets.channel_models import (
     MAX_PAUSE_SECONDS,
     ChannelChange,
@@ -30,7 +30,7 @@ from registerwatch.notifications.targets.channel_models import (
 )
 from registerwatch.notifications.targets.channel_state import Access, access_to, state_of
 from registerwatch.notifications.targets.target_addresses import StoredAddress, stored_address
-from registerwatch.notifications.targets.target_changes import columns_of, shown_name
+from registerwatch.notifications.targets.target_changes import columns_of, difference, pause_of_account, shown_name
 from registerwatch.notifications.targets.target_secrets import TargetSecrets
 from registerwatch.notifications.targets.targets import TargetService, TestResult
 from registerwatch.platform.clock import Clock
@@ -124,7 +124,7 @@ class ChannelService:
                 await target_repository.change(connection, caller.account.id, target_id, columns)
             after = await self._visible(connection, caller, target_id)
             await waiting_deliveries.reschedule(connection, before, after, now)
-            if said := channel_trail.difference(before, after):
+            if said := difference(before, after):
                 await note_by(connection, caller, now, Action.CHANNEL_CHANGED, f"{shown_name(after)}: {said}")
         return self._listed(after, caller)
 
@@ -164,7 +164,7 @@ class ChannelService:
                 time = waiting_deliveries.time_of_pause(until)
                 held = waiting_deliveries.held_by_pause(waiting, time)
                 await waiting_deliveries.move(connection, {each.id: each for each in found}, held, time, now)
-            await note_by(connection, caller, now, Action.CHANNEL_CHANGED, channel_trail.pause_of_account(until))
+            await note_by(connection, caller, now, Action.CHANNEL_CHANGED, pause_of_account(until))
 
     async def test(self, caller: Caller, target_id: int) -> TestResult:
         """Send a test to a target. A success ends a pause that failures caused. Raises `InvalidInput`, `OwnerOnly`."""

@@ -1,4 +1,4 @@
-"""Columns of targets as people set them, and how texts name a target. Pure."""
+"""Columns of targets as people set them, and how texts name a target and what changed of it. Pure."""
 
 from urllib.parse import urlsplit
 
@@ -8,6 +8,7 @@ from registerwatch.accounts.validation import one_line
 from registerwatch.mail.texts import LIKE_AN_ADDRESS
 from registerwatch.notifications.choices import Choice
 from registerwatch.notifications.models import Target
+from registerwatch.platform.clock import iso_utc
 
 MAX_NAME_LENGTH = 80
 
@@ -39,3 +40,24 @@ def shown_name(target: Target) -> str:
     place = target.user_email or urlsplit(target.url).hostname or ""
     name = "" if LIKE_AN_ADDRESS.search(target.name) else target.name
     return " ".join(each for each in (target.channel, place, f"“{name}”" if name else "") if each)
+
+
+def difference(before: Target, after: Target) -> str:
+    """What changed of a target, in words; empty where nothing did."""
+    said = []
+    if before.name != after.name:
+        said.append("renamed")
+    if before.choice.frequency != after.choice.frequency:
+        said.append(f"{after.choice.frequency} instead of {before.choice.frequency}")
+    elif before.choice != after.choice or before.time_zone != after.time_zone:
+        said.append("choice changed")
+    if before.repeats is not after.repeats:
+        said.append("repeats failed deliveries" if after.repeats else "repeats no failed deliveries")
+    if (before.paused_at is None) is not (after.paused_at is None):
+        said.append("goes on" if after.paused_at is None else "paused")
+    return ", ".join(said)
+
+
+def pause_of_account(until: int | None) -> str:
+    """What the trail says of a pause of the whole account: pages show the instant in the zone of who reads it."""
+    return "all channels go on" if until is None else f"all channels paused until {iso_utc(until)}"
