@@ -88,7 +88,6 @@ def test_of_a_workbook_its_sheet_and_what_it_has_destroyed_are_told() -> None:
     )
 
 
-@pytest.mark.anyio
 async def test_what_is_pasted_and_files_are_read_in_a_process(harness: ServiceHarness) -> None:
     reader = harness.service.watches.list_files
 
