@@ -22,6 +22,7 @@ from bench.processes import ProcessFailed
 from bench.setup import Setup, Stored, timed
 from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
+from registerwatch.accounts.tables import accounts as accounts_table
 from registerwatch.app import app_over
 from registerwatch.bootstrap import Service, build_service
 from registerwatch.files.lists.worker import ListWorker
@@ -29,7 +30,6 @@ from registerwatch.files.tables import process as table_process
 from registerwatch.files.tables.process import TableReader
 from registerwatch.files.tables.table import ReadChoices, Table
 from registerwatch.platform.clock import SystemClock
-from registerwatch.platform.db import tables
 from registerwatch.platform.db.migrate import upgrade
 from registerwatch.settings import Settings
 
@@ -167,7 +167,7 @@ async def _customer(settings: Settings) -> AsyncIterator[tuple[Service, httpx2.A
         client.headers["X-API-Key"] = opened["api_key"]
         async with service.database.transaction() as connection:
             plan = {"plan": "operator", "expires_at": int(time.time()) + 24 * 3600}
-            await connection.execute(update(tables.accounts).where(tables.accounts.c.email == email).values(**plan))
+            await connection.execute(update(accounts_table).where(accounts_table.c.email == email).values(**plan))
         try:
             yield service, client
         finally:

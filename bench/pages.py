@@ -18,10 +18,11 @@ from bench.figures import Figure, Goal, Row, Section, latencies
 from bench.postgresql import cluster_if_installed
 from bench.processes import SERVER_CORE, ProcessFailed, pinned
 from bench.setup import Setup, remove_database, timed
+from registerwatch.accounts.tables import accounts as accounts_table
 from registerwatch.app import app_over
 from registerwatch.bootstrap import Service, build_service, running
-from registerwatch.platform.db import tables
 from registerwatch.settings import Settings
+from registerwatch.watches import tables
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot, encoded
 
 MAX_WATCHES = 2_500  # of the largest plan
@@ -207,9 +208,9 @@ async def _filled(service: Service, watches: int) -> int:
     """Fill the only account; the id of one of its watches."""
     now = int(time.time())
     async with service.database.transaction() as connection:
-        account = (await connection.execute(select(tables.accounts.c.id))).scalar_one()
+        account = (await connection.execute(select(accounts_table.c.id))).scalar_one()
         plan = {"plan": "operator", "expires_at": now + 365 * DAY}
-        await connection.execute(update(tables.accounts).values(**plan))
+        await connection.execute(update(accounts_table).values(**plan))
         await connection.execute(insert(tables.watches), [_watch(account, number, now) for number in range(watches)])
         ids = list((await connection.execute(select(tables.watches.c.id).order_by(tables.watches.c.id))).scalars())
         tags = [(each, TAGS[number % len(TAGS)]) for number, each in enumerate(ids)]

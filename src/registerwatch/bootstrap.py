@@ -16,6 +16,7 @@ from registerwatch.accounts.passwords.passwords import Passwords
 from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
 from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.all_tables import SEALED
 from registerwatch.background import loops
 from registerwatch.background.run_forever import cancel_and_wait
 from registerwatch.billing.provider import PaymentProvider
@@ -416,7 +417,7 @@ async def _prepare_database(service: Service) -> None:
     """Bring the database to its schema, and secrets in it under the present key."""
     await upgrade(service.database)
     try:
-        await reseal(service.database, SecretCipher(service.settings.secrets_keys))
+        await reseal(service.database, SecretCipher(service.settings.secrets_keys), SEALED)
     except (ConfigurationError, SecretUnreadable):
         await service.close()
         raise

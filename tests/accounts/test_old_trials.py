@@ -6,9 +6,9 @@ from structlog.testing import capture_logs
 
 from registerwatch.accounts.old_trials import KEPT_SECONDS, NOTICE_SECONDS
 from registerwatch.accounts.plans import PlanName
+from registerwatch.billing.tables import subscriptions
 from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mail
-from registerwatch.platform.db.tables import subscriptions
 from tests.support.harness import EMAIL, ServiceHarness
 
 DAY = 24 * 3600

@@ -17,6 +17,7 @@ from registerwatch.accounts.second_factors.guessed_codes import MAX_ELSEWHERE, M
 from registerwatch.accounts.sessions.clients import Client
 from registerwatch.accounts.sessions.sign_in_steps import MAX_TRIES, NewStep
 from registerwatch.accounts.sessions.sign_in_steps import STEP_SECONDS as SECONDS_OF_A_STEP
+from registerwatch.accounts.tables import SEALED, owner_of_app_secret
 from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import (
     ConfigurationError,
@@ -30,7 +31,7 @@ from registerwatch.errors import (
 )
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.sealed_columns import owner_of_app_secret, reseal
+from registerwatch.platform.db.sealed_columns import reseal
 from registerwatch.platform.secret_cipher import SecretCipher, key_id_of
 from tests.accounts.actions import (
     EMAIL,
@@ -399,11 +400,11 @@ async def test_secrets_of_apps_are_encrypted_under_the_present_key_when_the_serv
     assert await stored() == app.secret
     for keys in ((), (old,), (new, old), (new,)):
         cipher = SecretCipher(keys)
-        await reseal(database, cipher)
+        await reseal(database, cipher, SEALED)
         secret = await stored()
         assert key_id_of(secret) == cipher.current
         assert cipher.opened(secret, owner_of_app_secret(caller.user_id or 0)) == app.secret
     with pytest.raises(ConfigurationError, match="authenticator apps"):
-        await reseal(database, SecretCipher((old,)))
+        await reseal(database, SecretCipher((old,)), SEALED)
     with pytest.raises(SecretUnreadable):
         await accounts.sessions.login(EMAIL, PASSWORD, code=app.next_code())

@@ -11,8 +11,8 @@ from registerwatch.accounts.limits.work_budget import WINDOW_SECONDS, WorkBudget
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import UNCONFIRMED_WORK_SECONDS, plans
+from registerwatch.accounts.tables import accounts, users, work_used
 from registerwatch.errors import RateLimited
-from registerwatch.platform.db.tables import accounts, users, work_used
 from tests.support.harness import ServiceHarness
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -9,7 +9,7 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import repository
 from registerwatch.billing.models import PaidSubscription
 from registerwatch.billing.provider import Subscription
-from registerwatch.platform.db.tables import cancellations, payment_events
+from registerwatch.billing.tables import cancellations, payment_events
 from tests.billing.plain_provider import event, signed
 from tests.support.harness import PASSWORD, ServiceHarness
 

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.copy.certificates.certificate_queries import CertificateQueries
+from registerwatch.copy.tables import certificates
 from registerwatch.lookup.certificate_service import CertificateDetails, CertificateService
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import certificates
 from tests.register.certificate_rows import STATUS, a_certificate, certificate_id, note_history, store_certificates
 
 

@@ -6,9 +6,9 @@ from registerwatch.copy import portfolio
 from registerwatch.copy.history.portfolio_history import PortfolioHistory
 from registerwatch.copy.names import stored_names
 from registerwatch.copy.portfolio import MAX_NAME, ListedDevice, PortfolioChange, PortfolioNews
+from registerwatch.copy.tables import portfolio_news
 from registerwatch.ingest.portfolio_changes import judged
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import portfolio_news
 from registerwatch.register.codes import StatusFilter
 
 SRN = "DE-MF-000000001"

@@ -10,6 +10,15 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.copy.tables import (
+    certificate_news,
+    certificate_scopes,
+    certificates,
+    notified_bodies,
+    record_history,
+    refusals,
+    walks,
+)
 from registerwatch.copy.walks import LEASE_SECONDS, RETRY_SECONDS
 from registerwatch.ingest.list_walk import CHANGED, SHRUNK
 from registerwatch.ingest.scoped_devices import ScopedDevices
@@ -22,15 +31,6 @@ from registerwatch.ingest.sweeps.certificate_sweep import (
     SweepResult,
 )
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import (
-    certificate_news,
-    certificate_scopes,
-    certificates,
-    notified_bodies,
-    record_history,
-    refusals,
-    walks,
-)
 from registerwatch.register.certificates import (
     EXPIRY,
     NUMBER,

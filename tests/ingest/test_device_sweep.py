@@ -3,8 +3,8 @@
 import asyncio
 
 from registerwatch.copy.sweeps import LEASE_SECONDS
+from registerwatch.copy.tables import device_sweeps, portfolio_devices, portfolio_news
 from registerwatch.ingest.sweeps.sweep_turn import TurnResult
-from registerwatch.platform.db.tables import device_sweeps, portfolio_devices, portfolio_news
 from tests.support.harness import ServiceHarness
 from tests.watches.sweep_steps import a_manufacturer, number_of_devices, register_more, sweep, told, turns
 

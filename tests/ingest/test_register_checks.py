@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from registerwatch.ingest.checks import register_checks as checks_module
 from registerwatch.ingest.checks.check_rules import DAY_SECONDS, HOUR_SECONDS, RETRY_SECONDS, CheckedList, KnownChecks
-from registerwatch.platform.db.tables import register_checks
+from registerwatch.ingest.tables import register_checks
 from registerwatch.sources.checks.assumptions import DAILY
 from registerwatch.sources.checks.names import CheckName
 from registerwatch_standins.register.generated import GeneratedWorld

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
+from registerwatch.copy.tables import device_sweeps, walks
 from registerwatch.copy.walks import WalkRow
 from registerwatch.ingest.checks.check_rules import RegisterCheck
 from registerwatch.ingest.checks.register_status import KEPT_SECONDS, CheckState, state_of
 from registerwatch.ingest.sweeps.sweep_state import BEHIND_SECONDS, DeviceSweepState
-from registerwatch.platform.db.tables import device_sweeps, walks
 from registerwatch.sources.checks.names import CheckName
 from tests.support.harness import ServiceHarness
 

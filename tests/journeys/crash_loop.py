@@ -16,10 +16,10 @@ from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.accounts.tables import users
 from registerwatch.bootstrap import Service, build_service, working
 from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.targets.channel_models import NewChannel
-from registerwatch.platform.db.tables import users
 from registerwatch.settings import Settings
 from tests.support.fakes import quick_passwords
 from tests.support.harness import PACE

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import select
 
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import events, watches
+from registerwatch.watches.tables import events, watches
 from registerwatch_standins.register.world import World
 from tests.journeys.device_certificates import DeviceCertificates
 from tests.journeys.expected_events import (

@@ -15,8 +15,9 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
+from registerwatch.copy.tables import certificates
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import certificates, watches
+from registerwatch.watches.tables import watches
 from tests.journeys.event_checks import ENDS, Stored, Watcher, WrongYear
 
 MARKS = (0, 7, 30, 90)

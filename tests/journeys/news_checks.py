@@ -16,8 +16,9 @@ from itertools import pairwise
 
 from sqlalchemy import select
 
+from registerwatch.copy.tables import device_sweeps, devices, walks
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import device_sweeps, devices, walks, watches
+from registerwatch.watches.tables import watches
 from tests.journeys.event_checks import ENDS, EventChecks, Stored, Watcher, WrongYear
 from tests.journeys.expected_events import FieldChange
 from tests.journeys.manufacturers_past import ListedCertificate, ManufacturersPast

@@ -21,13 +21,13 @@ from registerwatch.accounts.models import Account, Caller, Role
 from registerwatch.accounts.plans import PlanName, plans
 from registerwatch.bootstrap import Service, build_service
 from registerwatch.platform.db.migrate import upgrade
-from registerwatch.platform.db.tables import watches
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.requests import RetryPolicy, ignore
 from registerwatch.watches.models import Watch
 from registerwatch.watches.options import OptionChange
 from registerwatch.watches.service import WatchService
+from registerwatch.watches.tables import watches
 from registerwatch_standins.register.app import create_app
 from registerwatch_standins.register.faults import Kind
 from registerwatch_standins.register.filters import DeviceFilter

@@ -14,9 +14,9 @@ from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.accounts.tables import users
 from registerwatch.mail.mailer import Mail
 from registerwatch.notifications.choices import Choice, Frequency
-from registerwatch.platform.db.tables import users
 from registerwatch.platform.structs import replace
 from registerwatch.watches.models import EventSeverity
 from registerwatch_standins.register.generated import GeneratedWorld

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import PlanName, plans
 from registerwatch.accounts.sessions.credentials import credential_of
-from registerwatch.platform.db.tables import accounts
+from registerwatch.accounts.tables import accounts
 from registerwatch.register.models import Certificate
 from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange

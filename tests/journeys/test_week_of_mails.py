@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import insert
 
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.tables import users
 from registerwatch.mail.mailer import Mail
 from registerwatch.mail.smtp import Failure
 from registerwatch.notifications.channels import Channel, HandOver
@@ -24,7 +25,7 @@ from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.notifications.delivery.delivery import CUT_OFF, DeliveryService
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.repository import ClaimedDelivery
-from registerwatch.platform.db.tables import deliveries, users, webhooks
+from registerwatch.notifications.tables import deliveries, webhooks
 from registerwatch.watches import repository, tag_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events import event_repository

@@ -15,9 +15,9 @@ from difflib import unified_diff
 import httpx2
 import pytest
 
+from registerwatch.copy.tables import certificates, device_certificates, portfolio_news, walks
 from registerwatch.pages.sitemap import Sitemap
 from registerwatch.platform.clock import iso_utc, utc_in_words
-from registerwatch.platform.db.tables import certificates, device_certificates, portfolio_news, walks
 from registerwatch_standins.register.records import Registration
 from tests.mcp.messages import posted, using
 from tests.pages.account.page_walk import page_routes

@@ -7,6 +7,7 @@ from sqlalchemy import update
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.models import Caller, Role
+from registerwatch.accounts.tables import users
 from registerwatch.mail.mailer import Mailer
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.channels.email import EmailChannel
@@ -17,7 +18,6 @@ from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.targets import target_repository
 from registerwatch.notifications.targets.target_changes import columns_of
-from registerwatch.platform.db.tables import users
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events import event_repository
 from registerwatch.watches.events.event_repository import NewEvent

@@ -10,7 +10,7 @@ from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.gathering import GATHERING_SECONDS, GATHERING_STEP_SECONDS
 from registerwatch.notifications.models import REPEAT_PAUSES
-from registerwatch.platform.db.tables import deliveries, webhooks
+from registerwatch.notifications.tables import deliveries, webhooks
 from tests.notifications.steps import queue_change
 from tests.support.harness import ServiceHarness
 

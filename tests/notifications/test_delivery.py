@@ -8,8 +8,9 @@ import pytest
 
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.delivery.delivery import LEASE_SECONDS
-from registerwatch.platform.db.tables import deliveries, events
+from registerwatch.notifications.tables import deliveries
 from registerwatch.platform.structs import replace
+from registerwatch.watches.tables import events
 from tests.accounts.actions import EMAIL
 from tests.notifications.steps import (
     another_process,

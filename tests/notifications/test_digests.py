@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.tables import accounts
 from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.notifications.delivery.delivery import (
     CUT_OFF,
@@ -20,9 +21,9 @@ from registerwatch.notifications.delivery.delivery import (
     LeaseLost,
 )
 from registerwatch.notifications.models import REPEAT_PAUSES, AttemptResult, Delivery, Notification, Target
+from registerwatch.notifications.tables import deliveries, delivery_events, webhooks
 from registerwatch.notifications.targets.targets import TargetService
 from registerwatch.platform.account_places import AccountPlaces
-from registerwatch.platform.db.tables import accounts, deliveries, delivery_events, webhooks
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.tag_repository import add as add_tags
 from tests.notifications.plain_channel import FULL, PlainChannel

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.tables import users
 from registerwatch.background.loops import deliver, send_mails
 from registerwatch.mail.mailer import BeforeData, Mail, SmtpMailer
 from registerwatch.mail.memory_mailer import MemoryMailer
@@ -18,8 +19,8 @@ from registerwatch.notifications.channels.email import NOT_PROVEN
 from registerwatch.notifications.delivery.delivery import CUT_OFF, LEASE_SECONDS, MAIL_CANDIDATES, MAX_PER_TARGET
 from registerwatch.notifications.gathering import MAX_GATHERING_SECONDS
 from registerwatch.notifications.models import EMAIL, REPEAT_PAUSES
+from registerwatch.notifications.tables import deliveries
 from registerwatch.notifications.targets.channel_models import NewChannel
-from registerwatch.platform.db.tables import deliveries, users
 from registerwatch.register.models import Certificate, DeviceReading
 from registerwatch.watches.diff import FieldChange
 from tests.notifications.channels.sample_events import RENAMED, SUSPENDED

@@ -12,7 +12,7 @@ from registerwatch.mail.server import server_of
 from registerwatch.notifications.channels.email import EmailChannel
 from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.models import EMAIL
-from registerwatch.platform.db.tables import webhooks
+from registerwatch.notifications.tables import webhooks
 from tests.notifications.bounce_messages import GONE, report
 from tests.notifications.channels.sample_events import SUSPENDED
 from tests.notifications.mail_steps import mail_user, send_due, tell

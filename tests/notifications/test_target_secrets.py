@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
+from registerwatch.all_tables import SEALED
 from registerwatch.errors import ConfigurationError, SecretUnreadable
 from registerwatch.notifications.channels.webhook_signature import signature
 from registerwatch.notifications.delivery.delivery import LEASE_SECONDS
@@ -147,7 +148,7 @@ async def test_two_processes_that_encrypt_at_once_lose_nothing(restarts: Restart
         async with one.database.transaction() as connection:
             await connection.execute(text("UPDATE webhooks SET secret = 'whsec_plain' WHERE is_first"))
         cipher = SecretCipher(load_settings(secrets_key=NEW).secrets_keys)
-        await asyncio.gather(*(sealed_columns.reseal(one.database, cipher) for _ in range(3)))
+        await asyncio.gather(*(sealed_columns.reseal(one.database, cipher, SEALED) for _ in range(3)))
         assert await shown(one, key) == ["whsec_plain", *secrets[2:]]
         assert "whsec_plain" not in str(one.all_rows())
 

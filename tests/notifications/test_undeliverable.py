@@ -7,6 +7,7 @@ from sqlalchemy import insert, select, update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.passwords.confirmation_repository import UNDELIVERABLE
+from registerwatch.accounts.tables import audit, users
 from registerwatch.notifications.bounces.bounce_address import bounce_token, envelope_sender
 from registerwatch.notifications.bounces.bounce_report import BounceKind, BounceReport, report_of
 from registerwatch.notifications.bounces.undeliverable import (
@@ -18,7 +19,7 @@ from registerwatch.notifications.bounces.undeliverable import (
 from registerwatch.notifications.bounces.undeliverable_repository import by_id
 from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.models import EMAIL, AttemptResult, Target
-from registerwatch.platform.db.tables import audit, users, webhooks
+from registerwatch.notifications.tables import webhooks
 from tests.notifications.bounce_messages import block, report
 from tests.notifications.plain_channel import PlainChannel
 from tests.notifications.steps import queue_change

@@ -12,7 +12,7 @@ from registerwatch.background.loops import deliver
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.notifications.delivery.delivery import MAX_PER_TARGET, DeliveryService
 from registerwatch.notifications.repository import FinishedDelivery
-from registerwatch.platform.db.tables import deliveries
+from registerwatch.notifications.tables import deliveries
 from tests.notifications.steps import another_process, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness
 

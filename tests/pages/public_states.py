@@ -3,12 +3,13 @@
 from sqlalchemy import delete, insert
 
 from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.copy.tables import device_sweeps, walks
+from registerwatch.ingest.tables import register_checks
 from registerwatch.notifications.bounces.unsubscribe_tokens import PATH as UNSUBSCRIBE
 from registerwatch.notifications.bounces.unsubscribe_tokens import token_of
 from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.targets.channel_models import NewChannel
 from registerwatch.platform.clock import iso_utc
-from registerwatch.platform.db.tables import device_sweeps, register_checks, walks
 from registerwatch.platform.structs import replace
 from tests.ingest.test_register_status import a_sweep, a_walk
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration

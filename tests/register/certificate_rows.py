@@ -6,15 +6,8 @@ from typing import Any
 import msgspec
 from sqlalchemy import insert
 
+from registerwatch.copy.tables import certificate_scopes, certificates, notified_bodies, record_history, refusals, walks
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import (
-    certificate_scopes,
-    certificates,
-    notified_bodies,
-    record_history,
-    refusals,
-    walks,
-)
 
 SEEN_AT = 1_799_990_000
 """2027-01-15, 05:13 UTC: began the walk that saw everything."""

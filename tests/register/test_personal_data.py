@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from registerwatch.all_tables import metadata
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import metadata
 from registerwatch_standins.register.faults import Kind
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.generated import GeneratedWorld

@@ -9,24 +9,23 @@ from sqlalchemy import delete
 
 from registerwatch.accounts.models import Caller
 from registerwatch.copy.history.history_prune import HistoryPruner
-from registerwatch.platform.db.tables import (
+from registerwatch.copy.tables import (
     actors,
     certificate_news,
     certificate_scopes,
     certificates,
     device_sweeps,
     devices,
-    events,
     fills,
     portfolio_devices,
     portfolio_news,
     record_history,
     refusals,
     walks,
-    watches,
 )
 from registerwatch.platform.structs import replace
 from registerwatch.watches import repository
+from registerwatch.watches.tables import events, watches
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.records import Certificate, CertificateListing, Registration
 from tests.rest.register_journal import JournalWorld, Look, RegisterJournal

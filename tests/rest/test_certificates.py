@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from registerwatch.copy.tables import record_history
 from registerwatch.platform.clock import iso_utc
-from registerwatch.platform.db.tables import record_history
 from tests.mcp.messages import used
 from tests.register.certificate_rows import (
     BODY,

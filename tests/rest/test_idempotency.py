@@ -17,7 +17,7 @@ from registerwatch.accounts.limits.idempotency import (
     MAX_REQUESTS,
     Places,
 )
-from registerwatch.platform.db.tables import api_keys, idempotent_requests
+from registerwatch.accounts.tables import api_keys, idempotent_requests
 from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import NewAccount, ServiceHarness, auth_headers
 

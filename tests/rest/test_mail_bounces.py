@@ -8,10 +8,11 @@ import httpx2
 import pytest
 from sqlalchemy import insert, select
 
+from registerwatch.accounts.tables import users
 from registerwatch.notifications.bounces.bounce_address import bounce_token
 from registerwatch.notifications.bounces.undeliverable_repository import by_address
 from registerwatch.notifications.models import EMAIL as EMAIL_CHANNEL
-from registerwatch.platform.db.tables import users, webhooks
+from registerwatch.notifications.tables import webhooks
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])

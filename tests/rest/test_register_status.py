@@ -6,10 +6,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import insert
 
+from registerwatch.copy.tables import device_sweeps, walks
 from registerwatch.ingest.checks.check_rules import DAY_SECONDS
 from registerwatch.ingest.checks.register_status import KEPT_SECONDS
 from registerwatch.platform.clock import iso_utc
-from registerwatch.platform.db.tables import device_sweeps, walks
 from registerwatch.sources.budget_row import Host
 from registerwatch.sources.requests import ignore
 from registerwatch.sources.unread_fields import FieldOf

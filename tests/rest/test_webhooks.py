@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import insert
 
 from registerwatch.notifications.repository import MAX_TESTS
-from registerwatch.platform.db.tables import deliveries
+from registerwatch.notifications.tables import deliveries
 from tests.notifications.steps import expected_signatures
 from tests.support.harness import ERROR_FIELDS, PASSWORD, NewAccount, ServiceHarness, ServiceStarter, auth_headers
 from tests.support.receiver import Receiver, answer, receiver

@@ -7,8 +7,8 @@ from typing import Any
 
 import psycopg
 
+from registerwatch.all_tables import metadata
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import metadata
 
 Rows = list[dict[str, Any]]
 

@@ -7,7 +7,7 @@ import msgspec
 from sqlalchemy import delete, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import certificate_news, certificates, device_sweeps, portfolio_news, walks
+from registerwatch.copy.tables import certificate_news, certificates, device_sweeps, portfolio_news, walks
 from registerwatch.watches.diff import FieldChange
 from tests.support.harness import SRN
 

@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 from registerwatch.accounts.models import Caller
+from registerwatch.notifications.tables import deliveries, delivery_events
 from registerwatch.notifications.targets import target_repository
-from registerwatch.platform.db.tables import deliveries, delivery_events, watches
 from registerwatch.watches.events import event_repository
 from registerwatch.watches.reading import recheck_repository
+from registerwatch.watches.tables import watches
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import NewAccount, ServiceHarness
 

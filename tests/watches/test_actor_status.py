@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import update
 
-from registerwatch.platform.db.tables import watches
 from registerwatch.platform.structs import replace
 from registerwatch.watches.snapshot import decoded, encoded
+from registerwatch.watches.tables import watches
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter
 

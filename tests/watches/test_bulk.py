@@ -3,9 +3,9 @@
 import pytest
 
 from registerwatch.errors import CapReached, InvalidInput
-from registerwatch.platform.db.tables import events, watch_tags, watches
 from registerwatch.watches.bulk import MAX_CHOSEN, Selection
 from registerwatch.watches.questions.listing import WatchFilter
+from registerwatch.watches.tables import events, watch_tags, watches
 from registerwatch.watches.tags import MAX_TAGS_OF_WATCH
 from tests.support.harness import SRN, UDI, ServiceHarness
 from tests.watches.test_listing import change, note_event

@@ -21,9 +21,9 @@ from sqlalchemy import Row, delete, func, insert, select, update
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.models import Account, Caller, Role
 from registerwatch.accounts.plans import PlanName, plans
+from registerwatch.accounts.tables import accounts, users
 from registerwatch.errors import InvalidInput
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import accounts, event_marks, events, users, watch_tags, watches
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.event_listing import EventFilter
@@ -32,6 +32,7 @@ from registerwatch.watches.events.event_repository import NewEvent, add_events
 from registerwatch.watches.events.event_selection import EventSelection, EventView, field_filter, row_id
 from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.tables import event_marks, events, watch_tags, watches
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock
 

@@ -13,10 +13,12 @@ from sqlalchemy import delete, update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.copy.tables import certificates
 from registerwatch.notifications.gathering import GATHERING_SECONDS
 from registerwatch.notifications.outbox import DeliveryOutbox
+from registerwatch.notifications.tables import deliveries
 from registerwatch.platform.clock import date_in_words
-from registerwatch.platform.db.tables import certificates, deliveries, ticks, watches
+from registerwatch.platform.db.tables import ticks
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.models import Certificate
 from registerwatch.watches import repository
@@ -36,6 +38,7 @@ from registerwatch.watches.news.expiry_marks import (
 )
 from registerwatch.watches.options import WatchOptions, with_options
 from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.tables import watches
 from tests.mcp.messages import used
 from tests.notifications.feeds import feed_reader
 from tests.notifications.mail_steps import email_channel, mail_user

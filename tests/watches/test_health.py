@@ -1,6 +1,6 @@
 """The health of a watch: what the register does not know is a state of its own, on every surface."""
 
-from registerwatch.platform.db.tables import read_failures
+from registerwatch.watches.tables import read_failures
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.register.builders import a_udi
 from tests.support.harness import ServiceHarness

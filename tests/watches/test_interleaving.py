@@ -5,7 +5,7 @@ from typing import Any
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.notifications.models import EventType
-from registerwatch.platform.db.tables import deliveries
+from registerwatch.notifications.tables import deliveries
 from registerwatch.platform.structs import replace
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import DeviceObservation, ReadContext

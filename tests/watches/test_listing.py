@@ -6,13 +6,13 @@ from typing import get_args
 from sqlalchemy import insert, update
 
 from registerwatch.accounts.models import Caller
-from registerwatch.platform.db.tables import events, watches
 from registerwatch.platform.structs import replace
 from registerwatch.watches import repository
 from registerwatch.watches.models import FAILING_AFTER, NO_CERTIFICATES, NOT_REGISTERED, OVERDUE_AFTER, HealthState
 from registerwatch.watches.questions.listing import PAGE_ROWS, WatchFilter, WatchOrder
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded
+from registerwatch.watches.tables import events, watches
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import a_snapshot
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
-from registerwatch.platform.db.tables import deliveries, events, watches
+from registerwatch.notifications.tables import deliveries
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events import event_repository
 from registerwatch.watches.events.event_listing import EventFilter
@@ -14,6 +14,7 @@ from registerwatch.watches.models import Event
 from registerwatch.watches.news.news import WatchNews
 from registerwatch.watches.options import WatchOptions, with_options
 from registerwatch.watches.questions.watch_details import WatchEdit
+from registerwatch.watches.tables import events, watches
 from tests.support.harness import SRN, ServiceHarness
 from tests.watches.news_rows import add_certificate_news, add_device_news, list_certificates, list_devices
 from tests.watches.steps import add_webhook, take_awaiting

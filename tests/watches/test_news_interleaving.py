@@ -10,16 +10,9 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.tables import accounts
+from registerwatch.copy.tables import certificate_news, device_sweeps, portfolio_news, walks
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import (
-    accounts,
-    certificate_news,
-    device_sweeps,
-    events,
-    portfolio_news,
-    walks,
-    watches,
-)
 from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.event_repository import EVENT, event_of
@@ -29,6 +22,7 @@ from registerwatch.watches.news.news_cursors import begin_added, set_options
 from registerwatch.watches.news.news_repository import BASELINE_SECONDS, NewsLog
 from registerwatch.watches.options import OptionChange
 from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.tables import events, watches
 from tests.register.builders import FEW
 from tests.watches.news_rows import add_certificate_news, add_device_news, list_certificates, list_devices
 

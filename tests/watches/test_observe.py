@@ -5,13 +5,14 @@ from uuid import uuid4
 
 import pytest
 
-from registerwatch.platform.db.tables import deliveries, events
+from registerwatch.notifications.tables import deliveries
 from registerwatch.platform.structs import replace
 from registerwatch.register.codes import ACTOR_STATUS_PREFIX, LEGISLATION_PREFIX
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.watches import repository
 from registerwatch.watches.models import FAILING_AFTER
+from registerwatch.watches.tables import events
 from tests.register.builders import UDI, a_full_reading, a_row
 from tests.support.harness import SRN, ServiceHarness
 from tests.watches.builders import OFF, ON

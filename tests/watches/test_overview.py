@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import update
 
-from registerwatch.platform.db.tables import watches
 from registerwatch.register.models import Certificate
 from registerwatch.watches.models import FAILING_AFTER
+from registerwatch.watches.tables import watches
 from tests.register.builders import a_full_reading
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements

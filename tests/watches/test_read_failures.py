@@ -1,13 +1,13 @@
 """The log of failed reads of a watch, on both databases."""
 
 from registerwatch.accounts.models import Caller
-from registerwatch.platform.db.tables import read_failures as table
 from registerwatch.platform.structs import replace
 from registerwatch.register.models import Certificate, Completeness
 from registerwatch.watches import repository
 from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
 from registerwatch.watches.reading import read_failures
 from registerwatch.watches.reading.read_failures import MAX_KEPT
+from registerwatch.watches.tables import read_failures as table
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx2
 
-from registerwatch.platform.db.tables import watches
 from registerwatch.sources.eudamed.guards import PROBE_VALUE
+from registerwatch.watches.tables import watches
 from tests.support.harness import ServiceHarness, ServiceStarter
 
 PER_MINUTE = 60

@@ -8,14 +8,14 @@ from structlog.testing import capture_logs
 from registerwatch.background.loops import recheck
 from registerwatch.ingest.refresh import ReadLimits
 from registerwatch.ingest.subject_reads import Refreshed
+from registerwatch.notifications.tables import deliveries
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.schedule import Schedule
-from registerwatch.platform.db.tables import deliveries
-from registerwatch.platform.db.tables import watches as watches_table
 from registerwatch.register.observation import ReadContext
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.watches.reading.read_subject import SubjectReader
 from registerwatch.watches.reading.recheck import RecheckResult, RecheckService
+from registerwatch.watches.tables import watches as watches_table
 from tests.support.fakes import SteppedClock
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter
 from tests.watches.steps import due_subjects

@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from sqlalchemy import delete, insert, select, update
 
 from registerwatch.accounts.models import Account
+from registerwatch.accounts.tables import accounts
 from registerwatch.ingest.refresh import ReadLimits
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import accounts, watches
 from registerwatch.watches import repository
 from registerwatch.watches.reading import recheck_repository
 from registerwatch.watches.reading.read_order import Family
@@ -23,6 +23,7 @@ from registerwatch.watches.reading.read_subject import SubjectRead
 from registerwatch.watches.reading.recheck import RecheckService
 from registerwatch.watches.reading.recheck_turns import FIRST_READS_OF, Turn, WaitingAccount, places_of_paying, turns_of
 from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.tables import watches
 from tests.register.builders import PROPERTY
 from tests.support.fakes import SteppedClock
 

@@ -8,15 +8,16 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts.models import Caller
+from registerwatch.copy.tables import devices
 from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
 from registerwatch.platform.clock import iso_utc
-from registerwatch.platform.db.tables import devices, events
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificates import ReadCertificate
 from registerwatch.register.models import from_document
 from registerwatch.sources.eudamed.certificate_lists import EudamedCertificateLists
 from registerwatch.watches.diff import compare
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot, baseline, decoded
+from registerwatch.watches.tables import events
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import CertificateListing, Registration

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.copy import records as record_store
+from registerwatch.copy.tables import basic_records, devices, record_history
 from registerwatch.platform.clock import iso_utc
-from registerwatch.platform.db.tables import basic_records, devices, record_history
 from registerwatch.platform.structs import replace
 from registerwatch.register.outcomes import ReadFailed
 from registerwatch_standins.register.records import Registration

@@ -7,11 +7,11 @@ import pytest
 
 from registerwatch.copy.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.copy.sweeps import RETRY_SECONDS
+from registerwatch.copy.tables import device_sweeps, portfolio_devices, portfolio_news
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.ingest.sweeps.device_sweep import DeviceSweeper
 from registerwatch.ingest.sweeps.sweep_steps import NONE, UNREADABLE
 from registerwatch.ingest.sweeps.sweep_turn import MAX_READS, MAX_REQUESTS, SweepAdapters
-from registerwatch.platform.db.tables import device_sweeps, portfolio_devices, portfolio_news
 from registerwatch.sources.eudamed.device_listing import EudamedDeviceListing
 from registerwatch.sources.eudamed.guards import REPROBE_SECONDS
 from registerwatch.watches.reading.read_subject import SubjectReader

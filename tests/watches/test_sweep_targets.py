@@ -1,6 +1,6 @@
 """Which manufacturers are swept for watches, and what a watch knows of whose device it is."""
 
-from registerwatch.platform.db.tables import watches
+from registerwatch.watches.tables import watches
 from tests.register.builders import a_full_reading
 from tests.support.harness import SRN, UDI, ServiceHarness
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from registerwatch.platform.db.tables import device_sweeps, portfolio_news
+from registerwatch.copy.tables import device_sweeps, portfolio_news
 from registerwatch.platform.structs import replace
 from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.records import Registration

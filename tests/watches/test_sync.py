@@ -12,7 +12,7 @@ from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import DatabaseUnavailable
-from registerwatch.platform.db.tables import deliveries
+from registerwatch.notifications.tables import deliveries
 from registerwatch.register.observation import ReadContext
 from registerwatch.watches import repository
 from registerwatch.watches.events import event_repository

@@ -8,10 +8,10 @@ from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import PeriodEnded
-from registerwatch.platform.db.tables import sync_runs
 from registerwatch.platform.structs import replace
 from registerwatch.watches.models import SyncRun
 from registerwatch.watches.reading.sync_runs import RUN_SECONDS
+from registerwatch.watches.tables import sync_runs
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.watches.steps import due_subjects, take_awaiting
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.errors import CapReached, InvalidInput
-from registerwatch.platform.db.tables import watch_tags
+from registerwatch.watches.tables import watch_tags
 from registerwatch.watches.tag_repository import tags_of
 from registerwatch.watches.tags import (
     MAX_TAG_LENGTH,

@@ -7,12 +7,13 @@ import pytest
 
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
-from registerwatch.platform.db.tables import deliveries, watches
+from registerwatch.notifications.tables import deliveries
 from registerwatch.register.models import DeviceReading
 from registerwatch.watches.options import MAX_NOTES_LENGTH, WatchOptions, options_of, with_options
 from registerwatch.watches.questions.timeline import PAGE_LENGTH, position_of
 from registerwatch.watches.questions.watch_details import ReadResult, WatchDetails, WatchEdit
 from registerwatch.watches.reading.read_failures import ReadFailure
+from registerwatch.watches.tables import watches
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import ServiceHarness
 from tests.watches.builders import ON

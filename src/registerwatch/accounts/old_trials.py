@@ -11,12 +11,13 @@ from registerwatch.accounts import repository
 from registerwatch.accounts.deletion import DeletionService
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.repository import StoredUser
+from registerwatch.accounts.tables import accounts, deletion_notices
+from registerwatch.billing.tables import subscriptions
 from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mailer
 from registerwatch.mail.texts import deletion_notice
 from registerwatch.platform.clock import Clock, in_words, iso_utc
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import accounts, deletion_notices, subscriptions
 
 DAY = 24 * 3600
 KEPT_SECONDS = 365 * DAY

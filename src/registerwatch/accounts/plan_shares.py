@@ -5,7 +5,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import UNCONFIRMED_STORED_BYTES, UNCONFIRMED_WORK_SECONDS, Plan, PlanName, Plans
-from registerwatch.platform.db.tables import accounts, users
+from registerwatch.accounts.tables import accounts, users
 from registerwatch.platform.structs import replace
 
 

@@ -16,9 +16,9 @@ from registerwatch.accounts.plans import PlanName, Plans
 from registerwatch.accounts.repository import StoredAccount, StoredUser
 from registerwatch.accounts.sessions import known_clients
 from registerwatch.accounts.sessions.credentials import Credential, is_same
+from registerwatch.accounts.tables import accounts, api_keys, sessions, users
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import accounts, api_keys, sessions, users
 
 _BY_KEY = PreparedSelect(
     select(api_keys.c.digest, api_keys.c.prefix, api_keys.c.id, api_keys.c.scope, api_keys.c.expires_at, *accounts.c)

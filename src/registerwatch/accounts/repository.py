@@ -16,21 +16,20 @@ from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller, Key, Role, Scope, User
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.sessions.credentials import UNKNOWN_CREDENTIAL, digest_of, masked
-from registerwatch.errors import Unauthenticated
-from registerwatch.platform.db.tables import (
+from registerwatch.accounts.tables import (
     accounts,
     api_keys,
     audit,
     deletion_notices,
-    events,
     idempotent_requests,
     reset_tokens,
     sessions,
     sign_in_steps,
     users,
-    watches,
-    webhooks,
 )
+from registerwatch.errors import Unauthenticated
+from registerwatch.notifications.tables import webhooks
+from registerwatch.watches.tables import events, watches
 
 _OF_ACCOUNT = bindparam("account_id", type_=BigInteger)
 

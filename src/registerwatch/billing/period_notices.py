@@ -15,13 +15,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository
 from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.tables import accounts, deletion_notices, users
 from registerwatch.billing.models import DAY
 from registerwatch.billing.provider import ACTIVE, TRIALING
+from registerwatch.billing.tables import subscriptions
 from registerwatch.mail.mailer import Mailer
 from registerwatch.mail.texts import period_notice
 from registerwatch.platform.clock import Clock, in_words
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import accounts, deletion_notices, subscriptions, users
 
 FIRST_SECONDS = 7 * DAY
 LAST_SECONDS = DAY

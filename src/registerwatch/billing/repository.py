@@ -15,8 +15,8 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.billing import provider
 from registerwatch.billing.models import PaidSubscription, Period
 from registerwatch.billing.provider import Subscription
+from registerwatch.billing.tables import cancellations, checkouts, payers, payment_events, subscriptions
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
-from registerwatch.platform.db.tables import cancellations, checkouts, payers, payment_events, subscriptions
 
 _OVER = (provider.CANCELED, provider.INCOMPLETE_EXPIRED)
 _PAID = (

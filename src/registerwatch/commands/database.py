@@ -4,6 +4,7 @@ import asyncio
 
 import typer
 
+from registerwatch.all_tables import SEALED
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.migrate import upgrade
 from registerwatch.platform.db.sealed_columns import reseal
@@ -31,7 +32,7 @@ def prepare_secrets(settings: Settings) -> None:
 
     async def run() -> None:
         try:
-            await reseal(database, SecretCipher(settings.secrets_keys))
+            await reseal(database, SecretCipher(settings.secrets_keys), SEALED)
         finally:
             await database.close()
 

@@ -12,10 +12,10 @@ from sqlalchemy import bindparam, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy import statements
+from registerwatch.copy.tables import actors, copy_state
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.listed_values import listed
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import actors, copy_state
 from registerwatch.register.identifiers import is_actor_of_devices
 
 Record = tuple[str, str]

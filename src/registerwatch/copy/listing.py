@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from sqlalchemy import Integer, Select, bindparam, select
 
+from registerwatch.copy.tables import actors, devices
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import actors, devices
 
 PART_SIZE = 50_000
 BATCH_SIZE = 500

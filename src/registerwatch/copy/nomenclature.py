@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import delete, func, insert, select
 
+from registerwatch.copy.tables import nomenclature
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import nomenclature
 
 _CHUNK = 1_000
 

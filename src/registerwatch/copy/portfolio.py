@@ -12,7 +12,7 @@ from sqlalchemy import and_, case, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import devices, portfolio_devices, portfolio_news
+from registerwatch.copy.tables import devices, portfolio_devices, portfolio_news
 from registerwatch.register.codes import StatusFilter
 from registerwatch.register.models import RecordPrecedence
 

@@ -2,9 +2,9 @@
 
 from sqlalchemy import bindparam, func, select, text
 
+from registerwatch.copy.tables import copy_state, fills
 from registerwatch.platform.db.listed_values import LISTED as LISTED_VALUES
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import copy_state, fills
 
 STATE = PreparedSelect(
     select(

@@ -12,8 +12,8 @@ from sqlalchemy import ColumnElement, Select, and_, case, delete, func, or_, sel
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.copy.tables import device_sweeps, portfolio_devices, portfolio_news
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
-from registerwatch.platform.db.tables import device_sweeps, portfolio_devices, portfolio_news
 from registerwatch.platform.structs import replace
 
 LEASE_SECONDS = 900
@@ -24,7 +24,7 @@ _CHUNK = 1_000
 
 
 class DeviceSweep(msgspec.Struct, frozen=True):
-    """A swept manufacturer: what is swept of it, and how far its walk is. `platform/db/tables.py` tells the columns."""
+    """A swept manufacturer: what is swept of it, and how far its walk is. `copy/tables.py` tells the columns."""
 
     srn: str
     lists_all: bool

@@ -11,6 +11,7 @@ import msgspec
 from sqlalchemy import BindParameter, Row, TextClause, and_, bindparam, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.tables import accounts, users
 from registerwatch.notifications.delivery import delivery_event_repository
 from registerwatch.notifications.gathering import gathering_of
 from registerwatch.notifications.models import (
@@ -22,9 +23,9 @@ from registerwatch.notifications.models import (
     Target,
     new_delivery_id,
 )
+from registerwatch.notifications.tables import deliveries, webhooks
 from registerwatch.notifications.targets.target_repository import TARGET, target_of
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
-from registerwatch.platform.db.tables import accounts, deliveries, users, webhooks
 
 MAX_TESTS = 200
 """Tests of one target that are listed. Anybody with a trial may send 20 a minute."""

@@ -24,9 +24,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.tables import accounts
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.platform.db.listed_values import LISTED, listed
-from registerwatch.platform.db.tables import accounts, watches
 from registerwatch.register.identifiers import kind as kind_of_subject
 from registerwatch.watches.models import (
     FAILING_AFTER,
@@ -40,6 +40,7 @@ from registerwatch.watches.models import (
 from registerwatch.watches.options import options_of
 from registerwatch.watches.reading.read_order import DueSubject, Family
 from registerwatch.watches.snapshot import decoded
+from registerwatch.watches.tables import watches
 
 _CHUNK = 1_000
 """Ids in one statement."""

@@ -10,8 +10,8 @@ from sqlalchemy import delete, func, select, true
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import watch_tags
 from registerwatch.watches.repository import chunks
+from registerwatch.watches.tables import watch_tags
 
 _ROWS_OF_A_STATEMENT = 500
 

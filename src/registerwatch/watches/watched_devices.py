@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import accounts, watches
+from registerwatch.accounts.tables import accounts
+from registerwatch.watches.tables import watches
 
 CHUNK = 500
 """Values in one statement."""

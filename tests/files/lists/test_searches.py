@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from registerwatch.accounts.tables import work_used
 from registerwatch.files.lists import service as list_service
 from registerwatch.platform.account_places import AccountPlaces
-from registerwatch.platform.db.tables import work_used
 from registerwatch.register.models import Certificate
 from tests.files.lists.steps import ListSteps
 from tests.pages.account.pages_client import PagesClient

@@ -12,8 +12,9 @@ from sqlalchemy import insert
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.accounts.tables import users
 from registerwatch.files.tables.table import ReadChoices
-from registerwatch.platform.db.tables import users, webhooks
+from registerwatch.notifications.tables import webhooks
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events import event_repository
 from registerwatch.watches.events.event_repository import NewEvent

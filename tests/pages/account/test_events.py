@@ -9,15 +9,16 @@ import pytest
 from sqlalchemy import insert, update
 
 from registerwatch.accounts.models import Role
+from registerwatch.accounts.tables import users
 from registerwatch.pages.account.events.event_query import EventQuery
 from registerwatch.pages.account.events.events import ROWS
 from registerwatch.platform.db.row_pages import MAX_ROW_ID
-from registerwatch.platform.db.tables import events, users, watch_tags
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.event_repository import NewEvent, add_events
 from registerwatch.watches.events.event_selection import EventSelection, EventView
 from registerwatch.watches.repository import NewWatch
+from registerwatch.watches.tables import events, watch_tags
 from tests.pages.account.pages_client import FROM_HERE, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import ServiceHarness

@@ -1,6 +1,7 @@
 """Notifications in the browser: what goes where, one's own e-mail, channels of the account, pauses."""
 
-from registerwatch.platform.db.tables import users, webhooks
+from registerwatch.accounts.tables import users
+from registerwatch.notifications.tables import webhooks
 from tests.notifications.steps import queue_change
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems

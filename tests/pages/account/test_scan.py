@@ -9,10 +9,10 @@ import msgspec
 from bench.labels import PRIMARY, PRODUCTION, Shot, label, photo_of, photographed, saved, symbol
 from PIL import Image
 
+from registerwatch.accounts.tables import accounts
 from registerwatch.files.scan.codes import MAX_CODES
 from registerwatch.files.scan.photo_process import PhotoReader, photo_processes
 from registerwatch.platform.bounded_process import ProcessBounds, ProcessEnd, ProcessOutput
-from registerwatch.platform.db.tables import accounts
 from registerwatch.platform.structs import replace
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter
 from registerwatch.register.codes import label as label_of_code

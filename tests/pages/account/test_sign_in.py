@@ -8,8 +8,8 @@ from registerwatch.accounts.passwords.proof import PROOF_SECONDS
 from registerwatch.accounts.sessions.clients import UNKNOWN_CLIENT
 from registerwatch.accounts.sessions.credentials import browser_session_of
 from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
+from registerwatch.accounts.tables import users
 from registerwatch.errors import Unauthenticated, WrongPassword
-from registerwatch.platform.db.tables import users
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import EMAIL, ServiceHarness, ServiceStarter

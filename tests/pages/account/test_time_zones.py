@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.models import Role
-from registerwatch.platform.db.tables import users
+from registerwatch.accounts.tables import users
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, StatusFilter, label
 from registerwatch.register.models import Certificate
 from registerwatch.watches import repository

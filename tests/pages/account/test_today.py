@@ -5,9 +5,9 @@ from sqlalchemy import insert
 
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.notifications.bounces.bounce_report import BounceKind
+from registerwatch.notifications.tables import webhooks
 from registerwatch.pages.account.today import LOOKED_AT, SHOWN_ROWS
 from registerwatch.pages.account.today_view import NEW_ACCOUNT_SECONDS
-from registerwatch.platform.db.tables import webhooks
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.event_repository import NewEvent, add_events
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient

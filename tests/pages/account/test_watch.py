@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from registerwatch.platform.db.tables import watches
 from registerwatch.register.codes import StatusFilter, label
 from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange
@@ -18,6 +17,7 @@ from registerwatch.watches.options import WatchOptions
 from registerwatch.watches.questions.timeline import PAGE_LENGTH
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded
+from registerwatch.watches.tables import watches
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import UDI, a_full_reading, a_udi

@@ -9,12 +9,13 @@ from urllib.parse import parse_qsl, urlsplit
 from openpyxl import load_workbook
 from sqlalchemy import select, update
 
-from registerwatch.platform.db.tables import accounts, sync_runs, watches
+from registerwatch.accounts.tables import accounts
 from registerwatch.watches import repository
 from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
 from registerwatch.watches.questions.listing import PAGE_ROWS
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import Snapshot, encoded
+from registerwatch.watches.tables import sync_runs, watches
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import SRN, UDI, ServiceHarness

@@ -3,9 +3,9 @@
 import pytest
 
 from registerwatch.copy.history.record_history import ValueChange
+from registerwatch.copy.tables import portfolio_news
 from registerwatch.pages.public.comparison.history_view import lines_of
 from registerwatch.platform.clock import iso_utc
-from registerwatch.platform.db.tables import portfolio_news
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup, accessibility_problems
 from tests.pages.public_states import HOSTILE

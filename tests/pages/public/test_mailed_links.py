@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.sessions.credentials import credential_of
-from registerwatch.platform.db.tables import users as users_table
+from registerwatch.accounts.tables import users as users_table
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup
 from tests.pages.public.test_password import shown

@@ -2,10 +2,10 @@
 
 from sqlalchemy import insert
 
+from registerwatch.copy.tables import device_sweeps, walks
 from registerwatch.ingest.checks.check_rules import DAY_SECONDS
 from registerwatch.ingest.checks.register_status import KEPT_SECONDS
 from registerwatch.pages.public.status import PATH, WALK_TITLES
-from registerwatch.platform.db.tables import device_sweeps, walks
 from registerwatch.sources.budget_row import Host
 from registerwatch.sources.checks.assumptions import ASSUMPTIONS
 from registerwatch.sources.checks.names import CheckName

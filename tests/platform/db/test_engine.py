@@ -12,11 +12,11 @@ from psycopg import ProgrammingError
 from sqlalchemy import bindparam, column, select, table, text
 from sqlalchemy.exc import DBAPIError
 
+from registerwatch.copy.tables import copy_state
 from registerwatch.errors import DatabaseUnavailable, Overloaded
 from registerwatch.platform.db import engine
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import copy_state
 
 WAIT_SECONDS = 10.0
 REVISION = PreparedSelect(

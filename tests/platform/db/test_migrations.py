@@ -16,11 +16,11 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, literal, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.all_tables import metadata
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.platform.db import migrate
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.migrate import DEADLOCKS, MIGRATIONS, known_schemas, upgrade
-from registerwatch.platform.db.tables import metadata
 from tests.support.postgresql import Cluster
 
 

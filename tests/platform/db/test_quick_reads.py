@@ -2,10 +2,10 @@
 
 from sqlalchemy import bindparam, literal_column, select, union_all
 
+from registerwatch.copy.tables import copy_state
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.quick_reads import quick_reads
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import copy_state
 
 _FIRST, _SECOND = bindparam("first", type_=copy_state.c.revision.type), bindparam("second", type_=copy_state.c.id.type)
 PAIR = select(_FIRST.label("a"), (_SECOND + _FIRST).label("b"), literal_column("'50 %'").label("c"))

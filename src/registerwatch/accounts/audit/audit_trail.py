@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Select, bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.audit.audit import MAX_LINES_A_DAY, MAX_SUBJECT_LENGTH, REPEATABLE, Action, AuditEntry
-from registerwatch.platform.db.tables import audit
+from registerwatch.accounts.tables import audit
 
 DAY = 24 * 3600
 

@@ -17,10 +17,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Caller, Role, Scope
+from registerwatch.accounts.tables import idempotent_requests as table
 from registerwatch.errors import IdempotencyConflict, RateLimited
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import idempotent_requests as table
 from registerwatch.platform.secret_cipher import SecretCipher
 
 KEPT_SECONDS = 24 * 3600

@@ -11,7 +11,7 @@ from sqlalchemy import delete, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.limits.idempotency import digest_of_parts
-from registerwatch.platform.db.tables import mail_counts
+from registerwatch.accounts.tables import mail_counts
 
 DAY = 24 * 3600
 

@@ -14,11 +14,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.plan_shares import PlanShares
+from registerwatch.accounts.tables import accounts, work_used
 from registerwatch.errors import RateLimited
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS, Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
-from registerwatch.platform.db.tables import accounts, work_used
 
 T = TypeVar("T")
 

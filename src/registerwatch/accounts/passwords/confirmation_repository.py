@@ -21,17 +21,16 @@ from registerwatch.accounts.second_factors.passkey_repository import Passkey
 from registerwatch.accounts.second_factors.second_factor_repository import SecondFactors
 from registerwatch.accounts.sessions import credentials, known_clients
 from registerwatch.accounts.sessions.credentials import digest_of
-from registerwatch.platform.db.tables import (
+from registerwatch.accounts.tables import (
     accounts,
     api_keys,
     confirmation_tokens,
-    feeds,
     invitations,
     reset_tokens,
     sessions,
     users,
-    webhooks,
 )
+from registerwatch.notifications.tables import feeds, webhooks
 from registerwatch.platform.structs import replace
 
 UNDELIVERABLE = "Mails to this address came back as undeliverable"

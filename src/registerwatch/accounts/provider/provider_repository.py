@@ -8,7 +8,7 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.sessions.credentials import digest_of
-from registerwatch.platform.db.tables import provider_links, provider_requests, users
+from registerwatch.accounts.tables import provider_links, provider_requests, users
 
 REQUEST_SECONDS = 600
 

@@ -13,10 +13,10 @@ from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.second_factors import guessed_codes, recovery_codes, second_factor_repository, totp
 from registerwatch.accounts.second_factors.guessed_codes import ELSEWHERE, Counter
 from registerwatch.accounts.sessions.clients import Client
+from registerwatch.accounts.tables import owner_of_app_secret
 from registerwatch.errors import RateLimited
 from registerwatch.mail.mailer import Mail
 from registerwatch.platform.clock import utc_in_words
-from registerwatch.platform.db.sealed_columns import owner_of_app_secret
 from registerwatch.platform.secret_cipher import SecretCipher
 
 TOLD_AT = 5

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.sessions import known_clients
 from registerwatch.accounts.sessions.clients import Client
-from registerwatch.platform.db.tables import guessed_codes
+from registerwatch.accounts.tables import guessed_codes
 
 DAY_SECONDS = 24 * 3600
 MAX_OF_NETWORK = 20

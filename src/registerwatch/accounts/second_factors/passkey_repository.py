@@ -8,7 +8,7 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.sessions.credentials import digest_of
-from registerwatch.platform.db.tables import passkey_challenges, passkeys, users
+from registerwatch.accounts.tables import passkey_challenges, passkeys, users
 
 CHALLENGE_SECONDS = 300
 

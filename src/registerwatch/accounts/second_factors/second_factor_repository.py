@@ -12,7 +12,7 @@ from sqlalchemy import Select, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.second_factors import guessed_codes
-from registerwatch.platform.db.tables import (
+from registerwatch.accounts.tables import (
     passkey_challenges,
     passkeys,
     provider_requests,

@@ -11,12 +11,12 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.notices import AccountNotices, NoticeKind
 from registerwatch.accounts.second_factors import recovery_codes, second_factor_repository, totp
 from registerwatch.accounts.second_factors.second_factor_repository import SecondFactors
+from registerwatch.accounts.tables import owner_of_app_secret
 from registerwatch.accounts.validation import email_address
 from registerwatch.errors import InvalidInput, NoSuchAccount
 from registerwatch.mail.mailer import Mail
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.sealed_columns import owner_of_app_secret
 from registerwatch.platform.secret_cipher import SecretCipher
 
 APP = "authenticator app"

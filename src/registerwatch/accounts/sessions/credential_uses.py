@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import Column, ColumnElement, Table, or_, select, update
 
 from registerwatch.accounts.sessions.credentials import Credential
+from registerwatch.accounts.tables import api_keys, sessions
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import api_keys, sessions
 
 PRECISION_SECONDS = 600
 MAX_NOTED = 50_000

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Select, bindparam, delete, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.sessions.clients import UNKNOWN_CLIENT, Client
-from registerwatch.platform.db.tables import known_clients, users
+from registerwatch.accounts.tables import known_clients, users
 
 KNOWN_SECONDS = 90 * 24 * 3600
 """A client is forgotten so long after its last sign-in."""

@@ -10,9 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository
 from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.tables import audit, sessions, users
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import audit, sessions, users
 
 ID_PREFIX = "ses_"
 MOST = 1_000

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.sessions import credentials
 from registerwatch.accounts.sessions.credentials import digest_of
-from registerwatch.platform.db.tables import sign_in_steps, users
+from registerwatch.accounts.tables import sign_in_steps, users
 
 STEP_SECONDS = 600
 MAX_TRIES = 5

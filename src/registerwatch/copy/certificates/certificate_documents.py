@@ -6,8 +6,8 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from registerwatch.copy.tables import certificate_documents
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import certificate_documents
 
 
 class SeenDocument(msgspec.Struct, frozen=True):

@@ -13,12 +13,7 @@ from registerwatch.copy.certificates.device_certificates import Listed, StoredRe
 from registerwatch.copy.history.history import HistoryKind
 from registerwatch.copy.history.history_reader import HistoryReader
 from registerwatch.copy.history.record_history import StoredChange
-from registerwatch.platform.clock import iso_utc
-from registerwatch.platform.db.certificate_numbers import plain_number
-from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.row_pages import RowPage
-from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import (
+from registerwatch.copy.tables import (
     certificate_scopes,
     certificates,
     device_certificates,
@@ -27,6 +22,11 @@ from registerwatch.platform.db.tables import (
     refusals,
     walks,
 )
+from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.db.certificate_numbers import plain_number
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.db.row_pages import RowPage
+from registerwatch.platform.db.statements import PreparedSelect
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_reads import DeviceRead, ListedStanding, listed_standing
 from registerwatch.register.certificate_states import ShownCertificate, shown_certificate

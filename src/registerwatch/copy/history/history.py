@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import record_history
+from registerwatch.copy.tables import record_history
 
 CHUNK = 500
 """Values in one statement."""

@@ -9,9 +9,9 @@ from sqlalchemy import bindparam, select
 from registerwatch.copy.history.changed_fields import ACTOR_FIELDS
 from registerwatch.copy.history.history import HistoryKind
 from registerwatch.copy.history.record_history import RecordHistory, StoredChange, StoredState, device_state
+from registerwatch.copy.tables import actors, devices, record_history
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import actors, devices, record_history
 from registerwatch.register.models import from_document
 
 

@@ -10,9 +10,9 @@ import msgspec
 from sqlalchemy import BigInteger, Integer, bindparam, func, literal_column, select
 
 from registerwatch.copy.portfolio import PortfolioChange
+from registerwatch.copy.tables import portfolio_news
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import portfolio_news
 
 MAX_NAMED = 50
 """Devices of a group that are named."""

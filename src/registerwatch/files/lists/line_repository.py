@@ -32,9 +32,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.files.lists.matching import Match
 from registerwatch.files.lists.models import Coverage, CoverageCounts, Differences, LineFilter, ListLine, SubjectCounts
+from registerwatch.files.lists.tables import list_lines
 from registerwatch.files.tables.cells import one_line
-from registerwatch.platform.db.tables import list_lines, watches
 from registerwatch.platform.db.text_search import holds_word
+from registerwatch.watches.tables import watches
 
 MAX_WORDS = 8
 """Of a text that is looked for; each is looked for in all lines."""

@@ -8,9 +8,10 @@ from sqlalchemy import ColumnElement, Row, bindparam, case, delete, exists, func
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.limits.work_budget import used_in_window
+from registerwatch.accounts.tables import work_used
 from registerwatch.files.lists.models import FoundTable, ItemList, Upload
+from registerwatch.files.lists.tables import item_lists, list_lines, list_uploads
 from registerwatch.files.tables.table import ReadChoices
-from registerwatch.platform.db.tables import item_lists, list_lines, list_uploads, work_used
 from registerwatch.platform.structs import replace
 
 _choices = msgspec.json.Decoder(ReadChoices)

@@ -8,9 +8,10 @@ from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.passwords.confirmation_repository import UNDELIVERABLE
+from registerwatch.accounts.tables import users
 from registerwatch.notifications.models import EMAIL, Target
+from registerwatch.notifications.tables import webhooks
 from registerwatch.notifications.targets.target_repository import TARGET, target_of
-from registerwatch.platform.db.tables import users, webhooks
 
 _MAILS = webhooks.c.channel == EMAIL
 _CAME_BACK = webhooks.c.paused_reason.startswith(UNDELIVERABLE, autoescape=True)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import deliveries, delivery_events
+from registerwatch.notifications.tables import deliveries, delivery_events
 
 
 async def add(connection: AsyncConnection, events: Mapping[str, Sequence[str]]) -> None:

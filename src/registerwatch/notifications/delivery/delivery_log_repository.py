@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.notifications.models import EventType, LogCounts, LoggedDelivery, Outcome
-from registerwatch.platform.db.tables import deliveries, webhooks
+from registerwatch.notifications.tables import deliveries, webhooks
 
 _OUTCOMES: Mapping[Outcome, ColumnElement[bool]] = {
     Outcome.ACCEPTED: deliveries.c.is_accepted.is_(True),

@@ -6,8 +6,9 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.sessions.credentials import digest_of, is_same
+from registerwatch.accounts.tables import accounts
 from registerwatch.notifications.feeds.models import Feed, FeedHolder
-from registerwatch.platform.db.tables import accounts, feeds
+from registerwatch.notifications.tables import feeds
 
 _FEED = select(feeds.c.id, feeds.c.prefix, feeds.c.created_at)
 

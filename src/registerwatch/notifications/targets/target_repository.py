@@ -10,9 +10,10 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Text, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.tables import accounts, users
 from registerwatch.notifications.choices import choice_of
 from registerwatch.notifications.models import Target
-from registerwatch.platform.db.tables import accounts, users, webhooks
+from registerwatch.notifications.tables import webhooks
 
 TARGET = select(
     webhooks.c.id,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from registerwatch.notifications.models import Target
-from registerwatch.platform.db.sealed_columns import owner_of_target_secret
+from registerwatch.notifications.tables import owner_of_target_secret
 from registerwatch.platform.secret_cipher import SecretCipher
 
 

@@ -1,4 +1,4 @@
-"""The columns whose values are encrypted where there is a key, and bringing them under the present key."""
+"""Columns whose values are encrypted where there is a key, and bringing them under the present key."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.errors import ConfigurationError
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.tables import totp_factors, webhooks
 from registerwatch.platform.secret_cipher import PREFIX, SecretCipher, key_id_of
 
 ROWS_AT_ONCE = 200
@@ -35,36 +34,17 @@ class SealedColumn(msgspec.Struct, frozen=True):
     owner: Callable[[int], str]
 
 
-def owner_of_target_secret(account_id: int) -> str:
-    """What the secret of a target belongs to, for the cipher."""
-    return f"webhook of account {account_id}"
-
-
-def owner_of_app_secret(user_id: int) -> str:
-    """What the secret of an authenticator app belongs to, for the cipher."""
-    return f"authenticator app of user {user_id}"
-
-
-_IDS_OF_TARGET = webhooks.c.id, webhooks.c.account_id, owner_of_target_secret
-_IDS_OF_APP = totp_factors.c.user_id, totp_factors.c.user_id, owner_of_app_secret
-SEALED_COLUMNS = (
-    SealedColumn("webhook secrets", webhooks.c.secret, *_IDS_OF_TARGET),
-    SealedColumn("webhook secrets", webhooks.c.old_secret, *_IDS_OF_TARGET),
-    SealedColumn("secrets of authenticator apps", totp_factors.c.secret, *_IDS_OF_APP),
-)
-
-
-async def reseal(database: Database, cipher: SecretCipher) -> None:
-    """Encrypt what is not encrypted under the present key.
+async def reseal(database: Database, cipher: SecretCipher, columns: Sequence[SealedColumn]) -> None:
+    """Encrypt what in these columns is not encrypted under the present key.
 
     Any number of processes may do this at once, and each may be killed at any time: a value changes only where it still
     is as it was read. Raises `ConfigurationError` where one is encrypted under a key that is not set.
     """
-    for column in SEALED_COLUMNS:
+    for column in columns:
         await _require_keys(database, cipher, column)
-    for column in SEALED_COLUMNS:
+    for column in columns:
         await _reseal(database, cipher, column)
-    if cipher.current is None and await _has_secrets(database):
+    if cipher.current is None and await _has_secrets(database, columns):
         log.warning(IN_CLEAR)
 
 
@@ -118,7 +98,7 @@ async def _overwrite_freed(connection: AsyncConnection) -> None:
         await connection.execute(text("PRAGMA secure_delete = ON"))
 
 
-async def _has_secrets(database: Database) -> bool:
+async def _has_secrets(database: Database, columns: Sequence[SealedColumn]) -> bool:
     async with database.reading() as connection:
-        found = [await connection.scalar(select(1).where(each.secret != "").limit(1)) for each in SEALED_COLUMNS]
+        found = [await connection.scalar(select(1).where(each.secret != "").limit(1)) for each in columns]
     return any(found)

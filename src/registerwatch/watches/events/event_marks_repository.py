@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, delete, exists, func, insert, literal, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.tables import users
 from registerwatch.platform.db.row_pages import MAX_ROW_ID
-from registerwatch.platform.db.tables import event_marks, events, users
 from registerwatch.watches.events.event_search_repository import Viewer, chosen_ids, has_mark, newest_id, seen_through
 from registerwatch.watches.events.event_selection import EventSelection
+from registerwatch.watches.tables import event_marks, events
 
 Conditions = Sequence[ColumnElement[bool]]
 """Which events are meant, of those of the account that are not archived."""

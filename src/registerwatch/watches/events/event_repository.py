@@ -24,13 +24,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import events
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.causes import EventGroup
 from registerwatch.watches.events.event_listing import EventFilter, GroupPage
 from registerwatch.watches.events.event_rules import classified
 from registerwatch.watches.models import Event, EventKind, EventSeverity
 from registerwatch.watches.repository import chunks
+from registerwatch.watches.tables import events
 
 _changes = msgspec.json.Decoder(list[FieldChange])
 _encoder = msgspec.json.Encoder()

@@ -12,12 +12,13 @@ import msgspec
 from sqlalchemy import ColumnElement, Row, Select, case, exists, func, literal, or_, select, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.tables import users
 from registerwatch.platform.db.row_pages import MAX_ROW_ID
-from registerwatch.platform.db.tables import event_marks, events, users, watch_tags
 from registerwatch.platform.db.text_search import holds_text
 from registerwatch.watches.events.event_repository import EVENT, event_of
 from registerwatch.watches.events.event_selection import EventSelection, EventView
 from registerwatch.watches.models import Event, EventSeverity
+from registerwatch.watches.tables import event_marks, events, watch_tags
 
 
 class ListedEvent(msgspec.Struct, frozen=True):

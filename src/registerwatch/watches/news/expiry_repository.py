@@ -13,8 +13,10 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.tables import accounts
+from registerwatch.copy.tables import certificates
 from registerwatch.platform.clock import day_of
-from registerwatch.platform.db.tables import accounts, certificates, expiry_notices, ticks, watches
+from registerwatch.platform.db.tables import ticks
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.models import Certificate
 from registerwatch.watches.news.expiry_marks import DueCertificate, EndingCertificate, Notice, due_certificates
@@ -22,6 +24,7 @@ from registerwatch.watches.options import WatchOptions, options_of
 from registerwatch.watches.repository import chunks
 from registerwatch.watches.snapshot import SeenCertificate
 from registerwatch.watches.standing import shown_of
+from registerwatch.watches.tables import expiry_notices, watches
 
 _DAY = "expiry day"
 """The row of `ticks` that has the day of the last run, as days since 1970."""

@@ -14,12 +14,14 @@ import msgspec
 from sqlalchemy import ColumnElement, Select, case, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.tables import accounts
+from registerwatch.copy.tables import certificate_news, device_sweeps, portfolio_news, walks
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
-from registerwatch.platform.db.tables import accounts, certificate_news, device_sweeps, portfolio_news, walks, watches
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.news.news_changes import FIELD_OF_NEWS, MAX_DEVICES, DeviceNews
 from registerwatch.watches.options import WatchOptions, options_of
 from registerwatch.watches.repository import chunks
+from registerwatch.watches.tables import watches
 
 CERTIFICATE_WALK = "certificates"
 """The name of the certificate sweep in `walks`."""

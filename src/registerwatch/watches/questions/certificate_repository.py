@@ -8,9 +8,9 @@ from sqlalchemy import BigInteger, bindparam, literal_column, select
 
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.statements import PreparedSelect
-from registerwatch.platform.db.tables import watches
 from registerwatch.watches.questions.certificates import CertifiedDevice
 from registerwatch.watches.snapshot import SeenCertificate
+from registerwatch.watches.tables import watches
 
 _DEVICES = PreparedSelect(
     select(

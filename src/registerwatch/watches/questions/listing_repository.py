@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import events, watch_tags, watches
 from registerwatch.platform.db.text_search import holds_word
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.questions.listing import ListedWatch, WatchFilter, WatchOrder
 from registerwatch.watches.repository import WATCH, chunks, health_state, watch_of
 from registerwatch.watches.snapshot import Kind
+from registerwatch.watches.tables import events, watch_tags, watches
 
 _LAST_EVENT = (
     select(func.max(events.c.id))

@@ -7,13 +7,14 @@ import msgspec
 from sqlalchemy import ColumnElement, case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import ticks, watches
+from registerwatch.platform.db.tables import ticks
 from registerwatch.platform.db.text_search import holds_text
 from registerwatch.register.codes import StatusFilter
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.questions.certificate_repository import certified_device
 from registerwatch.watches.questions.certificates import CertifiedDevice
 from registerwatch.watches.repository import IS_NOT_REGISTERED, health_state
+from registerwatch.watches.tables import watches
 
 
 class StateCount(msgspec.Struct, frozen=True):

@@ -4,9 +4,9 @@ import msgspec
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import watches
 from registerwatch.watches.models import Watch
 from registerwatch.watches.repository import WATCH, watch_of
+from registerwatch.watches.tables import watches
 
 
 class StoredSettings(msgspec.Struct, frozen=True):

@@ -11,9 +11,9 @@ import msgspec
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import read_failures, watches
 from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.repository import chunks
+from registerwatch.watches.tables import read_failures, watches
 
 MAX_KEPT = 50
 """Rows of one watch that are kept, the newest ones."""

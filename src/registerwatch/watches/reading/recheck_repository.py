@@ -16,8 +16,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.tables import accounts
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
-from registerwatch.platform.db.tables import accounts, recheck_turns, watches
 from registerwatch.watches.reading.recheck_turns import (
     Turn,
     WaitingAccount,
@@ -26,6 +26,7 @@ from registerwatch.watches.reading.recheck_turns import (
     places_of_paying,
     turns_of,
 )
+from registerwatch.watches.tables import recheck_turns, watches
 
 MICROSECONDS = 1_000_000
 MAX_ACCOUNTS = 1_000

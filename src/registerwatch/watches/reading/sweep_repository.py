@@ -6,9 +6,10 @@ import msgspec
 from sqlalchemy import ColumnElement, and_, case, distinct, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.tables import accounts
 from registerwatch.copy.sweeps import SweptManufacturer
-from registerwatch.platform.db.tables import accounts, watches
 from registerwatch.watches.models import READ_IN_PART
+from registerwatch.watches.tables import watches
 
 
 class FailedTry(msgspec.Struct, frozen=True):

@@ -3,8 +3,8 @@
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.platform.db.tables import events, sync_runs
 from registerwatch.watches.models import SyncRun
+from registerwatch.watches.tables import events, sync_runs
 
 
 async def of_account(connection: AsyncConnection, account_id: int) -> SyncRun | None:
