@@ -151,6 +151,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.health = HealthReport(service, forwarded)
     app.state.large_bodies, app.state.large_files = places_of_large_bodies(), places_of_files()
     app.state.photos, app.state.documents = places_of_photos(), places_of_documents()
+    app.state.sections = routes.SECTIONS
     app.state.workbooks = Workbooks(settings.data_dir)
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None
     for router in ROUTERS:

@@ -24,7 +24,7 @@ from registerwatch.platform.db.migrate import upgrade
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.requests import RetryPolicy, ignore
-from registerwatch.watches.models import Watch
+from registerwatch.watches.models import Watch, WatchPatch
 from registerwatch.watches.options import OptionChange
 from registerwatch.watches.service import WatchService
 from registerwatch.watches.tables import watches
@@ -392,7 +392,7 @@ class Year:
         service, caller, watch = await self._any_watch(of_manufacturers=True)
         if watch is not None and caller.account.id in self.checks.active:
             log, is_on = self._rng.choice((PORTFOLIO, CERTIFICATES)), self._rng.random() < 0.6
-            await service.change(caller, watch.id, options=OptionChange(**{log: is_on}))
+            await service.change(caller, watch.id, WatchPatch(options=OptionChange(**{log: is_on})))
             self.news.switch((caller.account.id, watch.subject), log, is_on=is_on)
             await self.checks.settle()
 

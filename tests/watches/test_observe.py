@@ -11,7 +11,7 @@ from registerwatch.register.codes import ACTOR_STATUS_PREFIX, LEGISLATION_PREFIX
 from registerwatch.register.models import Certificate, Completeness, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.watches import repository
-from registerwatch.watches.models import FAILING_AFTER
+from registerwatch.watches.models import FAILING_AFTER, WatchPatch
 from registerwatch.watches.tables import events
 from tests.register.builders import UDI, a_full_reading, a_row
 from tests.support.harness import SRN, ServiceHarness
@@ -163,7 +163,9 @@ async def test_a_renamed_watch_keeps_its_name_and_others_follow_the_trade_name(h
     )
     await harness.store(anew())
     async with harness.database.transaction() as connection:
-        await repository.rename(connection, named.account.id, (await harness.watch(named)).id, "Ward 3")
+        await repository.set_columns(
+            connection, named.account.id, (await harness.watch(named)).id, WatchPatch(label="Ward 3").columns()
+        )
 
     await harness.store(anew(trade_name="Beta"))
 

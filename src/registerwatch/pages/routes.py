@@ -19,6 +19,7 @@ from registerwatch.pages.account.channels import (
 )
 from registerwatch.pages.account.events import events
 from registerwatch.pages.account.lists import lists, scan
+from registerwatch.pages.account.rendering import Section
 from registerwatch.pages.account.sign_in import (
     confirm_address,
     passkeys,
@@ -91,6 +92,24 @@ PARTS = (
     site_files,
     sitemap,
 )
+SECTIONS = (
+    Section("today", "/app", "Today"),
+    Section("watches", "/app/watches", "Watches"),
+    Section("events", "/app/events", "Events"),
+    Section("certificates", "/app/certificates", "Certificates"),
+    Section("lists", "/app/lists", "Lists"),
+    Section("import", "/app/import", "Import"),
+    Section("scan", "/app/scan", "Scan"),
+    Section("notifications", "/app/notifications", "Notifications", is_of_account=True),
+    Section("webhooks", "/app/webhooks", "Webhooks", is_of_account=True),
+    Section("feeds", "/app/feeds", "Feeds", is_of_account=True),
+    Section("keys", "/app/keys", "API keys", is_of_account=True),
+    Section("team", "/app/team", "Team", is_of_account=True),
+    Section("billing", "/app/billing", "Plan and billing", is_of_account=True),
+    Section("audit", "/app/audit", "Audit trail", is_of_account=True, is_for_owners=True),
+    Section("settings", "/app/settings", "Settings", is_of_account=True),
+)
+"""The navigation of the account."""
 for part in PARTS:
     router.include_router(part.router)
 

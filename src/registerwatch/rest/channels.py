@@ -9,6 +9,7 @@ from starlette.responses import Response
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.choices import EVERYTHING, MAX_NAMED, Choice, Frequency
 from registerwatch.notifications.targets.channel_models import ChannelChange, NewChannel
+from registerwatch.notifications.wiring import CHATS
 from registerwatch.platform.structs import replace
 from registerwatch.rest.answers.channel_answers import (
     EXAMPLE_URL,
@@ -38,7 +39,7 @@ from registerwatch.web.responses import private_response
 
 NOTHING_TO_CHANGE = "Send `name`, `choice`, `time_zone`, `repeats` or `paused`."
 MAX_TEXT = 2_000
-KINDS = "How it is sent: `webhook`, `email`, `slack`, `teams`, `mattermost` or `discord`."
+KINDS = f"How it is sent: `webhook`, `email`, {', '.join(f'`{each.name}`' for each in CHATS)}."
 
 router = account_router("channels", FORBIDDEN)
 

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Annotated
 
+import msgspec
 from fastapi import Depends, Query
 from msgspec import UNSET, Meta, UnsetType
 from pydantic import Field
@@ -15,8 +16,7 @@ from registerwatch.rest.routing.auth import ActiveAccount, Reader, WatchEditor
 from registerwatch.rest.routing.parameters import PageParameters, RowId, row_id
 from registerwatch.rest.routing.routers import account_router
 from registerwatch.watches.events.event_listing import EventFilter
-from registerwatch.watches.models import EventKind, EventSeverity, Expiring
-from registerwatch.watches.options import OptionChange
+from registerwatch.watches.models import EventKind, EventSeverity, Expiring, WatchPatch
 from registerwatch.watches.questions.expiring import expiring, unsure
 from registerwatch.web.answers.answers import Done, doc
 from registerwatch.web.answers.watch_answers import (
@@ -68,6 +68,13 @@ class WatchChange(RequestBody):
         None, description="At most 80 characters.", examples=["Scanner, ward 3"], json_schema_extra={"minLength": 1}
     )
     options: OptionsRequest | None = Field(None, description="What the watch tells, and whether it is sent.")
+
+    def change(self) -> WatchPatch:
+        """The same for the use case. Raises `InvalidInput` where there is nothing to change."""
+        sent = self.model_dump(exclude_none=True)
+        if not sent:
+            raise InvalidInput(NOTHING_TO_CHANGE)
+        return msgspec.convert(sent, WatchPatch)
 
 
 class EventParameters(PageParameters):
@@ -131,10 +138,7 @@ async def add_watch(body: WatchRequest, service: InjectedService, caller: Active
 )
 async def change_watch(id: RowId, body: WatchChange, service: InjectedService, caller: ActiveAccount) -> Response:  # noqa: A002
     """Later syncs keep the name. An option that is switched on tells what is found from then on."""
-    if body.label is None and body.options is None:
-        raise InvalidInput(NOTHING_TO_CHANGE)
-    options = None if body.options is None else OptionChange(**body.options.model_dump())
-    watch = await service.watches.service.change(caller, row_id(id), label=body.label, options=options)
+    watch = await service.watches.service.change(caller, row_id(id), body.change())
     return private_response(OneWatch(WatchObject.of(watch, service.clock.now())))
 
 

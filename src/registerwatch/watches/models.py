@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from registerwatch.accounts.validation import label as label_of
+from registerwatch.errors import InvalidInput
 from registerwatch.register.outcomes import CERTIFICATES_UNREAD
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.options import WatchOptions
+from registerwatch.watches.options import OptionChange, WatchOptions
 from registerwatch.watches.snapshot import Kind, Snapshot
 
 FAILING_AFTER = 3 * 24 * 3600
@@ -33,15 +35,25 @@ RunState = Literal["running", "finished", "interrupted"]
 
 
 class EventKind(StrEnum):
-    """What an event is about. `event_rules.FIELDS` says which field's change is of which kind."""
+    """What an event is about, and what people call that. `event_rules.FIELDS` says which field's change is of which
+    kind.
+    """
 
-    RECORD = "record"
-    """The record of the device or actor itself."""
-    CERTIFICATE = "certificate"
+    words: str
+
+    def __new__(cls, value: str, words: str) -> "EventKind":
+        """A kind by its name for programs and its name for people."""
+        kind = str.__new__(cls, value)
+        kind._value_, kind.words = value, words
+        return kind
+
+    RECORD = "record", "The record itself"
+    """Of the device or actor."""
+    CERTIFICATE = "certificate", "Certificates"
     """Which certificates there are, and their status."""
-    PORTFOLIO = "portfolio"
+    PORTFOLIO = "portfolio", "Devices of a manufacturer"
     """The devices of an actor."""
-    EXPIRY = "expiry"
+    EXPIRY = "expiry", "Ends of certificates"
     """When a certificate ends."""
 
 
@@ -54,7 +66,10 @@ class EventSeverity(StrEnum):
 
 
 class Watch(Struct, frozen=True, gc=False):
-    """One subject that one account watches. `snapshot` is None before the first successful read."""
+    """One subject that one account watches. `snapshot` is None before the first successful read.
+
+    Fields have the names of columns, and are read from them.
+    """
 
     id: int
     kind: Kind
@@ -94,6 +109,28 @@ class Watch(Struct, frozen=True, gc=False):
     def is_complete(self) -> bool:
         """Whether every part of the subject was read that is compared."""
         return self.snapshot is not None and (self.kind == "srn" or self.snapshot.has_all_certs)
+
+
+class WatchPatch(Struct, frozen=True):
+    """What people change of a watch; None leaves a part as it is."""
+
+    label: str | None = None
+    options: OptionChange | None = None
+
+    def columns(self) -> dict[str, object]:
+        """New values of columns, beside the options. Raises `InvalidInput` for an empty name."""
+        wanted = {
+            "label": None if self.label is None else _name(self.label),
+            "is_renamed": None if self.label is None else True,
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _name(text: str) -> str:
+    name = label_of(text)
+    if not name:
+        raise InvalidInput("The label is empty.")
+    return name
 
 
 class Event(Struct, frozen=True, gc=False):

@@ -45,18 +45,9 @@ from registerwatch.watches.tables import watches
 _CHUNK = 1_000
 """Ids in one statement."""
 
-WATCH = select(
-    watches.c.id,
-    watches.c.kind,
-    watches.c.subject,
-    watches.c.label,
-    watches.c.snapshot,
-    watches.c.last_sync,
-    watches.c.last_error,
-    watches.c.failing_since,
-    watches.c.created_at,
-    watches.c.options,
-)
+_COLUMNS = Watch.__struct_fields__
+_SNAPSHOT, _OPTIONS = _COLUMNS.index("snapshot"), _COLUMNS.index("options")
+WATCH = select(*(watches.c[name] for name in _COLUMNS))
 """The columns that `watch_of` takes."""
 IS_NOT_REGISTERED = watches.c.last_error.startswith(NOT_REGISTERED, autoescape=True)
 """Whether the register said last that it does not have the subject."""
@@ -172,10 +163,12 @@ async def subjects_of(connection: AsyncConnection, account_id: int, watch_ids: C
     return found
 
 
-async def rename(connection: AsyncConnection, account_id: int, watch_id: int, label: str) -> None:
-    """Give a watch a name that reads leave alone."""
+async def set_columns(
+    connection: AsyncConnection, account_id: int, watch_id: int, values: Mapping[str, object]
+) -> None:
+    """Store what people set for a watch of the account, by the names of its columns. Reads leave that alone."""
     of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
-    await connection.execute(update(watches).where(*of_watch).values(label=label, is_renamed=True))
+    await connection.execute(update(watches).where(*of_watch).values(values))
 
 
 async def remove(connection: AsyncConnection, account_id: int, watch_id: int) -> None:
@@ -378,16 +371,8 @@ def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
 
 def watch_of(row: Sequence[Any]) -> Watch:
     """The watch in a row that begins with the columns of `WATCH`."""
-    watch_id, kind, subject, label, snapshot, last_sync, last_error, failing_since, created_at, options = row[:10]
-    return Watch(
-        watch_id,
-        kind,
-        subject,
-        label,
-        None if snapshot is None else decoded(snapshot),
-        last_sync,
-        last_error,
-        failing_since,
-        created_at,
-        options_of(options),
-    )
+    values = list(row[: len(_COLUMNS)])
+    snapshot = values[_SNAPSHOT]
+    values[_SNAPSHOT] = None if snapshot is None else decoded(snapshot)
+    values[_OPTIONS] = options_of(values[_OPTIONS])
+    return Watch(*values)

@@ -7,7 +7,6 @@ import msgspec
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.plans import keep_cap
 from registerwatch.accounts.repository import locked
-from registerwatch.accounts.validation import label as label_of
 from registerwatch.copy.names import StoredName, stored_names
 from registerwatch.errors import InvalidInput
 from registerwatch.lookup.code_service import CodeService
@@ -21,9 +20,8 @@ from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.watches import repository
 from registerwatch.watches.events import event_repository
 from registerwatch.watches.events.event_listing import EventFilter, EventPage
-from registerwatch.watches.models import Event, Watch
+from registerwatch.watches.models import Event, Watch, WatchPatch
 from registerwatch.watches.news.news_cursors import begin_added, set_options
-from registerwatch.watches.options import OptionChange
 from registerwatch.watches.reading.read_subject import SubjectReader
 from registerwatch.watches.subjects import watchable
 
@@ -117,23 +115,19 @@ class WatchService:
 
     async def rename(self, caller: Caller, watch_id: int, text: str) -> Watch:
         """Give a watch a name that syncs leave alone. Raises `InvalidInput` for an empty one and an unknown id."""
-        return await self.change(caller, watch_id, label=text)
+        return await self.change(caller, watch_id, WatchPatch(label=text))
 
-    async def change(
-        self, caller: Caller, watch_id: int, *, label: str | None = None, options: OptionChange | None = None
-    ) -> Watch:
-        """Give a watch a name that syncs leave alone, and set options of it; all of it or nothing.
+    async def change(self, caller: Caller, watch_id: int, wanted: WatchPatch) -> Watch:
+        """Set what people set for a watch, as a name that syncs leave alone; all of it or nothing.
 
         Raises `InvalidInput` for an empty name and an unknown id.
         """
-        name = None if label is None else label_of(label)
-        if name == "":
-            raise InvalidInput("The label is empty.")
+        columns = wanted.columns()
         async with self._database.transaction() as connection:
-            if name is not None:
-                await repository.rename(connection, caller.account.id, watch_id, name)
-            if options is not None:
-                await set_options(connection, caller.account.id, watch_id, options, int(self._clock.now()))
+            if columns:
+                await repository.set_columns(connection, caller.account.id, watch_id, columns)
+            if wanted.options is not None:
+                await set_options(connection, caller.account.id, watch_id, wanted.options, int(self._clock.now()))
             watch = await repository.by_id(connection, caller.account.id, watch_id)
         if watch is None:
             raise InvalidInput(NO_WATCH)

@@ -1,9 +1,10 @@
 """Pages inside the account: navigation, messages after a form, times in the user's zone. None of them is cached."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -16,30 +17,20 @@ from registerwatch.web.injection import service_of
 
 MAX_NAME_LENGTH = 40
 """Of a name in a message: the longest tag."""
-SECTIONS = (
-    ("today", "/app", "Today"),
-    ("watches", "/app/watches", "Watches"),
-    ("events", "/app/events", "Events"),
-    ("certificates", "/app/certificates", "Certificates"),
-    ("lists", "/app/lists", "Lists"),
-    ("import", "/app/import", "Import"),
-    ("scan", "/app/scan", "Scan"),
-)
-"""The navigation: name, address, words."""
-ACCOUNT_SECTIONS = (
-    ("notifications", "/app/notifications", "Notifications"),
-    ("webhooks", "/app/webhooks", "Webhooks"),
-    ("feeds", "/app/feeds", "Feeds"),
-    ("keys", "/app/keys", "API keys"),
-    ("team", "/app/team", "Team"),
-    ("billing", "/app/billing", "Plan and billing"),
-    ("audit", "/app/audit", "Audit trail"),
-    ("settings", "/app/settings", "Settings"),
-)
 RETRY_SECONDS = "10"
 WELCOME = "welcome"
-OWNERS_SECTIONS = frozenset({"audit"})
-"""What members are not led to."""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """An entry of the navigation, which pages name as `section`. `is_of_account` puts it under “Account”; members are
+    not led to one that `is_for_owners`.
+    """
+
+    name: str
+    address: str
+    words: str
+    is_of_account: bool = False
+    is_for_owners: bool = False
 
 
 def app_page(
@@ -58,6 +49,7 @@ def app_page(
     address, with `{n}` for its number and `{named}` for the name of what it is about. A page with the status 503 says
     when to try again.
     """
+    sections: Sequence[Section] = request.app.state.sections
     ended = visitor.caller.account.ended(service_of(request).clock.now())
     response = unindexed_page(
         request,
@@ -66,8 +58,10 @@ def app_page(
         visitor=visitor,
         zone=visitor.zone,
         section=section,
-        sections=SECTIONS,
-        account_sections=[each for each in ACCOUNT_SECTIONS if visitor.is_owner or each[0] not in OWNERS_SECTIONS],
+        sections=[each for each in sections if not each.is_of_account],
+        account_sections=[
+            each for each in sections if each.is_of_account and (visitor.is_owner or not each.is_for_owners)
+        ],
         message=_message(request, done or {}),
         welcomes=request.query_params.get(WELCOME) == "1",
         has_ended=ended is not None,

@@ -23,12 +23,7 @@ LISTS = ("severity", "kind", "field")
 """Parameters that may be there several times."""
 SINGLE = ("watch", "tag", "subject", "from", "to")
 MAX_LENGTH = 200
-KINDS = {
-    EventKind.RECORD.value: "The record itself",
-    EventKind.CERTIFICATE.value: "Certificates",
-    EventKind.PORTFOLIO.value: "Devices of a manufacturer",
-    EventKind.EXPIRY.value: "Ends of certificates",
-}
+KINDS = {kind.value: kind.words for kind in EventKind}
 """What people call the kinds of events."""
 
 
