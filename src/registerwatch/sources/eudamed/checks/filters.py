@@ -3,11 +3,12 @@
 The register ignores a parameter that it does not know, and answers with everything.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.checks.check_requests import CheckPage, CheckRequests, Row
 from registerwatch.sources.checks.judgements import NEARLY_ALL
+from registerwatch.sources.checks.names import CheckName
 from registerwatch.sources.checks.outcomes import NO_SUBJECT, CheckResult, NothingToLookAt, Outcome, found, outcome_of
 from registerwatch.sources.checks.source_checks import Look
 from registerwatch.sources.eudamed.checks import requests
@@ -179,3 +180,26 @@ def _certificate_with(name: str) -> Subject:
         raise NothingToLookAt(NO_SUBJECT)
 
     return subject
+
+
+LOOKS: Mapping[CheckName, Look] = {
+    CheckName.FILTER_PRIMARY_DI: primary_di,
+    CheckName.FILTER_SRN: manufacturer,
+    CheckName.FILTER_DEVICE_BASIC_UDI: device_basic_udi,
+    CheckName.FILTER_TRADE_NAME: finds_nothing("tradeName"),
+    CheckName.FILTER_REFERENCE: finds_nothing("reference"),
+    CheckName.FILTER_DEVICE_MODEL: finds_nothing("deviceModel"),
+    CheckName.FILTER_CND_CODE: finds_nothing("cndCode"),
+    CheckName.FILTER_RISK_CLASS: is_refused("riskClassCode"),
+    CheckName.FILTER_DEVICE_STATUS: is_refused("deviceStatusCode"),
+    CheckName.FILTER_DEVICE_TYPES: finds_nothing("deviceTypes"),
+    CheckName.FILTER_DEVICE_CRITERIA: is_heeded("deviceCriteria"),
+    CheckName.FILTER_LEGISLATION: legislation,
+    CheckName.FILTERS_IGNORED: ignored,
+    CheckName.FILTER_ACTOR_SRN: actor_srn,
+    CheckName.FILTER_CERTIFICATE_ACTOR: certificate_actor,
+    CheckName.FILTER_CERTIFICATE_NUMBER: certificate_number,
+    CheckName.FILTER_CERTIFICATE_BODY: certificate_body,
+    CheckName.FILTER_BASIC_UDI: certificate_basic_udi,
+}
+"""How each of these checks is looked at, by its name."""

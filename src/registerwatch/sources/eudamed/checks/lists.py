@@ -1,6 +1,7 @@
 """Looking at EUDAMED's lists: their pages, the fields of their rows, their totals and codes, what is switched on."""
 
 import re
+from collections.abc import Mapping
 
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.checks.check_requests import CheckPage, CheckRequests
@@ -18,6 +19,7 @@ from registerwatch.sources.checks.judgements import (
 from registerwatch.sources.checks.names import CheckName
 from registerwatch.sources.checks.outcomes import CheckResult, Outcome, Unanswered, found, outcome_of
 from registerwatch.sources.checks.shapes import judge_shape, judge_values
+from registerwatch.sources.checks.source_checks import Look
 from registerwatch.sources.eudamed.checks import requests
 from registerwatch.sources.eudamed.checks.requests import (
     CERTIFICATES,
@@ -234,3 +236,33 @@ def judged_codes(ask: CheckRequests, name: CheckName, seen: set[str]) -> Outcome
 
 def _page(page: CheckPage) -> CheckResult:
     return judge_page(page.count, page.total, PAGE_SIZE)
+
+
+LOOKS: Mapping[CheckName, Look] = {
+    CheckName.BUILD: build,
+    CheckName.FLAGS: flags,
+    CheckName.LIST_DEVICES: device_pages,
+    CheckName.LIST_ENVELOPE: envelope,
+    CheckName.LIST_PAGING: next_page,
+    CheckName.LIST_CAP: largest_page,
+    CheckName.LIST_DEFAULT_SIZE: default_page,
+    CheckName.DEVICE_ROW: device_row,
+    CheckName.DEVICE_VALUES: device_values,
+    CheckName.DEVICE_UNUSED: unused_fields,
+    CheckName.TOTAL_DEVICES: device_total,
+    CheckName.STATUS_CODES: status_codes,
+    CheckName.RISK_CODES: risk_codes,
+    CheckName.ACTOR_STATUS_CODES: actor_status_codes,
+    CheckName.LIST_CERTIFICATES: certificate_pages,
+    CheckName.LIST_CERTIFICATES_BARE: bare_certificates,
+    CheckName.LIST_CERTIFICATES_CAP: largest_certificate_page,
+    CheckName.CERTIFICATE_ROW: certificate_row,
+    CheckName.CERTIFICATE_ACTORS: certificate_actors,
+    CheckName.TOTAL_CERTIFICATES: certificate_total,
+    CheckName.CERTIFICATE_STATUS_CODES: certificate_status_codes,
+    CheckName.LIST_REFUSALS: refusal_pages,
+    CheckName.REFUSAL_ROW: refusal_row,
+    CheckName.NOTIFIED_BODY: notified_bodies,
+    CheckName.NOMENCLATURE: nomenclature,
+}
+"""How each of these checks is looked at, by its name."""

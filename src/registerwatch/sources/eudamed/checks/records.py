@@ -7,6 +7,7 @@ from registerwatch.sources.checks.judgements import judge_shared, judge_times
 from registerwatch.sources.checks.names import CheckName
 from registerwatch.sources.checks.outcomes import CheckResult, NothingToLookAt, Outcome
 from registerwatch.sources.checks.shapes import judge_shape
+from registerwatch.sources.checks.source_checks import Look
 from registerwatch.sources.eudamed.checks import requests
 from registerwatch.sources.eudamed.checks.filters import legacy_devices
 from registerwatch.sources.eudamed.checks.lists import judged_codes
@@ -126,3 +127,22 @@ def _named_times(record: Row, paths: tuple[tuple[str, ...], ...]) -> Iterator[tu
 def _is_without_basic_udi(row: Row) -> bool:
     """Whether a row has no Basic UDI-DI of its own."""
     return not row.get("basicUdi") or str(row["basicUdi"]).startswith("B-")
+
+
+LOOKS: Mapping[CheckName, Look] = {
+    CheckName.DEVICE_DETAIL: device_detail,
+    CheckName.UNKNOWN_RECORD: unknown_record,
+    CheckName.DETAIL_LANGUAGE: detail_language,
+    CheckName.BASIC_UDI_RECORD: basic_udi_record,
+    CheckName.BASIC_UDI_LANGUAGE: basic_udi_language,
+    CheckName.BASIC_UDI_ULID: basic_udi_ulid,
+    CheckName.BASIC_UDI_SHARED: basic_udi_shared,
+    CheckName.BASIC_UDI_LEGACY: basic_udi_legacy,
+    CheckName.LEGISLATION_CODES: legislation_codes,
+    CheckName.ACTOR_ROW: actor_row,
+    CheckName.ACTOR_LANGUAGE: actor_language,
+    CheckName.ACTOR_DETAIL: actor_detail,
+    CheckName.CERTIFICATE_DETAIL: certificate_detail,
+    CheckName.TIMES: times,
+}
+"""How each of these checks is looked at, by its name."""
