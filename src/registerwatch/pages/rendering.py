@@ -17,6 +17,7 @@ from registerwatch.pages.cookies import has_session
 from registerwatch.pages.site_files import asset_address
 from registerwatch.platform.clock import day_in_words, iso_utc, utc_in_words, zone_in_words
 from registerwatch.register.codes import RiskFilter, StatusFilter, label
+from registerwatch.register.models import EUDAMED
 from registerwatch.register.standing import actor_tone, market_tone
 from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED, matches, weak_tag
@@ -140,6 +141,7 @@ def _environment() -> Environment:
         actor_tone=actor_tone,
     )
     environment.filters.update(day=day, moment=moment_on_page, count=count, isolated=isolated)
+    environment.filters.update(register_name=register_name)
     environment.filters.update(
         zone_words=zone_in_words, local=local, instants=instants, local_day=local_day, local_time=local_time
     )
@@ -153,6 +155,11 @@ def day(iso: str | None) -> Markup | str:
     except ValueError:
         return iso or ""
     return Markup('<time datetime="{}">{}</time>').format(value.isoformat(), day_in_words(value))
+
+
+def register_name(source: str) -> str:
+    """The register that a record is of, as pages name it."""
+    return "European Commission, EUDAMED" if source == EUDAMED else source
 
 
 def since_or_from(iso: str, today: date) -> Markup | str:

@@ -24,6 +24,8 @@ from registerwatch.register.device_details import (
 )
 from registerwatch.register.other_codes import OtherCode, told_again
 
+EUDAMED = "eudamed-public"
+"""The register's public name, which every record of it is served with."""
 LAG_SECONDS = 24 * 3600
 """How far the Data Lake may be behind the register; some hours; how many is not documented."""
 
@@ -247,7 +249,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         ),
     ] = msgspec.UNSET
     uuid: Annotated[str, field_doc("The register's own id of the record.", "c7418f9f-3f31-4329-b2c1-956377dbe23b")]
-    source: Annotated[Literal["eudamed-public"], field_doc("The register's public name.")] = "eudamed-public"
+    source: Annotated[str, field_doc("Public name of the register that the record is of.", EUDAMED)] = EUDAMED
     available_in: Annotated[
         tuple[Availability, ...] | msgspec.UnsetType,
         field_doc("Countries in which it is or was made available." + _OR_MISSING),
@@ -498,7 +500,13 @@ def _with_flags_of(stored: Device, new: Device) -> Device:
 
 FLAGS = ("sterile", "latex", "implantable", "reusable")
 """Fields that are true, false or not known."""
-DETAILS = (
+LEFT_OUT = ("other_codes", "contradictions", "former_status")
+"""What a document has no field for where it is empty."""
+DETAILS = tuple(
+    each.name for each in msgspec.structs.fields(Device) if each.default is msgspec.UNSET and each.name not in LEFT_OUT
+)
+"""Fields that are missing where they are not known, so that their first value is never a change."""
+_OF_VERSION_4 = (
     "available_in",
     "placed_on_market_in",
     "single_use",
@@ -511,13 +519,12 @@ DETAILS = (
     "safety_summary",
     "linked_device",
     "information_url",
+    "contradictions",
+    "former_status",
 )
-"""Fields that are missing where they are not known, so that their first value is never a change."""
-LEFT_OUT = ("other_codes", "contradictions", "former_status")
-"""What a document has no field for where it is empty."""
 ADDED_IN = {
     **dict.fromkeys((*FLAGS, "other_codes"), 3),
-    **dict.fromkeys((*DETAILS, "contradictions", "former_status"), 4),
+    **dict.fromkeys(_OF_VERSION_4, 4),
 }
 """The version of documents in which a field of `Device` came, of those that `FIRST_VERSION` did not have."""
 FIRST_VERSION = 1
