@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 NOT_FOR_USERS = {
     "billing",
+    "compatibility",
     "deploy",
     "licences",
     "mail",

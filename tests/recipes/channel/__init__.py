@@ -1,0 +1,22 @@
+"""A channel that is no chat: lines of text to rooms."""
+
+from pathlib import Path
+
+from tests.recipes.recipe import Recipe, inserted
+
+WIRING = "notifications/wiring.py"
+
+RECIPE = Recipe(
+    task="A channel",
+    folder=Path(__file__).parent,
+    files={"notifications/channels/room.py": "../../notifications/plain_channel.py"},
+    edits=(
+        inserted(
+            WIRING,
+            "from registerwatch.notifications.channels.mattermost import Mattermost\n",
+            "from registerwatch.notifications.channels.room import PlainChannel\n",
+        ),
+        inserted(WIRING, "    channels: Sequence[Channel] = (\n", "        PlainChannel(),\n"),
+        inserted("docs/channels.md", "| `webhook` ([webhooks](webhooks.md)), ", "`plain`, "),
+    ),
+)
