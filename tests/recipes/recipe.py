@@ -53,7 +53,8 @@ class Recipe:
     @property
     def product_paths(self) -> set[str]:
         """Those of them that belong to the product, migrations and tables left out."""
-        return {each for each in self.paths if tree_path(each).startswith(PRODUCT) and "platform/db/" not in each}
+        product = {each for each in self.paths if tree_path(each).startswith(PRODUCT)}
+        return {each for each in product if "/migrations/" not in each and not each.endswith("tables.py")}
 
     def apply(self, root: Path) -> None:
         """Do the task in a copy of the tree."""
