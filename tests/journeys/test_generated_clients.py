@@ -63,7 +63,7 @@ def test_a_client_for_python_is_generated_without_a_gap_and_works(served: Served
     )
     api = tmp_path / "client" / "api"
     made = {path.relative_to(api).as_posix() for path in api.rglob("*.py")}
-    assert {"watches/imports/import_list.py", "lists/send_list.py"} <= made, "of the bodies that it knows"
+    assert {"watches/import_list.py", "lists/send_list.py"} <= made, "of the bodies that it knows"
 
     [device] = harness.unique_devices(1)
     given = {"url": address, "udi": device.primary_di, "email": "python@acme.example"}

@@ -12,7 +12,7 @@ from registerwatch.platform.process_confinement import AUDIT_ARCH, COMPUTING, LA
 
 TRIES = """
 import ctypes, json, os, socket, sys
-from registerwatch import process_confinement as confinement
+from registerwatch.platform import process_confinement as confinement
 
 without, parent = sys.argv[1], os.getppid()
 if without == "seccomp":
@@ -44,7 +44,7 @@ print(json.dumps(done))
 
 HIDDEN = """
 import ctypes, os
-from registerwatch.process_confinement import PR_SET_DUMPABLE, hide_memory
+from registerwatch.platform.process_confinement import PR_SET_DUMPABLE, hide_memory
 
 if os.geteuid() == 0:
     os.setuid(65534)
