@@ -16,7 +16,7 @@ SETTINGS = {"RECHECK_INTERVAL": "1", "RECHECK_WATCHES_PER_RUN": "15", "SWEEP_INT
 DEVICES, WATCHED = 34, 10
 CHANGES_EACH_TIME = {"x-request-id", "date", "ratelimit-remaining", "ratelimit-reset"}
 OF_BODY = {"etag", "content-length"}
-SCOPES = re.compile(r'<td data-label="For this device">.*?</td>|names_devices\\?": ?\w+', re.DOTALL)
+SCOPES = re.compile(r'<td data-label="(?:For this device|What it proves)">.*?</td>|names_devices\\?": ?\w+', re.DOTALL)
 """What scopes say of a device. They are read meanwhile, of one certificate after the other, whether anybody watches
 its devices or not.
 """
