@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 import structlog
@@ -17,6 +18,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from registerwatch.platform import bounded_process
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.migrate import upgrade
 from tests.support import postgresql, redis
@@ -208,6 +210,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def anyio_backend() -> tuple[str, dict[str, object]]:
     """Asynchronous tests run on asyncio with uvloop, as the service does."""
     return "asyncio", {"use_uvloop": True}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def processes_that_read_files_keep_their_priority() -> Iterator[None]:
+    """With a lower one they would hardly run while the tests of other workers use up the machine."""
+    with patch.object(bounded_process, "NICENESS", bounded_process.QUICK_NICENESS):
+        yield
 
 
 @pytest.fixture(scope="session")

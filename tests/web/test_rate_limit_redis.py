@@ -131,7 +131,7 @@ async def test_requests_that_come_at_once_wait_side_by_side_and_the_log_says_it_
 async def test_many_requests_at_once_do_not_make_a_redis_that_answers_look_lost(
     own_redis: redis.RedisServer, clock: SteppedClock
 ) -> None:
-    async with aclosing(shared_counts(own_redis.url, clock, timeout=0.3)) as counts:
+    async with aclosing(shared_counts(own_redis.url, clock, timeout=3)) as counts:
         await remaining(counts)
         with capture_logs() as logged:
             usages = await asyncio.gather(*(counts.hit(HUNDRED_AN_HOUR, "192.0.2.7") for _ in range(1_500)))

@@ -28,7 +28,7 @@ window.BarcodeDetector = class {
 """
 
 
-READ_MILLISECONDS = 30_000
+READ_MILLISECONDS = 60_000
 """A photo is read by a process of low priority."""
 
 

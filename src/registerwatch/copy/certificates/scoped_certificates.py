@@ -179,12 +179,13 @@ def _replaced(
 ) -> Certificate:
     if listed is None or certificate.listed_in == "record" or scoped[listed] < searched_at:
         return certificate
+    is_same_body = listed.notified_body == certificate.notified_body  # a search names none, and the next one would not
     return replace(
         listed,
         revision=listed.revision or certificate.revision,
         listed_in="search",
         scoped=False,
-        notified_body_name=listed.notified_body_name or certificate.notified_body_name,
+        notified_body_name=certificate.notified_body_name if is_same_body else listed.notified_body_name,
     )
 
 

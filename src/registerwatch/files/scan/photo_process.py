@@ -26,7 +26,8 @@ from registerwatch.register.identifiers.gs1_fields import load_fields
 MAX_AT_A_TIME, MAX_OF_ACCOUNT, MAX_OF_NETWORK = 2, 1, 1
 WAIT_SECONDS = 15.0
 """So long a photo waits for those before it."""
-BOUNDS = ProcessBounds(cpu_seconds=10, wall_seconds=20, memory_bytes=512 * 1024 * 1024)
+BOUNDS = ProcessBounds(cpu_seconds=10, wall_seconds=45, memory_bytes=512 * 1024 * 1024)
+"""Most photos take a second of processor time; beside a busy service a process has a tenth of a core."""
 
 JPEG, PNG, RIFF, WEBP = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF", b"WEBP"
 HEIF = (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"avif")
