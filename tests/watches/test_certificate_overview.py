@@ -204,6 +204,7 @@ def test_what_was_not_read_is_told_apart_from_what_has_none() -> None:
         a_device(a_certificate("Z-1"), number=5, searched=False),
         a_device(a_certificate("Z-1"), number=6, error="The register could not be read."),
         a_device(a_certificate("Z-1"), number=7, error=NOT_REGISTERED),
+        a_device(number=8, read=False, error=NOT_REGISTERED),
     ]
 
     found = overview(devices, CertificateFilter(), TODAY)
@@ -215,8 +216,9 @@ def test_what_was_not_read_is_told_apart_from_what_has_none() -> None:
         ReadState.PARTIAL: 1,
         ReadState.OUTDATED: 1,
         ReadState.DELISTED: 1,
+        ReadState.UNKNOWN: 1,
     }
-    assert [each.watch_id for each in found.gaps] == [4, 3, 5, 6, 2]
+    assert [each.watch_id for each in found.gaps] == [4, 3, 8, 5, 6, 7, 2]
     assert (found.without, found.oldest_read) == (1, 9)
 
 

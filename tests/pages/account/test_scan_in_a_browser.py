@@ -97,6 +97,7 @@ def test_a_hand_scanner_types_codes_without_waiting_and_each_is_read(context: Br
     assert complaints(page) == []
 
 
+@pytest.mark.nightly  # a photo is read by a process of low priority, which the tests of other workers hold up
 def test_a_photo_is_read_as_soon_as_it_is_chosen(context: BrowserContext) -> None:
     page = scan_page(context)
     both = label(symbol("DataMatrix", f"(01){UDI}(17)280131(10)A1"), symbol("Code128", f"(01){a_udi(7)}", 3))

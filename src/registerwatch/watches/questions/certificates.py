@@ -70,7 +70,7 @@ class ReadState(StrEnum):
     """The last read could not read them, and none was read before."""
 
 
-_IN_DOUBT = (ReadState.PARTIAL, ReadState.OUTDATED)
+_IN_DOUBT = (ReadState.PARTIAL, ReadState.OUTDATED, ReadState.DELISTED)
 
 
 class CertifiedDevice(Struct, frozen=True, gc=False):
@@ -276,14 +276,7 @@ class CertificateOverview:
     @cached_property
     def gaps(self) -> Sequence[CertifiedDevice]:
         """Devices that show no certificate, or may miss some: those that nobody could read first."""
-        order = [
-            ReadState.FAILED,
-            ReadState.UNREAD,
-            ReadState.UNKNOWN,
-            *_IN_DOUBT,
-            ReadState.DELISTED,
-            ReadState.COMPLETE,
-        ]
+        order = [ReadState.FAILED, ReadState.UNREAD, ReadState.UNKNOWN, *_IN_DOUBT, ReadState.COMPLETE]
         found = [each for each in self.devices if not each.listed_certs or each.state in _IN_DOUBT]
         return sorted(found, key=lambda each: order.index(each.state))
 

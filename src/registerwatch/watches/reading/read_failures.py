@@ -11,6 +11,7 @@ import msgspec
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.register.standing import DELISTED
 from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.repository import chunks
 from registerwatch.watches.tables import read_failures, watches
@@ -32,10 +33,11 @@ class ReadFailure(msgspec.Struct, frozen=True):
     not have is over when a read goes well.
     """
 
-    @property
-    def words(self) -> str:
-        """What it is called in a word or two."""
-        return "Not in the register" if self.reason == NOT_REGISTERED else "Not read"
+    def words(self, *, was_read: bool) -> str:
+        """What it is called in a word or two, of a subject that was read once or never."""
+        if self.reason != NOT_REGISTERED:
+            return "Not read"
+        return DELISTED[0] if was_read else "Not in the register"
 
 
 async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
