@@ -170,7 +170,7 @@ def everything(hits: Hits, filters: Filters) -> dict[Facet, FacetCounts]:
 def test_every_facet_counts_what_a_plain_count_over_the_devices_counts(
     index: SearchIndex, devices: list[Device], filters: Filters, words: set[str]
 ) -> None:
-    asked = sorted(words, key=len)  # the last word is also a beginning: `titan` alone finds both
+    asked = sorted(words, key="titan".__ne__)  # the last word is also a beginning: there `titan` finds both
     if asked == ["titan"]:
         asked = ["titanium"]
     text = " ".join(asked)
