@@ -221,17 +221,14 @@ def _with_instants(row: StoredRow, reading: DeviceReading, read_at: int) -> Stor
     return replace(row, certs_read_at=shown_at, watched_certs_at=_if_later(certs_at, shown_at))
 
 
-def _as_news(row: StoredRow) -> StoredRow:
-    """A row whose news everybody is shown, and with it when its parts were read: by an earlier instant they would seem
-    older than what contradicts them.
+def _as_news(row: StoredRow, reading: DeviceReading) -> StoredRow:
+    """A row whose news everybody is shown, and with it when the parts were read that the reading brought: by an earlier
+    instant they would seem older than what contradicts them.
     """
-    return replace(
-        row,
-        basic_read_at=row.watched_basic_at or row.basic_read_at,
-        certs_read_at=row.watched_certs_at or row.certs_read_at,
-        watched_basic_at=None,
-        watched_certs_at=None,
-    )
+    row = replace(row, basic_read_at=row.watched_basic_at or row.basic_read_at, watched_basic_at=None)
+    if not reading.brings_certificates:
+        return row
+    return replace(row, certs_read_at=row.watched_certs_at or row.certs_read_at, watched_certs_at=None)
 
 
 def _if_later(instant: int | None, other: int | None) -> int | None:
@@ -372,8 +369,8 @@ class Batch:
         self._note_codes(result)
         written = result.row(is_current, self.read_at)
         is_shown = not (self._is_for_watches and is_same and row is not None and not _changes_beside(row, written))
-        if self._is_for_watches and is_shown:
-            written = _as_news(written)
+        if self._is_for_watches and is_shown and not result.is_part:
+            written = _as_news(written, result.reading)
         self._add_row(result.device, written, row, result.changed, is_shown=is_shown)
         if not is_same:
             self.changes.append(DeviceChange(result.old, result.device, is_current))
@@ -551,14 +548,13 @@ def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> 
         device_json=document(device).decode(),
         precedence=precedence,
         lost=joined.lost,
-        basic_read_at=shared.shown_at,
-        watched_basic_at=_if_later(shared.read_at, shared.shown_at),
+        basic_read_at=shared.read_at,
+        watched_basic_at=None,
         certs_revision=searched_at,
     )
     if search:
-        shown_at, certs_at = _earlier(shared.shown_at, search.shown_at), _earlier(shared.read_at, search.read_at)
-        renewed = replace(renewed, certs_read_at=shown_at, watched_certs_at=_if_later(certs_at, shown_at))
-    return _Renewed(old, device, _as_news(renewed), joined.is_doubtful, search is not None)
+        renewed = replace(renewed, certs_read_at=_earlier(shared.read_at, search.read_at), watched_certs_at=None)
+    return _Renewed(old, device, renewed, joined.is_doubtful, search is not None)
 
 
 def _earlier(one: int | None, other: int | None) -> int | None:
