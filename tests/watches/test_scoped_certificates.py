@@ -8,12 +8,13 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.accounts.models import Caller
+from registerwatch.copy.certificates.scoped_certificates import StoredCertificates, with_scoped
 from registerwatch.copy.tables import devices
 from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
 from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificates import ReadCertificate
-from registerwatch.register.models import from_document
+from registerwatch.register.models import Certificate, from_document
 from registerwatch.sources.eudamed.certificate_lists import EudamedCertificateLists
 from registerwatch.watches.diff import compare
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot, baseline, decoded
@@ -272,6 +273,16 @@ def test_a_certificate_that_changes_its_place_is_no_news() -> None:
         assert told(seen(one), seen(other)) == []
         assert told(seen(one), seen(other, searched=False)) == []
         assert told(seen(one), seen()) == []
+
+
+def test_the_name_of_a_notified_body_does_not_come_with_the_list_and_go_with_the_next_search() -> None:
+    found = Certificate("Z-1", revision="01", notified_body="0123", listed_in="search")
+    listed = replace(found, notified_body_name="A body", expiry="2030-01-01", scoped=True)
+
+    joined = with_scoped((found,), {listed: 5}, StoredCertificates((found,), 3), is_searched=False)
+
+    [own] = joined.certificates
+    assert (own.expiry, own.notified_body_name) == ("2030-01-01", "")
 
 
 def test_a_scope_that_names_the_device_no_more_ends_nothing() -> None:

@@ -123,7 +123,7 @@ audit = Table(
     of_account(),
     Column("created_at", BigInteger, nullable=False, index=True),
     Column("actor", Text, nullable=False, doc="who did it: a user's e-mail, a key as listings show it, operator"),
-    Column("action", Text, nullable=False, doc="a value of accounts.audit.Action"),
+    Column("action", Text, nullable=False, doc="a value of accounts.audit.audit.Action"),
     Column("subject", Text, nullable=False, doc="whom or what it was done to, or empty"),
     Column("repeated", BigInteger, doc="how often it happened where the line stands for more than one, else null"),
     Column("last_at", BigInteger, doc="when it happened last in such a line, else null"),
@@ -258,7 +258,13 @@ idempotent_requests = Table(  # POSTs that carry an Idempotency-Key; kept for a 
     Column("started_at", BigInteger, nullable=False, index=True),
     Column("status", Integer, doc="HTTP status of the answer, null while the request is carried out"),
     Column("body", Text, doc="the answer, null while there is none and where it held a secret that is told once"),
-    Column("places", Text, nullable=False, server_default="", doc="accounts.idempotency.Places: whose places it takes"),
+    Column(
+        "places",
+        Text,
+        nullable=False,
+        server_default="",
+        doc="accounts.limits.idempotency.Places: whose places it takes",
+    ),
 )
 
 

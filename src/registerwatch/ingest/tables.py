@@ -7,7 +7,7 @@ from registerwatch.platform.db.tables import metadata
 register_checks = Table(  # what was last verified of how the register answers
     "register_checks",
     metadata,
-    Column("name", Text, primary_key=True, doc="register.sources.checks.CheckName"),
+    Column("name", Text, primary_key=True, doc="sources.checks.names.CheckName"),
     Column("looked_at", BigInteger, nullable=False, doc="last look, whether the register answered or not"),
     Column("checked_at", BigInteger, doc="last look that it answered, null before the first"),
     Column("is_ok", Boolean, doc="what that look found, null before it"),

@@ -179,7 +179,7 @@ def _replaced(
 ) -> Certificate:
     if listed is None or certificate.listed_in == "record" or scoped[listed] < searched_at:
         return certificate
-    is_same_body = listed.notified_body == certificate.notified_body  # a search names none, and the next one would not
+    is_same_body = listed.notified_body == certificate.notified_body  # searches do not bring its name, lists do
     return replace(
         listed,
         revision=listed.revision or certificate.revision,

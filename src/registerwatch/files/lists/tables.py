@@ -38,7 +38,7 @@ list_uploads = Table(  # files that were sent for a list: the one that it has no
     Column("content", LargeBinary, doc="the file, null once the upload is kept"),
     Column("choices", Text, nullable=False, doc="JSON: tables.table.ReadChoices, how the file is to be read"),
     Column("found", Text, doc="JSON: lists.models.FoundTable, how it was read; null before"),
-    Column("state", Text, nullable=False, index=True, doc="lists.models.UploadState"),
+    Column("state", Text, nullable=False, index=True, doc="files.lists.models.UploadState"),
     Column("problem", Text, nullable=False, doc="why it failed, or empty"),
     Column("total", Integer, doc="its lines, null before it was read"),
     Column("matched", Integer, nullable=False, doc="lines that are matched and stored"),
@@ -61,7 +61,7 @@ list_lines = Table(
     Column(
         "subject", Text, index=True, doc="UDI-DI or SRN that the code means, null where it is none or one of several"
     ),
-    Column("standing", Text, nullable=False, doc="lists.models.Standing"),
+    Column("standing", Text, nullable=False, doc="files.lists.models.Standing"),
     Column("reason", Text, nullable=False, doc="why there is no subject, or empty"),
     Column("certified_until", Text, doc="date after which no certificate counts, empty for none; null where not known"),
     Column("certs_read", Boolean, nullable=False, doc="whether the certificates of the device were read"),
