@@ -20,9 +20,9 @@ from registerwatch.files.tables.table import ReadChoices
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.notifications.bounces.bounce_report import report_of
 from registerwatch.register.identifiers import gs1_messages, hibc, iccbba, ifa, parse
+from registerwatch.watches.events.word_difference import word_difference
 from registerwatch.watches.imports.import_list import _lines_of
 from registerwatch.watches.tags import tags_of_text
-from registerwatch.watches.word_difference import word_difference
 from tests.attacks.service import Length
 
 YEAR = 2027

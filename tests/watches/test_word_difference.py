@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registerwatch.watches.word_difference import MAX_PIECES, Segment, word_difference
+from registerwatch.watches.events.word_difference import MAX_PIECES, Segment, word_difference
 
 words = st.lists(
     st.sampled_from(["Alpha", "Beta", "Γάμμα", "e\u0301", " ", "\n", "-", "…", "12", "\u202e", "<b>"])

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint, text
 
-from registerwatch.platform.db.certificate_numbers import of_inserted_row
+from registerwatch.copy.certificates.certificate_numbers import of_inserted_row
 from registerwatch.platform.db.tables import ROW_ID, metadata
 
 devices = Table(

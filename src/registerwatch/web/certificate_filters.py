@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
+from registerwatch.copy.certificates.certificate_numbers import plain_number
 from registerwatch.copy.certificates.certificate_queries import CertificateSelection
 from registerwatch.errors import InvalidInput
 from registerwatch.lookup.certificate_service import ID_PATTERN
-from registerwatch.platform.db.certificate_numbers import plain_number
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, CERTIFICATE_STATUSES
 from registerwatch.register.identifiers import kind, subject
 

@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Integer, Select, Text, bindparam, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.copy.certificates.certificate_numbers import plain_number
 from registerwatch.copy.certificates.certificate_statements import OF_READ
 from registerwatch.copy.certificates.device_certificates import Listed, StoredRead, newest_reads
 from registerwatch.copy.history.history import HistoryKind
@@ -23,7 +24,6 @@ from registerwatch.copy.tables import (
     walks,
 )
 from registerwatch.platform.clock import iso_utc
-from registerwatch.platform.db.certificate_numbers import plain_number
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.row_pages import RowPage
 from registerwatch.platform.db.statements import PreparedSelect

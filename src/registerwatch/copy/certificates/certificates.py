@@ -11,8 +11,8 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.certificates import certificate_statements as statements
+from registerwatch.copy.certificates.certificate_numbers import plain_number
 from registerwatch.copy.history.history import HistoryKind, RecordChange, note_changes, old_values
-from registerwatch.platform.db.certificate_numbers import plain_number
 from registerwatch.register.certificates import (
     CertificateFacts,
     CertificateNews,

@@ -8,8 +8,8 @@ import msgspec
 from registerwatch.platform.clock import day_of
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.change_words import ChangeRow, rows_of
+from registerwatch.watches.events.word_difference import WordDifference, word_difference
 from registerwatch.watches.models import EventSeverity
-from registerwatch.watches.word_difference import WordDifference, word_difference
 
 SEVERITY_TONES = {EventSeverity.HIGH: "bad", EventSeverity.MEDIUM: "warn", EventSeverity.LOW: "none"}
 

@@ -14,7 +14,7 @@ from registerwatch.platform.clock import date_in_words, iso_utc, utc_in_words
 from registerwatch.register.codes import label
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.watches.events.event_rules import field_name
-from registerwatch.watches.word_difference import WordDifference, word_difference
+from registerwatch.watches.events.word_difference import WordDifference, word_difference
 
 MAX_TEXT = 4_000
 """Characters of a value that are shown."""
