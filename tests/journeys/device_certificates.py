@@ -33,8 +33,10 @@ class _Known:
     """What a watch knows. A first search and first scopes are a baseline, which is no news."""
 
     entries: Counter[Entry]
-    is_searched: bool
-    is_scoped: bool
+    counted: Counter[Entry]
+    """Those whose coming is told."""
+    baseline: tuple[bool, bool, bool]
+    """Whether searches, scopes and records had their say."""
 
 
 class DeviceCertificates:
@@ -136,12 +138,12 @@ class DeviceCertificates:
             self._known.pop(watcher, None)
             return
         self._known[watcher] = now
-        if before is None or (before.is_searched, before.is_scoped) != (now.is_searched, now.is_scoped):
+        if before is None or before.baseline != now.baseline:
             return
-        come, numbers = now.entries - before.entries, {change[3] for change in changes}
+        come, numbers = now.counted - before.counted, {change[3] for change in changes}
         if silent := [entry for entry in come if entry[0] not in numbers]:
             raise WrongCertificates(f"{watcher} was not told of {silent}: {changes}")
-        if len(changes) == 1 and not come:
+        if len(changes) == 1 and not come and not now.entries - before.entries:
             raise WrongCertificates(f"{watcher} was told {changes}, which it knew: {before.entries}")
         for name, old, new, number in changes:
             value = {name: new, NUMBER: number}
@@ -166,5 +168,12 @@ def _entry(certificate: WatchedCertificate) -> Entry:
 def _known(snapshot: Any) -> _Known | None:
     if snapshot is None or snapshot.get("certs") is None:
         return None
-    entries = Counter((entry[0], (*entry, "", "")[2], (*entry, "", "", "")[3]) for entry in snapshot["certs"])
-    return _Known(entries, bool(snapshot.get("searched")), bool(snapshot.get("scoped")))
+    has_search, has_scopes, is_partial = (bool(snapshot.get(name)) for name in ("searched", "scoped", "is_partial"))
+    named = [(_named(entry), any(entry[SCOPED : SCOPED + 1])) for entry in snapshot["certs"]]
+    counted = [each for each, is_scoped in named if (has_scopes if is_scoped else not is_partial)]
+    return _Known(Counter(each for each, _ in named), Counter(counted), (has_search, has_scopes, not is_partial))
+
+
+def _named(entry: Sequence[Any]) -> Entry:
+    number, _, expiry, status = (*entry, "", "", "")[:4]
+    return number, expiry, status

@@ -203,6 +203,7 @@ class EventChecks:
         if left := [event for queue in queues.values() for event in queue]:
             raise WrongYear(f"told for nothing: {left}")
         self._judge_lists(new, is_recheck=is_recheck, sync_of=sync_of, listed=listed, is_short=is_short)
+        await self._adopt_partial()
         self._part_at.update(dict.fromkeys(self.parts, self.requests.steps))
         self.parts, self._of_actors = {}, set()
         self._shown.clear()
@@ -479,9 +480,19 @@ class EventChecks:
     def _adopt(self, watcher: Watcher, snapshot: dict[str, Any]) -> None:
         """A baseline that a part made: all of it was true once."""
         fields = {name: self._true_since(watcher, name, snapshot[name]) for name in _FIELDS if snapshot.get(name)}
-        if "certs" in snapshot:
+        if "certs" in snapshot and not snapshot.get("is_partial"):
             raise WrongYear(f"{watcher}: a part told certificates: {snapshot}")
         self.told[watcher] = Told(fields)
+
+    async def _adopt_partial(self) -> None:
+        """Take what watches know of certificates that were never read, all of which reads brought once."""
+        for watcher, snapshot in (await self._snapshots()).items():
+            told = self.told[watcher]
+            if snapshot and snapshot.get("is_partial") and told and (told.certificates is None or told.is_partial):
+                known = _certificates_in(snapshot) or {}
+                if not self._were_seen(watcher[1], known):
+                    raise WrongYear(f"{watcher} knows {known}, which no read brought")
+                self.told[watcher] = replace(told, certificates=known, listed=frozenset(known), is_partial=True)
 
     def _note_shown(self, reads: Sequence[Read]) -> None:
         """What rows and reads of this step showed."""
@@ -553,7 +564,7 @@ class EventChecks:
 
     async def _snapshots(self) -> Snapshots:
         """What watches know, without certificates where those are judged apart."""
-        apart = () if self.certificates is None else ("certs", "searched", "scoped")
+        apart = () if self.certificates is None else ("certs", "searched", "scoped", "is_partial")
         stored = await self._stored_snapshots()
         return {
             watcher: None if snapshot is None else {name: snapshot[name] for name in snapshot if name not in apart}

@@ -71,6 +71,8 @@ class Told:
     unconfirmed: frozenset[CertificateKey] = frozenset()
     """Those that were listed last by an earlier search alone: what goes of them was not replaced, as far as is known.
     """
+    is_partial: bool = False
+    """Whether certificates were never read: `certificates` are those that were known beside reads that failed."""
 
     @property
     def present(self) -> frozenset[CertificateKey]:
@@ -200,7 +202,7 @@ def _certificate_changes(told: Told, seen: Seen) -> list[FieldChange]:
 
 def _may_be_new(told: Told, seen: Seen, key: CertificateKey) -> bool:
     """Whether a certificate that was not there before is new; one is not that the first search of all finds."""
-    return told.searched or not seen.searched or key in seen.in_record
+    return not told.is_partial and (told.searched or not seen.searched or key in seen.in_record)
 
 
 def _lost_its_revision(old: CertificateKey, now: CertificateKey) -> bool:

@@ -40,6 +40,7 @@ certificates = st.builds(
     status_code=st.sampled_from(["", ISSUED, WITHDRAWN]),
     notified_body=st.sampled_from(["", "0123", "0482"]),
     type_code=st.sampled_from(["", "mdr-type.qms", "mdd-type.qa"]),
+    is_scoped=st.booleans(),
 )
 certificate_lists = st.lists(certificates, max_size=4, unique_by=lambda each: (each.number, each.revision)).map(tuple)
 
@@ -74,4 +75,7 @@ def snapshots(draw: st.DrawFn, certs: st.SearchStrategy[Any] = read_or_not) -> S
     }
     plain = {name: draw(values) for name in COMPARED if name not in CODED}
     found = draw(certs)
-    return a_snapshot(**codes, **plain, certs=found, searched=found is not None and draw(st.booleans()))
+    if found is None:
+        return a_snapshot(**codes, **plain, certs=None, searched=False)
+    known = draw(st.sampled_from([{"searched": True}, {"searched": False}, {"searched": False, "is_partial": True}]))
+    return a_snapshot(**codes, **plain, **known, certs=found, scoped=draw(st.booleans()))

@@ -17,7 +17,7 @@ from registerwatch.register.certificates import ReadCertificate
 from registerwatch.register.models import Certificate, from_document
 from registerwatch.sources.eudamed.certificate_lists import EudamedCertificateLists
 from registerwatch.watches.diff import compare
-from registerwatch.watches.snapshot import SeenCertificate, Snapshot, baseline, decoded
+from registerwatch.watches.snapshot import SeenCertificate, Snapshot, decoded
 from registerwatch.watches.tables import events
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
@@ -257,13 +257,43 @@ def test_what_a_scope_names_is_new_once_all_scopes_were_part_of_a_baseline() -> 
     assert told(seen(scoped=False), seen(a_scoped(), scoped=False)) == []
 
 
-def test_what_does_not_count_yet_is_not_kept_so_that_a_search_can_still_tell_it() -> None:
+def test_what_does_not_count_yet_is_kept_and_a_search_that_finds_it_still_tells_it() -> None:
     before = seen(scoped=False)
     _, kept = compare(before, seen(a_scoped(), scoped=False))
 
-    assert kept.certs == ()
-    assert baseline(seen(a_scoped(), scoped=False)).certs == ()
+    assert kept.certs == (a_scoped(),)
+    assert told(kept, seen(a_scoped(is_scoped=False), scoped=False)) == NEW
     assert told(kept, seen(a_scoped(is_scoped=False))) == NEW
+    assert compare(kept, seen(scoped=False))[1].certs == (), "what did not count yet is not gone"
+
+
+def test_a_change_of_what_does_not_count_yet_is_told() -> None:
+    suspended = [("cert_status", "Issued", "Suspended")]
+    for scoped in (True, False):
+        before, now = seen(a_scoped(), scoped=False), seen(a_scoped(status="Suspended"), scoped=scoped)
+        assert told(before, now) == suspended
+
+
+def test_what_was_known_beside_a_failed_read_is_no_news_and_its_changes_are() -> None:
+    of_record = SeenCertificate("R-1", notified_body="0123", status="Issued", listed_in="record")
+    partial = replace(seen(a_scoped(), searched=False), is_partial=True)
+
+    assert told(partial, seen(a_scoped(is_scoped=False), of_record, searched=True)) == []
+    assert told(partial, seen(a_scoped(), of_record, searched=False)) == []
+    changed = a_scoped(status="Suspended", is_scoped=False)
+    assert told(partial, seen(changed, of_record)) == [("cert_status", "Issued", "Suspended")]
+    assert told(partial, replace(partial, certs=(a_scoped(status="Suspended"),))) == [
+        ("cert_status", "Issued", "Suspended")
+    ]
+    both = replace(partial, certs=(a_scoped(), a_scoped("Z-2")))
+    assert told(partial, both) == [("certificate", "", "Z-2")], "scopes had their say before"
+
+
+def test_a_failed_read_changes_nothing_of_certificates_that_were_read() -> None:
+    before = seen(a_scoped(is_scoped=False))
+    failed = replace(seen(a_scoped(status="Suspended"), searched=False), is_partial=True)
+
+    assert compare(before, failed) == ([], before)
 
 
 def test_a_certificate_that_changes_its_place_is_no_news() -> None:

@@ -385,8 +385,7 @@ class Batch:
                     result.device,
                     has_all,
                     has_all and result.reading.searched,
-                    scoped=has_all
-                    and result.joined is not None
+                    scoped=result.joined is not None
                     and result.joined.has_all_scoped
                     and self._scopes.are_known(result.device),
                     oldest_at=result.reading.certificates_at(self.read_at),

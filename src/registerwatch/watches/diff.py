@@ -7,7 +7,7 @@ same read is a change of number, unless two notified bodies or two kinds of cert
 one that comes is new, and the other one is gone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
 import msgspec
@@ -20,8 +20,8 @@ from registerwatch.watches.snapshot import (
     COMPARED,
     SeenCertificate,
     Snapshot,
-    counted_certificates,
     in_order,
+    shown_certificates,
 )
 
 NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
@@ -61,12 +61,13 @@ def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]
     ]
     kept = {name: value for name in _PLAIN if (value := getattr(now, name))}
     kept["is_status_undated"] = now.is_status_undated
-    if now.certs is None:
+    were_read = seen.certs is not None and not seen.is_partial
+    if now.certs is None or (now.is_partial and were_read):
         return changes, replace(seen, **kept)
-    certificate_changes, certs = _compare_certificates(seen, now)
-    searched, scoped = seen.searched or now.searched, seen.scoped or now.scoped
-    seen = replace(seen, **kept, certs=certs, searched=searched, scoped=scoped)
-    return changes + certificate_changes, seen
+    certificate_changes, kept["certs"] = _compare_certificates(seen, now)
+    kept |= {"searched": seen.searched or now.searched, "scoped": seen.scoped or now.scoped}
+    is_partial = now.is_partial or (not were_read and not now.field_set)
+    return changes + certificate_changes, replace(seen, **kept, is_partial=is_partial)
 
 
 def summary_of(changes: Sequence[FieldChange]) -> str:
@@ -74,7 +75,8 @@ def summary_of(changes: Sequence[FieldChange]) -> str:
     return "; ".join(f"{change.field}: {change.old} → {change.new}" for change in changes)
 
 
-_PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in ("certs", "searched", "scoped"))
+_OF_CERTIFICATES = ("certs", "searched", "scoped", "is_partial")
+_PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in _OF_CERTIFICATES)
 
 
 def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
@@ -92,32 +94,44 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     """Changes of certificates, and those to keep: present ones, and ones that are gone, in case they come back.
 
     What a search found proves nothing where only one of the two reads could search. What the record itself lists is
-    read every time. What its scope alone names is new where scopes had their say in a baseline.
+    read every time. What its scope alone names is new where scopes had their say in a baseline; before that it is kept
+    and its values are compared, but it does not count: a search that finds it tells it.
     """
-    counted = counted_certificates(seen, now)
     if seen.certs is None:
-        return [], tuple(in_order(counted))
-    shown = seen.shown_certs
-    found = matched(shown, [each for each in seen.certs if each not in shown], counted, _is_unchanged)
+        return [], tuple(in_order(now.certs or ()))
+    known, uncounted = _counted(seen.certs, has_scopes=seen.scoped)
+    counted, others = _counted(now.certs or (), has_scopes=seen.scoped or now.scoped)
+    shown = shown_certificates(known)
+    found = matched(shown, [each for each in known if each not in shown], counted, _is_unchanged)
     staying = [] if now.searched or not seen.searched else [each for each in found.going if _may_be_listed(each)]
     going = [each for each in found.going if each not in staying]
     new = [each for each in found.come if _is_new(each, seen, now)]
+    baseline = matched(uncounted, (), [*(each for each in found.come if each not in new), *others], _is_unchanged)
     replaced = []
     may_be_replaced = len(going) == len(found.come) == len(new) == 1 and may_be_renumbered(going[0], new[0])
     if may_be_replaced and (now.searched or not going[0].is_unconfirmed):
         replaced = [(going.pop(), new.pop())]
-    changes = [change for before, after in found.pairs + replaced for change in _changes_of(before, after)]
+    pairs = found.pairs + baseline.pairs
+    changes = [change for before, after in pairs + replaced for change in _changes_of(before, after)]
     changes += [_change_of(each, NUMBER, "", each.number) for each in new]
     going = [replace(each, is_gone=True) for each in going]
-    present = [_filled(before, after) for before, after in found.pairs] + found.come
+    present = [_filled(before, after) for before, after in pairs] + baseline.come + new + [each for _, each in replaced]
     return changes, tuple(in_order([*present, *staying, *going, *found.gone]))
+
+
+def _counted(
+    certificates: Iterable[SeenCertificate], *, has_scopes: bool
+) -> tuple[Sequence[SeenCertificate], Sequence[SeenCertificate]]:
+    """Those that count, and those that scopes alone name before all scopes were known."""
+    others = [each for each in certificates if each.is_scoped and not has_scopes]
+    return [each for each in certificates if each not in others], others
 
 
 def _is_new(certificate: SeenCertificate, seen: Snapshot, now: Snapshot) -> bool:
     """Whether a certificate that comes is new: its place was read before."""
     if certificate.is_scoped:
         return seen.scoped
-    return seen.searched or not now.searched or certificate.listed_in == "record"
+    return not seen.is_partial and (seen.searched or not now.searched or certificate.listed_in == "record")
 
 
 def _may_be_listed(certificate: SeenCertificate) -> bool:

@@ -19,7 +19,7 @@ from registerwatch.watches.options import options_of
 from registerwatch.watches.outbox import Outbox
 from registerwatch.watches.reading import read_failures
 from registerwatch.watches.repository import Watched
-from registerwatch.watches.snapshot import baseline, decoded, encoded, label_of, snapshot_of
+from registerwatch.watches.snapshot import decoded, encoded, label_of, snapshot_of
 
 
 class _Compared(msgspec.Struct, frozen=True):
@@ -121,9 +121,7 @@ class _Comparison:
     def _compare(self, subject: str, kept: str | None) -> _Compared:
         now = snapshot_of(self._seen[subject])
         changes: Sequence[FieldChange] = []
-        if kept is None:
-            now = baseline(now)
-        else:
+        if kept is not None:
             changes, now = compare(decoded(kept), now)
         basic_udi = _basic_udi(self._seen[subject])
         return _Compared(changes, encoded(now), label_of(now, subject), now.manufacturer_srn, basic_udi)

@@ -95,6 +95,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
     """Whether the certificate search had its say in `certs`: else one that comes later need not be new."""
     scoped: bool = False
     """The same of the scopes of the manufacturer's certificates."""
+    is_partial: bool = False
+    """Whether the device's own certificates were never all read: `certs` are those that are known all the same."""
     status_code: str = ""
     risk_class_code: str = ""
     manufacturer_status_code: str = ""
@@ -158,8 +160,11 @@ _decoder = msgspec.json.Decoder(Snapshot)
 
 
 def snapshot_of_device(device: Device, *, certificates_read: bool, searched: bool, scoped: bool = False) -> Snapshot:
-    """What a read of a device saw. Certificates that were not read are left out."""
+    """What a read of a device saw. Where its certificates were not read, `certs` are those that the device has all the
+    same, None where it has none.
+    """
     dated = device.dated_status
+    is_known = certificates_read or bool(device.certs)
     return Snapshot(
         status=device.status,
         status_date=dated.date if dated else "",
@@ -169,9 +174,10 @@ def snapshot_of_device(device: Device, *, certificates_read: bool, searched: boo
         reference=device.reference,
         manufacturer_status=device.manufacturer_status,
         version="" if device.version is None else str(device.version),
-        certs=_seen_once(device.certs) if certificates_read else None,
+        certs=_seen_once(device.certs) if is_known else None,
         searched=certificates_read and searched,
-        scoped=certificates_read and scoped,
+        scoped=is_known and scoped,
+        is_partial=is_known and not certificates_read,
         status_code=device.status_code,
         risk_class_code=device.risk_class_code,
         manufacturer_status_code=device.manufacturer_status_code,
@@ -206,19 +212,6 @@ def snapshot_of(observation: Observation) -> Snapshot:
         scoped=observation.scoped,
     )
     return device if observation.in_full else replace(device, field_set=0)
-
-
-def counted_certificates(seen: Snapshot | None, now: Snapshot) -> list[SeenCertificate]:
-    """The certificates of a read that count. What scopes alone name does from the first read on before which all scopes
-    of the manufacturer's certificates were known: that read has it as baseline.
-    """
-    has_scopes = now.scoped or (seen is not None and seen.scoped)
-    return [each for each in now.certs or () if has_scopes or not each.is_scoped]
-
-
-def baseline(now: Snapshot) -> Snapshot:
-    """The first snapshot, as a read saw it."""
-    return now if now.certs is None else replace(now, certs=tuple(counted_certificates(None, now)))
 
 
 def label_of(snapshot: Snapshot, subject: str) -> str:

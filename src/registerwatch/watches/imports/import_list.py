@@ -36,7 +36,7 @@ from registerwatch.watches.imports.import_table import ListLine
 from registerwatch.watches.imports.import_text import identifiers
 from registerwatch.watches.news.news_cursors import begin_added
 from registerwatch.watches.repository import NewWatch
-from registerwatch.watches.snapshot import baseline, encoded, label_of, snapshot_of
+from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
 from registerwatch.watches.tags import add_tags
 
 MAX_ERRORS = 5
@@ -225,7 +225,7 @@ def _with_baseline(observation: Observation, read_at: int) -> NewWatch:
     """A watch with what the copy knows. It counts as read where that is complete; else the first full read completes
     the baseline.
     """
-    snapshot, subject = baseline(snapshot_of(observation)), observation.subject
+    snapshot, subject = snapshot_of(observation), observation.subject
     is_complete = isinstance(observation, ActorObservation) or snapshot.has_all_certs
     return NewWatch(
         subject,
