@@ -42,6 +42,13 @@ def is_alike(one: Identified, other: Identified) -> bool:
     return one.revision == other.revision and has_same_number(one, other)
 
 
+def may_be_same(one: Identified, other: Identified) -> bool:
+    """Whether both have the same number, no two notified bodies and no two revisions: what is not known rules nothing
+    out.
+    """
+    return is_alike(one, other) or _differ_by_an_unknown_revision(one, other)
+
+
 def same_certificates(these: Sequence[Identified], those: Sequence[Other]) -> list[list[Other]]:
     """For each certificate of one list those of another that are the same, none where it is not among them.
 

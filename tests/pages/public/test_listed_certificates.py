@@ -136,7 +136,6 @@ async def test_none_not_looked_yet_and_could_not_look_are_told_differently(
 async def test_a_device_says_which_certificates_of_its_manufacturer_name_it(site: SiteMaker) -> None:
     own = certificate("Z-25-003", "2030-09-16")
     async with site(registration(gtin(1), certificates=[own], basic_udi="++B-1")) as harness:
-        await harness.client.post(f"/d/{gtin(1)}")
         await note_walk(harness.database)
         await store_certificates(
             harness.database,
@@ -146,6 +145,7 @@ async def test_a_device_says_which_certificates_of_its_manufacturer_name_it(site
             of_maker(4),
             *(of_maker(number, "withdrawn") for number in range(5, 15)),
         )
+        await harness.client.post(f"/d/{gtin(1)}")
 
         page = await page_of(harness, f"/d/{gtin(1)}")
 
@@ -161,6 +161,41 @@ async def test_a_device_says_which_certificates_of_its_manufacturer_name_it(site
         )
         assert "10 of 14 certificates" in texts(page)
         assert page.link("Certificates on the page of the manufacturer") == f"/a/{SRN}#certificates"
+
+
+async def test_a_device_that_was_read_after_a_scope_and_does_not_list_the_certificate_says_both_with_their_times(
+    site: SiteMaker,
+) -> None:
+    own = [certificate("Z-25-002", "2030-09-16"), certificate("Z-25-001", "2030-09-16")]
+    async with site(registration(gtin(1), certificates=own, basic_udi="++B-1")) as harness:
+        await note_walk(harness.database)
+        await store_certificates(harness.database, of_maker(1, **scopes("++B-1")), of_maker(2))
+        await harness.client.post(f"/d/{gtin(1)}")
+        before = await certificates_beside(harness)
+        [record] = harness.world.by_primary_di(gtin(1))
+        harness.world.change(record.uuid, certificates=record.certificates[:1])
+        harness.clock.move(3600)
+        await harness.client.post(f"/d/{gtin(1)}")
+
+        after = await certificates_beside(harness)
+
+    assert before == [("Z-25-001", BY_SCOPE), ("Z-25-002", BY_RECORD)]
+    assert after == [
+        ("Z-25-002", BY_RECORD),
+        (
+            "Z-25-001",
+            (
+                f"In doubt: its scope, as of {AS_OF}, names the Basic UDI-DI of this device; the device’s record,"
+                " read later, as of 15 Jan 2027, 09:00 UTC, does not list it"
+            ),
+        ),
+    ]
+
+
+async def certificates_beside(harness: ServiceHarness) -> list[tuple[str, str]]:
+    """What the page of the device says of each certificate of its manufacturer."""
+    rows = (await page_of(harness, f"/d/{gtin(1)}")).rows
+    return [(row[0].split()[0], row[-1]) for row in rows if len(row) == 4 and row[0].startswith("Z-")]
 
 
 @pytest.mark.parametrize(

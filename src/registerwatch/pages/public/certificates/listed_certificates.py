@@ -5,14 +5,17 @@ from datetime import date
 from functools import cached_property
 
 import msgspec
+from markupsafe import Markup
 
 from registerwatch.bootstrap import Service
 from registerwatch.copy.certificates.certificate_queries import StoredCertificate, StoredRefusal
 from registerwatch.lookup.certificate_proof import what_it_proves
 from registerwatch.lookup.certificate_service import CertificatesOfActor, ListKnowledge, ListState, RefusalsOfActor
+from registerwatch.lookup.certificate_summary import instant_or_none
 from registerwatch.lookup.devices import ServedDevice
+from registerwatch.pages.rendering import moment
 from registerwatch.platform.clock import day_of, iso_utc
-from registerwatch.register.certificate_identity import same_certificates
+from registerwatch.register.certificate_identity import may_be_same, same_certificates
 from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
 from registerwatch.register.certificate_reads import DeviceRead, ListedStanding
 from registerwatch.register.certificate_states import ShownCertificate
@@ -24,6 +27,10 @@ MAX_BESIDE = 10
 
 BY_SCOPE = "Its scope names the Basic UDI-DI of this device"
 BY_RECORD = "The register names it for this device"
+BY_OLDER_SCOPE = Markup(
+    "In doubt: its scope, as of {}, names the Basic UDI-DI of this device; the device’s record, read later, as of {},"
+    " does not list it"
+)
 NOT_THIS = "No proof for this device: neither its scope nor the device’s record names it"
 SCOPE_UNREAD = "Not known: its scope was not read yet, and the device’s record does not name it"
 
@@ -172,7 +179,7 @@ def _rows(
             CertificateRow(
                 each,
                 today,
-                _what_it_is(each, is_named=each.id in named, is_in_record=bool(of)),
+                _what_it_is(each, device, is_named=each.id in named, is_in_record=bool(of)),
                 _read_of(device, of),
             )
             for each, of in zip(listed, same_certificates(listed, own), strict=True)
@@ -186,12 +193,21 @@ def _read_of(device: ServedDevice, certificates: Sequence[Certificate]) -> Devic
     return DeviceRead(as_of, certificates) if as_of is not None and certificates else None
 
 
-def _what_it_is(certificate: StoredCertificate, *, is_named: bool, is_in_record: bool) -> str:
+def _what_it_is(certificate: StoredCertificate, device: ServedDevice, *, is_named: bool, is_in_record: bool) -> str:
     if is_named:
-        return BY_SCOPE
+        return _named_by_scope(certificate, device)
     if is_in_record:
         return BY_RECORD
     return SCOPE_UNREAD if certificate.scopes_read_at is None else NOT_THIS
+
+
+def _named_by_scope(certificate: StoredCertificate, device: ServedDevice) -> str:
+    """That its scope names a device, with what a later read of the device says where that does not list it."""
+    scope_as_of, certs_as_of = instant_or_none(certificate.scopes_read_at), device.certs_read_at
+    is_read_later = scope_as_of is not None and certs_as_of is not None and certs_as_of > scope_as_of
+    if not is_read_later or any(may_be_same(certificate, each) for each in device.certs):
+        return BY_SCOPE
+    return BY_OLDER_SCOPE.format(moment(scope_as_of), moment(certs_as_of))
 
 
 def _of_refusals(found: RefusalsOfActor) -> tuple[Sequence[StoredRefusal], bool, ListKnowledge]:
