@@ -23,6 +23,8 @@ CERTIFICATES_NOT_READ, CERTIFICATES_NOT_ALL_READ = "Certificates not read", "Cer
 """Beside the status of a device: whether its certificates, or the others of them, are good is not known."""
 DELISTED: Badge = ("No longer listed", "warn")
 """In place of all that is good of a device or an actor that the register listed once and does no more."""
+NOT_IN_REGISTER: Badge = ("Not in the register", "warn")
+"""Of a device or an actor that the register, when it was asked, did not have, and never had as far as is known."""
 EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
 """Beside the standing of a device of which the register lists no certificate, where it is known that it listed one."""
 NEEDS_ATTENTION = frozenset({"warn", "bad"})

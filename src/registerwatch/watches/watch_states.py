@@ -5,7 +5,7 @@ How its subject stands is told by `watches.standing`.
 
 from collections.abc import Mapping
 
-from registerwatch.register.standing import DELISTED
+from registerwatch.register.standing import DELISTED, NOT_IN_REGISTER
 from registerwatch.watches.models import READ_IN_PART, HealthState, Watch
 
 STATES: Mapping[HealthState, str] = {
@@ -14,7 +14,7 @@ STATES: Mapping[HealthState, str] = {
     "partial": "Read in part",
     "overdue": "Overdue",
     "unread": "Not read yet",
-    "unknown": "Not in the register",
+    "unknown": NOT_IN_REGISTER[0],
 }
 LAST_READ_FAILED, LAST_READ_IN_PART = "Last read failed", "Last read was in part"
 """Of a watch that was read within three days; filters by state find it as `Read`."""

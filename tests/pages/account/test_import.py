@@ -73,6 +73,29 @@ async def test_a_list_is_shown_line_by_line_then_added_once_with_its_tag(
     assert (header[:2], row[:2]) == (["Line", "Identifier"], ["6", HOSTILE])
 
 
+async def test_what_the_register_does_not_have_is_said_alike_by_a_watch_an_import_and_a_scan(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    unknown = a_udi(99)
+    [watched] = await harness.post_watches(await owner_pages.rest_session(), unknown)
+    harness.clock.move(3600)
+    words = "! Not in the register"
+
+    watch = await owner_pages.page(f"/app/watches/{watched['id']}")
+    checked = Markup.of(await owner_pages.post("/app/import", text=unknown))
+    scanned = Markup.of(await owner_pages.post("/app/scan", code=unknown, codes=""))
+    harness.faults.fail("any", "http-500")
+    harness.clock.move(3600)
+    failing = Markup.of(await owner_pages.post("/app/scan", code=unknown, codes=""))
+
+    assert checked.rows == [["1", unknown, f"{words} as of 15 Jan 2027, 08:00"]]
+    for page in (watch, scanned, failing):
+        assert words in page.main
+    assert "Not looked" not in checked.main
+    assert f"{words} as of 15 Jan 2027, 08:00" in failing.main
+    assert "as of" not in scanned.main, "the register was asked just now"
+
+
 async def test_a_workbook_is_read_and_what_it_has_destroyed_is_told(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:

@@ -25,6 +25,7 @@ from registerwatch.register.observation import ActorObservation, Observation
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.watches import repository
 from registerwatch.watches.imports.import_plan import (
+    NOT_LOOKED,
     ImportPlan,
     KnownSubject,
     PlannedFate,
@@ -35,6 +36,7 @@ from registerwatch.watches.imports.import_plan import (
 from registerwatch.watches.imports.import_table import ListLine
 from registerwatch.watches.imports.import_text import identifiers
 from registerwatch.watches.news.news_cursors import begin_added
+from registerwatch.watches.reading.read_failures import denied
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
 from registerwatch.watches.tags import add_tags
@@ -136,7 +138,7 @@ class ImportService:
         read = await self._work.run(caller.account.id, partial(read_lines, lines))
         async with self._database.reading() as connection:
             plan = await self._planned(connection, caller, read)
-            return plan.with_known(await self._known(connection, plan))
+            return plan.with_known(await self._known(connection, caller, plan))
 
     async def add_list(
         self, caller: Caller, lines: Sequence[ListLine], tags: Collection[str] = (), *, tags_watched: bool = False
@@ -157,7 +159,7 @@ class ImportService:
                 lines_of_tag = plan.of("new", "watched") if tags_watched else plan.of("new")
                 tagged = await repository.ids_of(connection, account_id, [line.subject for line in lines_of_tag])
                 await add_tags(connection, account_id, list(tagged.values()), tags)
-            return plan.with_known(await self._known(connection, plan))
+            return plan.with_known(await self._known(connection, caller, plan))
 
     async def _planned(self, connection: AsyncConnection, caller: Caller, lines: Sequence[ReadLine]) -> ImportPlan:
         present = await repository.subjects(connection, caller.account.id)
@@ -172,16 +174,19 @@ class ImportService:
         await repository.add(connection, caller.account.id, new, now)
         await begin_added(connection, caller.account.id, [watch.subject for watch in new], now)
 
-    async def _known(self, connection: AsyncConnection, plan: ImportPlan) -> dict[str, KnownSubject]:
-        """What the copy tells of each subject of a plan."""
+    async def _known(self, connection: AsyncConnection, caller: Caller, plan: ImportPlan) -> dict[str, KnownSubject]:
+        """What the copy, else a watch of the account, tells of each subject of a plan."""
         subjects = list({line.subject for line in plan.lines if line.fate != "invalid"})
         stored = await stored_names(connection, subjects)
-        return {each: self._told(each, stored.get(each)) for each in subjects}
+        known = {each: self._told(each, stored.get(each)) for each in subjects}
+        unread = [each for each, told in known.items() if told is NOT_LOOKED]
+        of_watches = await denied(connection, caller.account.id, unread)
+        return known | {each: KnownSubject("unknown", is_of_watch=True, as_of=at) for each, at in of_watches.items()}
 
     def _told(self, subject: str, stored: StoredName | None) -> KnownSubject:
         if stored is not None:
             return KnownSubject("listed" if stored.is_listed else "delisted", stored.name, stored.manufacturer)
-        return KnownSubject("unknown" if isinstance(self._remembered(subject), NotFound) else "unread")
+        return KnownSubject("unknown") if isinstance(self._remembered(subject), NotFound) else NOT_LOOKED
 
     async def _watches(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[NewWatch]:
         """What is added, with its baseline where the copy has a fresh one, else with the name that the copy has."""

@@ -20,6 +20,7 @@ from registerwatch.register.identifiers import (
     udis_like_srn,
     why_none,
 )
+from registerwatch.register.standing import DELISTED, NOT_IN_REGISTER, Badge
 from registerwatch.watches.imports.code_meaning import NO_CODES, CodedDevices, CodeOfList
 from registerwatch.watches.imports.import_table import ListLine
 from registerwatch.watches.subjects import subject as subject_of
@@ -31,8 +32,8 @@ PlannedFate = Literal["new", "watched", "twice", "left", "invalid"]
 """`twice`: a line before has the same subject. `left`: the plan allows no more watches."""
 
 Knowledge = Literal["listed", "delisted", "unknown", "unread"]
-"""What the copy knows of a subject: the register lists it; lists it no more; said lately that it has no such record;
-nobody has looked yet.
+"""What is known of a subject: the register lists it; lists it no more; said when it was asked last that it has no such
+record; nobody has looked yet.
 """
 
 
@@ -70,11 +71,25 @@ class ReadLine(msgspec.Struct, frozen=True):
 
 
 class KnownSubject(msgspec.Struct, frozen=True):
-    """What the copy tells of a subject."""
+    """What the copy, or a watch of the account, tells of a subject."""
 
     knowledge: Knowledge
     name: str = ""
     manufacturer: str = ""
+    is_of_watch: bool = False
+    """Whether a watch of the account alone knows that the register does not have it."""
+    as_of: int | None = None
+    """When the register told that watch so, unix seconds; None where that is not kept."""
+
+    @property
+    def badge(self) -> Badge | None:
+        """What the register said of it, where it does not list it."""
+        return {"delisted": DELISTED, "unknown": NOT_IN_REGISTER}.get(self.knowledge)
+
+    @property
+    def is_of_now(self) -> bool:
+        """Whether the copy has it, or the register was asked for it within the last minute."""
+        return self.knowledge != "unread" and not self.is_of_watch
 
 
 NOT_LOOKED = KnownSubject("unread")

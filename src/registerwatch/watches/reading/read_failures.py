@@ -5,15 +5,16 @@ week is a line, not a thousand. Functions run in the transaction of the connecti
 locked the watches, so nobody else writes their rows meanwhile.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.register.standing import DELISTED
+from registerwatch.platform.db.listed_values import LISTED, listed
+from registerwatch.register.standing import DELISTED, NOT_IN_REGISTER
 from registerwatch.watches.models import NOT_REGISTERED
-from registerwatch.watches.repository import chunks
+from registerwatch.watches.repository import IS_NOT_REGISTERED, chunks
 from registerwatch.watches.tables import read_failures, watches
 
 MAX_KEPT = 50
@@ -37,7 +38,7 @@ class ReadFailure(msgspec.Struct, frozen=True):
         """What it is called in a word or two, of a subject that was read once or never."""
         if self.reason != NOT_REGISTERED:
             return "Not read"
-        return DELISTED[0] if was_read else "Not in the register"
+        return DELISTED[0] if was_read else NOT_IN_REGISTER[0]
 
 
 async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
@@ -77,6 +78,28 @@ async def of_watch(connection: AsyncConnection, account_id: int, watch_id: int) 
         .order_by(read_failures.c.last_at.desc(), read_failures.c.id.desc())
     )
     return [ReadFailure(*row) for row in await connection.execute(found)]
+
+
+async def denied(connection: AsyncConnection, account_id: int, of_subjects: Sequence[str]) -> Mapping[str, int | None]:
+    """Those of some subjects that the account watches and that the register, as far as is known, does not have, each
+    with when it said so last (unix seconds); None where that is not kept.
+    """
+    is_denial = and_(
+        read_failures.c.watch_id == watches.c.id,
+        read_failures.c.reason == NOT_REGISTERED,
+        read_failures.c.ended_at.is_(None),
+    )
+    found = (
+        select(watches.c.subject, func.max(read_failures.c.last_at))
+        .outerjoin(read_failures, is_denial)
+        .where(
+            watches.c.account_id == account_id,
+            watches.c.subject.in_(text(LISTED[connection.dialect.name]).bindparams(listed=listed(of_subjects))),
+            IS_NOT_REGISTERED,
+        )
+        .group_by(watches.c.id)
+    )
+    return {row[0]: row[1] for row in await connection.execute(found)}
 
 
 def _open(watch_ids: Sequence[int]) -> Sequence[ColumnElement[bool]]:

@@ -13,7 +13,15 @@ from registerwatch.errors import RateLimited
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.register.identifiers import ParsedCode, PartName, kind, parse
-from registerwatch.register.standing import DELISTED, NEEDS_ATTENTION, NOTHING_KNOWN, Badge, SubjectStanding, worst_tone
+from registerwatch.register.standing import (
+    DELISTED,
+    NEEDS_ATTENTION,
+    NOT_IN_REGISTER,
+    NOTHING_KNOWN,
+    Badge,
+    SubjectStanding,
+    worst_tone,
+)
 from registerwatch.watches.imports.import_plan import ImportPlan, PlannedLine
 from registerwatch.watches.imports.import_table import ListLine
 from registerwatch.web.register_reads import device_for
@@ -23,11 +31,11 @@ MAX_READ = 5
 
 State = Literal["listed", "delisted", "unknown", "unread", "failed", "invalid"]
 """As the copy's knowledge of a subject; `failed`: the register could not be read; `invalid`: the code names none."""
-_TONES: dict[State, str] = {"delisted": "warn", "unknown": "bad", "failed": "warn", "invalid": "bad"}
+_TONES: dict[State, str] = {"delisted": DELISTED[1], "unknown": NOT_IN_REGISTER[1], "failed": "warn", "invalid": "bad"}
 WORDS: dict[State, str] = {
     "listed": "In the register",
     "delisted": DELISTED[0],
-    "unknown": "Not in the register",
+    "unknown": NOT_IN_REGISTER[0],
     "unread": "Not looked up yet",
     "failed": "Could not be read",
     "invalid": "No device",
@@ -180,8 +188,10 @@ async def _planned(service: Service, visitor: Visitor, codes: Sequence[str]) -> 
 
 
 async def _read_unread(request: Request, service: Service, lines: Iterable[PlannedLine]) -> bool:
-    """Read devices of which nothing is known from the register. Gives whether something was read."""
-    unread = [each for each in lines if each.fate != "invalid" and each.known.knowledge == "unread"]
+    """Ask the register for devices that the copy does not have, but for those for which it was asked just now. Gives
+    whether it was asked for one.
+    """
+    unread = [each for each in lines if each.fate != "invalid" and not each.known.is_of_now]
     subjects = list(dict.fromkeys(each.subject for each in unread if each.kind == "udi"))[:MAX_READ]
     await asyncio.gather(*(_read(request, service, subject) for subject in subjects))
     return bool(subjects)

@@ -20,7 +20,7 @@ from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.page_position import PagePosition, page_number
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import NO_END_DATE
-from registerwatch.register.standing import EARLIER_UNLISTED
+from registerwatch.register.standing import EARLIER_UNLISTED, NOT_IN_REGISTER
 from registerwatch.watches.questions.certificates import (
     MAX_TEXT_LENGTH,
     CertificateFilter,
@@ -54,7 +54,7 @@ STATE_NAMES = {
     ReadState.COMPLETE: "read",
     ReadState.OUTDATED: "may be outdated",
     ReadState.DELISTED: "read before the device was no longer listed",
-    ReadState.UNKNOWN: "not in the register",
+    ReadState.UNKNOWN: NOT_IN_REGISTER[0].lower(),
     ReadState.PARTIAL: "may miss some",
     ReadState.UNREAD: "not looked yet",
     ReadState.FAILED: "could not be read",

@@ -10,7 +10,7 @@ from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.account.watches.watch_query import WatchQuery
 from registerwatch.pages.page_position import PagePosition
 from registerwatch.platform.structs import replace
-from registerwatch.register.standing import Badge
+from registerwatch.register.standing import NOT_IN_REGISTER, Badge
 from registerwatch.watches.models import HealthState, SyncRun, Watch
 from registerwatch.watches.questions.listing import PAGE_ROWS, ListedWatch, WatchCounts
 from registerwatch.watches.standing import standing_of
@@ -23,7 +23,7 @@ BADGES: Mapping[HealthState, str] = {
     "partial": "warn",
     "overdue": "warn",
     "unread": "",
-    "unknown": "warn",
+    "unknown": NOT_IN_REGISTER[1],
 }
 
 
