@@ -85,6 +85,24 @@ async def test_a_manufacturer_shows_its_certificates_those_in_force_first(site: 
         assert page.link("Z-25-001") == f"/c/{certificate_id(1)}"
 
 
+async def test_certificates_that_are_not_known_to_be_in_force_stand_behind_those_that_are(site: SiteMaker) -> None:
+    async with site(registration(gtin(1))) as harness:
+        await note_walk(harness.database)
+        await store_certificates(
+            harness.database,
+            of_maker(1, "withdrawn", expiry="2027-02-01"),
+            of_maker(2, "held-back", expiry="2027-02-01"),
+            of_maker(3, expiry="2027-06-01", valid_from="2027-03-01"),
+            of_maker(4, "restricted", expiry="2029-01-01"),
+            of_maker(5, expiry=None),
+        )
+
+        page = await page_of(harness, f"/a/{SRN}")
+
+    numbers = [row[0].split()[0] for row in page.rows if row[0].startswith("Z-")]
+    assert numbers == ["Z-25-004", "Z-25-005", "Z-25-002", "Z-25-003", "Z-25-001"]
+
+
 async def test_a_manufacturer_shows_refused_applications(site: SiteMaker) -> None:
     async with site(registration(gtin(1))) as harness:
         await note_walk(harness.database)
@@ -159,7 +177,7 @@ async def test_a_device_says_which_certificates_of_its_manufacturer_name_it(site
             "They are no proof for this device, unless its record or the scope of the certificate names it."
             in texts(page)
         )
-        assert "10 of 14 certificates" in texts(page)
+        assert "10 of 14 certificates, those that are named for this device first, then those in force" in texts(page)
         assert page.link("Certificates on the page of the manufacturer") == f"/a/{SRN}#certificates"
 
 

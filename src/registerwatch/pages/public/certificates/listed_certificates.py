@@ -80,14 +80,15 @@ class CertificateRow(msgspec.Struct, frozen=True, dict=True):
         return what_it_proves(self.certificate, self.today)
 
     @property
-    def order(self) -> tuple[bool, bool, bool, bool, int, str]:
-        """Those that name the device first, then those in force, the first to end before the undated ones; those that
-        the register lists no more last.
+    def order(self) -> tuple[bool, bool, bool, bool, bool, int, str]:
+        """Those that are named for the device first, then those in force, then those that may be or will be; those that
+        the register lists no more last. Of each kind the first to end is before the undated ones.
         """
         names = self.of_device in (BY_SCOPE, BY_RECORD)
         left = self.shown.remaining
         end = -(left or 0) if self.is_over else left or 0
-        return not names, self.is_unlisted, self.is_over, left is None, end, self.certificate.id
+        standing = not self.shown.counts, self.is_over, self.is_unlisted
+        return not names, *standing, left is None, end, self.certificate.id
 
 
 class CertificateSection(msgspec.Struct, frozen=True):
