@@ -119,6 +119,23 @@ async def test_a_newer_read_of_a_device_that_has_it_otherwise_is_said_with_both_
     assert (structured["expires"], structured["additionalProperty"]["value"]) == ("2029-01-01", "Withdrawn")
 
 
+async def test_filters_of_certificates_go_by_the_list_and_their_description_says_so(harness: ServiceHarness) -> None:
+    _, srn = await read_device(harness)
+    await list_certificate(harness, srn, harness.now - HOUR)
+
+    async def found(**chosen: str) -> list[tuple[str, str]]:
+        listed = (await harness.get("/v1/certificates", number=NUMBER, **chosen)).json()["certificates"]
+        return [(each["status"], each["device_read"]["status"]) for each in listed]
+
+    assert await found(status="issued") == [("Issued", "Withdrawn")]
+    assert await found(status="withdrawn") == []
+    assert await found(expires_before="2029-06-30") == []
+    described = (await harness.get("/openapi.json")).json()["paths"]["/v1/certificates"]["get"]["parameters"]
+    told = {each["name"]: each["description"] for each in described}
+    assert all("in the register's list" in told[name] for name in ("status", "expires_before"))
+    assert "`device_read`" in told["status"]
+
+
 @pytest.mark.parametrize(
     ("own", "hours"),
     [

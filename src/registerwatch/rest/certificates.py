@@ -130,14 +130,17 @@ class CertificateParameters(PageOfCertificates):
     )
     status: list[str] = Field(
         [],
-        description="Status: " + ", ".join(f"`{each}`" for each in CERTIFICATE_STATUSES) + ", or the register's code;"
-        " several, each as a parameter of its own or with commas between them.",
+        description="Status in the register's list: "
+        + ", ".join(f"`{each}`" for each in CERTIFICATE_STATUSES)
+        + ", or the register's code; several, each as a parameter of its own or with commas between them. What a device"
+        " that was read later says (`device_read`) does not count.",
         examples=[["suspended", "withdrawn"]],
         **_described(items={"type": "string", "pattern": f"^({'|'.join(CERTIFICATE_STATUSES)}|{STATUS_PATTERN})$"}),
     )
     expires_before: str | None = Field(
         None,
-        description="Only certificates with a date of expiry before this day; `undated` says how many have none.",
+        description="Only certificates with a date of expiry before this day in the register's list; `undated` says how"
+        " many have none.",
         examples=["2027-06-30"],
         **_described(format="date"),
     )
