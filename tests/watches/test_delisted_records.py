@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from registerwatch.ingest.refresh import NO_LONGER_LISTED
 from registerwatch.platform.structs import replace
 from registerwatch_standins.register.records import Registration
+from tests.files.lists.steps import ListSteps
 from tests.mcp.messages import used
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter, build_harness
@@ -154,6 +156,30 @@ async def test_a_device_that_the_register_denies_keeps_what_was_read_and_says_so
     other = build_harness(database_url, tmp_path / "other", world=world)
     assert (await other.get(path)).json() == shown
     await other.close()
+
+
+async def test_programs_are_told_of_a_status_that_it_is_the_last_one_of_a_device_that_is_no_longer_listed(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    record, owner = harness.unique_devices(1)[0], await harness.sign_up()
+    udi, lists = record.primary_di, ListSteps(harness, owner)
+    await harness.post_watches(owner.api_key, udi)
+    list_id = await lists.kept(f"Code\n{udi}\n")
+
+    async def answers() -> list[dict[str, Any]]:
+        [watch], [line] = await harness.get_list(owner.api_key, "watches"), await lists.lines(list_id)
+        return [(await harness.get(f"/v1/devices/{udi}")).json(), watch, line]
+
+    before = await answers()
+    world.forgotten.add(record.uuid)
+    harness.clock.move(60)
+    await harness.post_sync(owner.api_key)
+    await lists.follow()
+
+    after = await answers()
+
+    assert not any("listed" in each for each in before)
+    assert [(each["listed"], each["status"]) for each in after] == [(False, each["status"]) for each in before]
 
 
 async def test_a_device_that_is_listed_again_is_back_in_every_list(

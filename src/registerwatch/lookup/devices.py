@@ -9,7 +9,7 @@ from registerwatch.ingest.refresh import DROPPED, NO_LONGER_LISTED, BeforeRead, 
 from registerwatch.lookup.code_service import coded_device
 from registerwatch.platform.clock import Clock, is_recent, iso_utc
 from registerwatch.register.identifiers import kind
-from registerwatch.register.models import Device, field_doc
+from registerwatch.register.models import Device, Listed, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
 
 MAX_UDI_LENGTH = 50
@@ -50,11 +50,12 @@ class DeviceAnswer(msgspec.Struct, frozen=True, gc=False):
     @property
     def body(self) -> bytes:
         """The JSON: the stored document with what is known of its reading."""
-        return b'%s,"read_at":"%s",%s,"error":%s}' % (
+        return b'%s,"read_at":"%s",%s,"error":%s%s}' % (
             self.stored.document[:-1],
             iso_utc(self.stored.read_at).encode(),
             _knowledge(self.stored),
             b"null" if self.problem is None else msgspec.json.encode(self.problem),
+            b"" if self.is_listed else b',"listed":false',
         )
 
 
@@ -114,6 +115,7 @@ class ServedDevice(Device, frozen=True, kw_only=True, gc=False):
             "The register could not be read.",
         ),
     ] = None
+    listed: Listed = msgspec.UNSET
 
 
 class NoDevice(msgspec.Struct, frozen=True):

@@ -48,6 +48,14 @@ StatusCode = Annotated[
     str, field_doc("The register's code of the market status.", "refdata.device-model-status.on-the-market")
 ]
 RiskClass = Annotated[str, field_doc("Risk class in English.", "Class IIa")]
+Listed = Annotated[
+    bool | msgspec.UnsetType,
+    field_doc(
+        "False where the register listed it once and lists it no more: `status` is then the last one that was read."
+        " Left out otherwise.",
+        False,
+    ),
+]
 
 
 CertificatePlace = Literal["", "record", "search"]

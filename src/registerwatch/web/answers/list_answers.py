@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from registerwatch.files.lists.models import COVERAGES, Coverage, CoverageCounts, Upload, UploadState, WatchedLines
 from registerwatch.files.lists.service import ListState, ShownLine, UploadDetails
 from registerwatch.files.tables.table import ReadChoices
-from registerwatch.register.models import ManufacturerName, ManufacturerSrn, RiskClass, Status
+from registerwatch.register.models import Listed, ManufacturerName, ManufacturerSrn, RiskClass, Status
 from registerwatch.web.answers.answers import Answer, doc, instant, iso_or_none
 
 COVERAGE = (
@@ -200,6 +200,7 @@ class LineObject(Answer):
     certificates_read: Annotated[
         bool | UnsetType, doc("Whether every place was read that lists certificates.", True)
     ] = UNSET
+    listed: Listed = UNSET
 
     @classmethod
     def of(cls, shown: ShownLine, headings: Sequence[str]) -> "LineObject":
@@ -215,6 +216,7 @@ class LineObject(Answer):
                 stored.risk_class,
             )
             told.certified_until, told.certificates_read = shown.certified_until, line.certs_read
+            told.listed = UNSET if stored.is_listed else False
         return told
 
 

@@ -10,6 +10,7 @@ from registerwatch.accounts.ended_period import EndedPeriod
 from registerwatch.accounts.models import PERIOD_ENDED, Account
 from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.platform.db.row_pages import RowPage
+from registerwatch.register.models import Listed
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.event_listing import EventPage
 from registerwatch.watches.models import Event, EventKind, EventSeverity, HealthState, Watch
@@ -96,6 +97,7 @@ class WatchObject(Answer, kw_only=True, gc=False):
     ]
     status: Annotated[str, doc("Market status of a device, status of an actor.", "On the EU market")]
     status_code: Annotated[str, doc("The register's code of it.", "refdata.device-model-status.on-the-market")]
+    listed: Listed = UNSET
     manufacturer_name: Annotated[str, doc("Can be empty.", "Amann Girrbach AG")]
     manufacturer_srn: Annotated[str, doc("Can be empty.", "AT-MF-000000252")]
     risk_class: Annotated[str, doc("Can be empty.", "Class IIa")]
@@ -148,6 +150,7 @@ class WatchObject(Answer, kw_only=True, gc=False):
             label=watch.label,
             status=seen.status if is_device else seen.manufacturer_status,
             status_code=seen.status_code if is_device else seen.manufacturer_status_code,
+            listed=False if watch.is_delisted else UNSET,
             manufacturer_name=seen.manufacturer_name,
             manufacturer_srn=seen.manufacturer_srn,
             risk_class=seen.risk_class,
