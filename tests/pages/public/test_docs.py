@@ -17,7 +17,7 @@ from tests.support.harness import ServiceHarness
 OF_MAKER = {"complete", "devices_registered", "devices_known"}
 OPTIONAL = {
     "search": {"certificates", "facets", "code_of", *OF_MAKER},
-    "read_device": {"other_codes", "contradictions", "former_status", *DETAILS},
+    "read_device": {"other_codes", "contradictions", "former_status", "listed", *DETAILS},
 }
 """Fields of answers that are there only where there is something to tell."""
 
