@@ -360,6 +360,40 @@ async def test_a_change_that_a_read_for_a_watch_found_is_shown_with_its_time(sta
     assert entry["observed_at"] == told["read_at"]
 
 
+async def test_news_that_watching_brings_of_one_part_shows_no_time_of_a_read_of_other_parts(
+    start_service: ServiceStarter,
+) -> None:
+    async with start_service() as harness:
+        device = next(each for each in harness.unique_devices(20) if each.legislation == "mdr" and each.basic_udi)
+        listed = (a_registered_certificate("Z-1", SEARCH),)
+        harness.world.change(device.uuid, new_version=False, certificates=listed)
+        udi, owner, other = device.primary_di, await harness.sign_up(), await harness.sign_up("other@acme.example")
+
+        async def told() -> dict[str, str]:
+            answer = (await harness.get(f"/v1/devices/{udi}")).json()
+            names = ("reference", "read_at", "certs_read_at", "basic_read_at")
+            return {name: answer[name] for name in names}
+
+        assert (await harness.get("/v1/refresh", q=udi)).json()["refreshed"]
+        before = await told()
+        await harness.post_watches(owner.api_key, udi)
+        harness.clock.move(600)
+        assert (await harness.post_sync(owner.api_key))["synced"] == 1
+        assert await told() == before
+
+        harness.clock.move(600)
+        harness.world.change(device.uuid, reference="ROW-1", new_version=False)
+        await harness.post_watches(other.api_key, device.manufacturer.srn)
+        assert await told() == {**before, "reference": "ROW-1"}
+
+        harness.clock.move(600)
+        harness.world.change(device.uuid, reference="READ-1", new_version=False)
+        harness.faults.fail("certificates", "http-500")
+        await harness.post_sync(owner.api_key)
+        now = iso_utc(harness.now)
+        assert await told() == {**before, "reference": "READ-1", "read_at": now, "basic_read_at": now}
+
+
 async def test_an_import_takes_no_baseline_of_what_was_read_for_others_a_moment_ago(stage: Stage) -> None:
     await stage.watch(hours=6)
     other = await stage.harness.sign_up("other@stranger.example")
