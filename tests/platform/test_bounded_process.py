@@ -5,6 +5,7 @@ import threading
 from datetime import date
 
 import msgspec
+import psutil
 import pytest
 from bench.labels import WHOLE, Shot, label, photographed, saved, symbol
 from PIL import ExifTags, Image
@@ -12,6 +13,7 @@ from PIL import ExifTags, Image
 from registerwatch.errors import Overloaded
 from registerwatch.files.scan.symbols import Symbol
 from registerwatch.files.tables.table import ReadChoices, Table
+from registerwatch.platform import bounded_process
 from registerwatch.platform.bounded_process import (
     BoundedProcesses,
     ProcessBounds,
@@ -21,6 +23,7 @@ from registerwatch.platform.bounded_process import (
     run_process,
 )
 from tests.files.tables.workbooks import a_workbook, an_ods, an_xlsb, ods_text
+from tests.support.processes import until
 
 BOUNDS = ProcessBounds(cpu_seconds=1, wall_seconds=10, memory_bytes=200 * 1024 * 1024)
 READ = ProcessBounds(cpu_seconds=10, wall_seconds=60, memory_bytes=1024**3)
@@ -104,6 +107,34 @@ def test_a_process_that_breaks_down_or_takes_too_long_is_told_from_one_that_refu
             ProcessBounds(1, 0.001, BOUNDS.memory_bytes),
             ProcessEnd(),
         )
+
+
+def test_a_process_that_takes_longer_than_most_gets_all_of_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_process, "QUICK_SECONDS", 0.0)  # before it has begun to read
+    content = b"GTIN\n" + b"04012345000009\n" * 20_000
+
+    read = _made("files.tables.process", b"{}\n" + content)
+
+    assert len(msgspec.msgpack.decode(read, type=Table).rows) == 20_000
+
+
+def test_a_process_that_takes_longer_than_most_goes_last_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_process, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(bounded_process, "NICENESS", 12)
+    end, me = ProcessEnd(), psutil.Process()
+    others = set(me.children())
+    work = threading.Thread(target=_endless, args=(end,))
+    work.start()
+    try:
+        until(lambda: any(each.nice() >= 12 for each in set(me.children()) - others), "a process that goes last")
+    finally:
+        end.end()
+        work.join()
+
+
+def _endless(end: ProcessEnd) -> None:
+    with pytest.raises(ProcessFailed):
+        run_process("code", b"while True: pass\n\n", READ, end)
 
 
 ELEMENT_STRING = "(01)04012345000009(17)280131(10)LÖT"
