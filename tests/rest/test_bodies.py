@@ -389,6 +389,26 @@ async def test_a_file_that_finds_no_place_in_time_is_told_when_to_come_again(
     assert int(answer.headers["retry-after"]) > 0
 
 
+@pytest.mark.parametrize("path", ["/v1/lists", "/app/lists"])
+async def test_a_file_that_is_refused_by_its_beginning_leaves_its_place(
+    harness: ServiceHarness, owner: NewAccount, path: str
+) -> None:
+    harness.app.state.large_files = AccountPlaces(most=1, most_per_account=1)
+    pages = PagesClient(harness)
+    await pages.sign_in()
+
+    async def sent(content: bytes) -> int:
+        if path.startswith("/app"):
+            return (await pages.upload(path, "stock.csv", content, name="Stock", list="")).status_code
+        headers = auth_headers(owner.api_key)
+        return (await harness.client.post(path, params={"name": "Stock"}, content=content, headers=headers)).status_code
+
+    answers = [await sent(each) for each in (b"%PDF" + PIECE * 5, b"\x00" + PIECE * 5, LIST.encode())]
+
+    assert answers == [400, 400, 303 if path.startswith("/app") else 202]
+    assert len(harness.all_rows()["list_uploads"]) == 1
+
+
 async def test_a_file_that_is_sent_again_with_its_key_is_one_upload(harness: ServiceHarness, owner: NewAccount) -> None:
     headers = {**auth_headers(owner.api_key), "Idempotency-Key": "once", "Content-Type": "text/csv"}
     first, again = [

@@ -12,6 +12,9 @@ from tests.support.harness import ServiceHarness
 
 Reading = Callable[[bytes], bytes]
 
+DAMAGED = b"PK\x03\x04 ..."
+"""A file that begins as a workbook does, and cannot be read."""
+
 
 def in_this_process(read: Reading = _read, *, budget: WorkBudget | None = None) -> TableReader:
     """A reader of files, few at a time as always. `read` takes the choices and the file, and gives the table."""

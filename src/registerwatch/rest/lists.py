@@ -170,7 +170,7 @@ async def send_list(
     """The body is the file: CSV in any encoding and with any separator, or a workbook (.xlsx, .xlsb or .ods), of at
     most 10 MiB and 50,000 rows. The column with the codes is recognised. A list with this name gets it as its next
     upload; else one is made. The file is read and matched in the background: ask for the upload until its `state` is
-    `ready`, then keep it.
+    `ready`, then keep it. A file that begins neither as a text nor as a workbook is refused at once.
     """
     content = await received_body(request)
     if not content:

@@ -6,6 +6,7 @@ import io
 from datetime import date, datetime
 from typing import Any
 
+import pytest
 from openpyxl import load_workbook
 
 from registerwatch.files.lists.models import LineFilter
@@ -16,7 +17,7 @@ from tests.files.lists.steps import ListSteps
 from tests.files.tables.workbooks import a_workbook
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
-from tests.support.list_files import list_worker
+from tests.support.list_files import DAMAGED, list_worker
 
 FOUND, OFF, ENDED, UNKNOWN, BARE = (a_udi(number) for number in range(5))
 PAST, FUTURE = "2027-01-14", "2030-01-01"
@@ -100,14 +101,42 @@ async def test_what_was_recognised_wrongly_can_be_corrected(harness: ServiceHarn
     assert (answer["upload"]["reading"]["code_column"], answer["coverage"]["found"]) == (1, 1)
 
 
-async def test_a_file_that_is_none_says_why_and_the_list_stays(harness: ServiceHarness, lists: ListSteps) -> None:
+NO_LISTS = {
+    "a PDF": (b"%PDF-1.7 ...", {}, "This is a PDF."),
+    "a program": (b"\x7fELF\x02\x01\x01\x00", {}, "This file is no text"),
+    "UTF-16 as something else": ("GTIN\n".encode("utf-16-le"), {"encoding": "cp850"}, "This file is no text"),
+}
+
+
+@pytest.mark.parametrize(("content", "params", "message"), NO_LISTS.values(), ids=NO_LISTS)
+async def test_what_begins_as_no_list_is_refused_and_the_list_and_its_upload_stay(
+    harness: ServiceHarness, lists: ListSteps, content: bytes, params: dict[str, str], message: str
+) -> None:
+    await lists.kept(a_file(FOUND))
+    await lists.send(a_file(OFF))
+    before = harness.all_rows()
+
+    refused = await lists.request("POST", "/v1/lists", params={"name": "Stock", **params}, content=content)
+    other = await lists.request("POST", "/v1/lists", params={"name": "Other", **params}, content=content)
+
+    for each in (refused, other):
+        assert (each.status_code, each.json()["code"]) == (400, "invalid-input")
+        assert each.json()["error"].startswith(message)
+    after = harness.all_rows()
+    for table in ("item_lists", "list_uploads", "list_lines"):
+        assert after[table] == before[table]
+
+
+async def test_a_file_that_cannot_be_read_says_why_and_the_list_stays(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
     await fill(harness)
     list_id = await lists.kept(a_file(FOUND))
 
-    _, answer = await lists.matched(b"%PDF-1.7 ...")
+    _, answer = await lists.matched(DAMAGED)
 
     assert answer["upload"]["state"] == "failed"
-    assert "PDF" in answer["upload"]["error"]
+    assert "damaged" in answer["upload"]["error"]
     assert (await lists.coverage(list_id))["found"] == 1
     refused = await lists.request("POST", f"/v1/lists/{list_id}/uploads/{answer['upload']['id']}/keep", json={})
     assert refused.status_code == 400

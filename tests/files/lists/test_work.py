@@ -26,7 +26,7 @@ from tests.files.tables.workbooks import a_written_workbook
 from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
-from tests.support.list_files import in_this_process, list_worker
+from tests.support.list_files import DAMAGED, in_this_process, list_worker
 
 LINES = 7
 
@@ -251,7 +251,7 @@ async def test_reading_that_others_keep_busy_is_tried_again(harness: ServiceHarn
 
 
 async def test_a_file_that_cannot_be_read_is_not_stored(harness: ServiceHarness, lists: ListSteps) -> None:
-    list_id, answer = await lists.matched(b"%PDF-1.7 ...")
+    list_id, answer = await lists.matched(DAMAGED)
     [upload] = harness.all_rows()["list_uploads"]
     assert (upload["state"], upload["content"]) == ("failed", None)
     refused = await lists.request("PATCH", f"/v1/lists/{list_id}/uploads/{upload['id']}", json={"code_column": 1})

@@ -7,6 +7,7 @@ from registerwatch.files.tables.process import BOUNDS, TableReader, TooMuchWork,
 from registerwatch.files.tables.table import MAX_FILE_BYTES, ReadChoices
 from registerwatch.platform.bounded_process import ProcessBounds
 from tests.files.tables.workbooks import a_workbook, a_written_workbook
+from tests.support.list_files import in_this_process
 
 UDI = "04012345000009"
 
@@ -34,3 +35,12 @@ async def test_what_cannot_be_read_or_takes_too_much_is_told() -> None:
         await TableReader().read(far_apart, 1, ReadChoices())
     with pytest.raises(InvalidInput, match="more than 10 MiB"):
         await TableReader().read(bytes(MAX_FILE_BYTES + 1), 1, ReadChoices())
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.7", b"\x7fELF\x02\x01\x01\x00", b"a;b\n\x00;c\n"])
+async def test_no_process_is_started_for_what_begins_neither_as_a_text_nor_as_a_workbook(content: bytes) -> None:
+    def read(_: bytes) -> bytes:
+        raise AssertionError
+
+    with pytest.raises(InvalidInput):
+        await in_this_process(read).read(content, 1, ReadChoices())

@@ -183,6 +183,15 @@ def test_other_bytes_are_read_as_windows_1252_which_is_told_as_a_guess() -> None
     assert (found.headings[0], found.choices.encoding, found.is_encoding_guessed) == ("Größe", "windows-1252", True)
 
 
+@pytest.mark.parametrize("choices", [ANY, ReadChoices(encoding="windows-1252")])
+def test_each_byte_is_the_character_that_windows_1252_has_for_it_or_is_replaced(choices: ReadChoices) -> None:
+    letters = bytes(range(0xA1, 0x100)) + bytes(range(0x80, 0xA0))
+
+    found = read_table(b"GTIN;" + letters + b"\n", choices)
+
+    assert found.headings[1] == letters.decode("cp1252", "replace")
+
+
 def test_choices_decide_what_would_be_recognised_otherwise() -> None:
     text = f"a,b;GTIN\nc,{UDI};{EAN}\nd,e;f"
 

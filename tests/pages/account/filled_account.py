@@ -22,6 +22,7 @@ from registerwatch.watches.models import Watch
 from registerwatch.watches.questions.watch_details import WatchEdit
 from tests.pages.registrations import MAKER, certificate, gtin, registration
 from tests.support.harness import NewAccount, ServiceHarness
+from tests.support.list_files import DAMAGED
 
 SCRIPT = "<script>window.hacked = true</script><img src=x onerror='window.hacked = true'>"
 ATTRIBUTE = "\"' autofocus onfocus=window.hacked=true x='\" <svg/onload=window.hacked=true>"
@@ -140,7 +141,7 @@ async def _lists(harness: ServiceHarness, caller: Caller) -> None:
     csv.writer(written, delimiter=";").writerows(rows)
     content = written.getvalue().encode()
     await lists.send_named(caller, name, f"{SCRIPT}.csv", content, ReadChoices(), keeps_itself=True)
-    await lists.send_named(caller, "Not a list", "a.pdf", b"%PDF-1.7", ReadChoices())
+    await lists.send_named(caller, "Not a list", "a.xlsx", DAMAGED, ReadChoices())
     await worker.work_off()
     more = f"{content.decode().rpartition(chr(10))[0]}\nx;{UNREGISTERED};{HOSTILE[0][:50]}\n"
     await lists.send_named(caller, name, "later.csv", more.encode(), ReadChoices())

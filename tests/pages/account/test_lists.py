@@ -16,6 +16,7 @@ from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import SRN, ServiceHarness
+from tests.support.list_files import DAMAGED
 
 FOUND, OFF, UNKNOWN = (a_udi(number) for number in range(3))
 
@@ -207,7 +208,10 @@ async def test_what_cannot_be_used_says_what_to_do(harness: ServiceHarness, owne
     nothing = await owner_pages.post("/app/lists", name="x", list="")
     assert (nothing.status_code, "Choose a file." in Markup.of(nothing).main) == (400, True)
 
-    address, failed = await sent(harness, owner_pages, b"%PDF-1.7 x")
+    pdf = await owner_pages.upload("/app/lists", "a.csv", b"%PDF-1.7 x")
+    assert (pdf.status_code, "This is a PDF." in Markup.of(pdf).main) == (400, True)
+
+    address, failed = await sent(harness, owner_pages, DAMAGED)
     assert "This file cannot be used." in failed.main
     assert accessibility_problems(failed) == []
     gone = await owner_pages.post(address, step="discard")

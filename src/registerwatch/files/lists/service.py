@@ -36,6 +36,7 @@ from registerwatch.files.lists.models import (
     WatchedLines,
 )
 from registerwatch.files.tables.cells import bare
+from registerwatch.files.tables.file_kinds import check_beginning
 from registerwatch.files.tables.table import ReadChoices
 from registerwatch.platform.account_places import AccountPlaces, enter_within
 from registerwatch.platform.clock import Clock, day_of
@@ -218,9 +219,10 @@ class ListService:
     ) -> tuple[int, int]:
         """Send a file for the list with a name, which is made where there is none: the ids of list and upload.
 
-        Raises `InvalidInput`, also where there is one and it is to be new; `PeriodEnded`, `CapReached`, and
-        `Overloaded` where the disk is nearly full; then nothing is made.
+        Raises `InvalidInput` for what begins as no list does, and where there is one that is to be new;
+        `PeriodEnded`, `CapReached`, and `Overloaded` where the disk is nearly full; then nothing is made.
         """
+        check_beginning(content, choices.encoding)
         await self._require_room()
         async with self._changing(caller) as connection:
             list_id = await repository.named(connection, caller.account.id, _name_of(name))
@@ -242,8 +244,9 @@ class ListService:
     ) -> int:
         """Send a file for a list, in place of one that waits to be kept; the id of the upload.
 
-        Raises `InvalidInput`, `PeriodEnded`, `CapReached`, `Overloaded`.
+        Raises `InvalidInput`, also for what begins as no list does; `PeriodEnded`, `CapReached`, `Overloaded`.
         """
+        check_beginning(content, choices.encoding)
         await self._require_room()
         async with self._changing(caller) as connection:
             own = await _own(connection, caller, list_id)

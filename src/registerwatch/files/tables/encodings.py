@@ -17,6 +17,10 @@ ENCODINGS: Mapping[str, str] = {
     "cp437": "cp437",
 }
 """The encodings that can be chosen, and what Python calls them."""
+BEGINNING_BYTES = 4 * 1024
+"""Of a text that are looked at before all of it is decoded: 0.6 ms at most, a hundredth of that for most."""
+_CHARACTERS_OF_WINDOWS_1252 = bytes(range(256)).decode("cp1252", "replace")
+"""By byte. Five bytes have none: Python's own decoder takes two seconds for 10 MiB of those."""
 
 
 def load_encodings() -> None:
@@ -35,7 +39,7 @@ def decoded(content: bytes) -> tuple[str, str, bool]:
     try:
         return content.decode("utf-8-sig"), UTF_8, False
     except UnicodeDecodeError:
-        return content.decode("cp1252", "replace"), WINDOWS_1252, True
+        return _of_windows_1252(content), WINDOWS_1252, True
 
 
 def decoded_as(content: bytes, encoding: str) -> str:
@@ -47,14 +51,31 @@ def decoded_as(content: bytes, encoding: str) -> str:
         raise InvalidInput(f"The encoding is none of {', '.join(ENCODINGS)}.")
     utf_16 = _form_of_utf_16(content) if encoding == UTF_16 else ""
     try:
-        if utf_16 or encoding == WINDOWS_1252:
-            return content.decode(utf_16 or "cp1252", "replace")
+        if utf_16:
+            return content.decode(utf_16, "replace")
+        if encoding == WINDOWS_1252:
+            return _of_windows_1252(content)
         return content.decode(ENCODINGS[encoding])
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"The file cannot be read as {encoding}: its byte {error.start + 1:,} does not fit. Choose another "
             "encoding, or leave it to be recognised."
         ) from None
+
+
+def beginning_of(content: bytes, encoding: str) -> str:
+    """The first characters of a text that `decoded` reads, or `decoded_as` in an encoding that was chosen. Control
+    characters are the same as there, which all encodings but UTF-16 have from ASCII; others may be wrong.
+    """
+    start = content[:BEGINNING_BYTES]
+    utf_16 = _form_of_utf_16(start) if encoding in ("", UTF_16) else ""
+    if utf_16 or encoding == UTF_16:
+        return start.decode(utf_16 or ENCODINGS[UTF_16], "replace")
+    return start.decode("latin-1")
+
+
+def _of_windows_1252(content: bytes) -> str:
+    return codecs.charmap_decode(content, "strict", _CHARACTERS_OF_WINDOWS_1252)[0]
 
 
 def _form_of_utf_16(content: bytes) -> str:

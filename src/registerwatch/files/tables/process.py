@@ -12,6 +12,7 @@ import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.files.tables.encodings import load_encodings
+from registerwatch.files.tables.file_kinds import check_beginning
 from registerwatch.files.tables.reading import read_table
 from registerwatch.files.tables.table import MAX_FILE_BYTES, ReadChoices, Table
 from registerwatch.platform.bounded_process import (
@@ -76,6 +77,7 @@ class TableReader:
         """
         if len(content) > MAX_FILE_BYTES:
             raise InvalidInput(TOO_LARGE)
+        check_beginning(content, choices.encoding)  # no process is started for what is no list
         try:
             output = await self._processes.run(msgspec.json.encode(choices) + b"\n" + content, account_id, network)
         except ProcessFailed:

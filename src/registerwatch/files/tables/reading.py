@@ -16,7 +16,7 @@ from registerwatch.files.tables.cell_values import typed_columns
 from registerwatch.files.tables.cells import MAX_CELL_LENGTH, FileRow, bare, from_exponent, kept_as_text, one_line
 from registerwatch.files.tables.delimited import DELIMITERS, announced_delimiter, delimiter_of, rows_of, split_lines
 from registerwatch.files.tables.encodings import decoded, decoded_as
-from registerwatch.files.tables.file_kinds import NO_TEXT, check_is_no_page, check_is_text, is_workbook
+from registerwatch.files.tables.file_kinds import check_beginning, check_is_no_page, check_is_text, is_workbook
 from registerwatch.files.tables.formula_guard import unguarded
 from registerwatch.files.tables.headings import (
     MAX_HEADING_ROWS,
@@ -38,8 +38,6 @@ from registerwatch.files.tables.workbook import Workbook
 
 MAX_LINES = 500_000
 """Of a text, with empty ones and those within cells."""
-NO_SIGNS = frozenset(map(chr, (*range(4), *range(5, 9), *range(14, 26), 27, 28, 31)))
-"""Control characters that no text has. Separators of scanned codes may be in one."""
 BLANK = f'{string.whitespace}{"".join(DELIMITERS)}"'
 _SECOND_SIGNS = frozenset(".,Ee")
 """Of numbers with an exponent."""
@@ -72,6 +70,7 @@ def read_table(content: bytes, choices: ReadChoices, *, max_cell_length: int = M
     """The table in a file, with so many characters of each cell. Raises `InvalidInput`, and nothing else."""
     if len(content) > MAX_FILE_BYTES:
         raise InvalidInput(TOO_LARGE)
+    check_beginning(content, choices.encoding)
     if not is_workbook(content):
         return _table(_text_file(content, choices, max_cell_length), choices)
     try:
@@ -83,14 +82,12 @@ def read_table(content: bytes, choices: ReadChoices, *, max_cell_length: int = M
 
 def _text_file(content: bytes, choices: ReadChoices, max_cell_length: int) -> _File:
     """The rows of a text. Raises `InvalidInput`."""
-    check_is_text(content)
     if choices.encoding:
         text, encoding, is_guessed = decoded_as(content, choices.encoding), choices.encoding, False
     else:
         text, encoding, is_guessed = decoded(content)
     text = text.removeprefix("\ufeff").removesuffix("\x1a")
-    if not NO_SIGNS.isdisjoint(text):
-        raise InvalidInput(NO_TEXT)
+    check_is_text(text)
     check_is_no_page(text)
     if not text.strip(BLANK):
         raise InvalidInput(NOTHING)
