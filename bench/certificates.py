@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,12 @@ class NoWatches:
     """Nobody watches anything."""
 
     async def named_by(self, connection: AsyncConnection, basic_udis: Sequence[str], *, now: int) -> Sequence[str]:
+        """No device."""
+        return ()
+
+    async def with_found(
+        self, connection: AsyncConnection, numbers: Collection[tuple[str, str]], *, now: int
+    ) -> Sequence[str]:
         """No device."""
         return ()
 

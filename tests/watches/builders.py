@@ -77,5 +77,6 @@ def snapshots(draw: st.DrawFn, certs: st.SearchStrategy[Any] = read_or_not) -> S
     found = draw(certs)
     if found is None:
         return a_snapshot(**codes, **plain, certs=None, searched=False)
-    known = draw(st.sampled_from([{"searched": True}, {"searched": False}, {"searched": False, "is_partial": True}]))
-    return a_snapshot(**codes, **plain, **known, certs=found, scoped=draw(st.booleans()))
+    searched, is_partial = draw(st.sampled_from([(True, False), (False, False), (False, True)]))
+    known: dict[str, Any] = {**codes, **plain, "certs": found, "scoped": draw(st.booleans()), "is_partial": is_partial}
+    return a_snapshot(searched=searched, **known)

@@ -1,5 +1,7 @@
 """The log of failed reads of a watch, on both databases."""
 
+from uuid import UUID
+
 from registerwatch.accounts.models import Caller
 from registerwatch.platform.structs import replace
 from registerwatch.register.models import Certificate, Completeness
@@ -8,9 +10,10 @@ from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
 from registerwatch.watches.reading import read_failures
 from registerwatch.watches.reading.read_failures import MAX_KEPT
 from registerwatch.watches.tables import read_failures as table
-from tests.register.builders import UDI, a_full_reading
+from tests.register.builders import UDI, a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements
+from tests.watches.steps import tried_at
 
 
 async def fail(harness: ServiceHarness, reason: str = "It is tired.", *, after: int = 60) -> None:
@@ -91,3 +94,24 @@ async def test_a_failure_of_a_subject_that_thousands_watch_takes_few_statements(
     assert first <= 8
     assert len(statements) - first <= 5
     assert (await log_of(harness, caller))[0][1] == 2
+
+
+async def test_watches_are_due_where_a_strangers_read_finds_first_that_a_device_is_listed_no_more(
+    harness: ServiceHarness,
+) -> None:
+    listed = harness.separate_devices(1)[0]
+    device = harness.world.register(replace(listed, uuid=str(UUID(int=7)), primary_di=a_udi(7)))
+    await harness.owner_watching("a@acme.example", device.primary_di)
+    await harness.service.refresher.refresh(device.primary_di)
+    harness.world.remove(device.uuid)
+    for _ in range(2):
+        harness.clock.move(120)
+        await harness.get("/v1/refresh", q=device.primary_di)
+        assert await tried_at(harness) == [0]
+
+    await harness.service.watches.recheck.run()
+
+    assert 0 not in await tried_at(harness)
+    harness.clock.move(120)
+    await harness.get("/v1/refresh", q=device.primary_di)
+    assert 0 not in await tried_at(harness), "it is known"

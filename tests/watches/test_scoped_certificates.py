@@ -23,7 +23,7 @@ from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import CertificateListing, Registration
 from tests.support.harness import ServiceHarness, ServiceStarter
-from tests.watches.steps import due_subjects
+from tests.watches.steps import tried_at
 
 HOUR = 3600
 ANOTHER_UDI = "04099999999992"
@@ -399,13 +399,66 @@ async def test_a_new_certificate_is_told_although_its_device_is_read_while_its_s
 
 
 async def test_a_watch_is_due_where_a_list_that_may_be_older_says_something_else(searched: ServiceHarness) -> None:
-    caller, device, listed = await told_by_search_and_list(searched)
+    caller, _, listed = await told_by_search_and_list(searched)
     searched.world.change_certificate(listed.uuid, status="suspended")
     async with searched.database.transaction() as connection:
         await connection.execute(text("UPDATE devices SET certs_revision = revision + 1000"))
-        await connection.execute(text("UPDATE watches SET tried_at = 9e9"))
 
     await sweep(searched)
 
     assert await certificate_events(searched, caller) == []
-    assert await due_subjects(searched) == [device.primary_di]
+    assert await tried_at(searched) == [0]
+
+
+async def test_a_watch_is_due_where_the_list_changes_a_certificate_that_a_search_alone_found(
+    searched: ServiceHarness,
+) -> None:
+    device = a_device(searched)
+    srn, codes = device.manufacturer.srn, (device.basic_udi or "",)
+    listed = searched.world.list_certificate(srn, number="Z", basic_udis=codes, names_devices=False)
+    caller = await searched.owner_watching("a@acme.example", device.primary_di)
+    await sweep(searched)
+    await read(searched, device.primary_di)
+    await sweep(searched)
+    assert 0 not in await tried_at(searched), "nothing has changed"
+
+    searched.world.change_certificate(listed.uuid, status="suspended")
+    await sweep(searched)
+
+    assert await tried_at(searched) == [0]
+    await read(searched, device.primary_di)
+    assert await certificate_events(searched, caller) == [("cert_status", "Issued", "Suspended")]
+
+
+async def test_a_watch_is_due_where_a_certificate_that_a_search_found_is_listed_no_more(
+    searched: ServiceHarness,
+) -> None:
+    caller, device, listed = await told_by_search_and_list(searched)
+    searched.world.unlist_certificate(listed.uuid)
+    await sweep(searched)
+
+    assert await tried_at(searched) == [0]
+    await read(searched, device.primary_di)
+    assert await served(searched, device.primary_di) == []
+    assert await certificate_events(searched, caller) == []
+
+
+async def test_a_device_that_is_listed_no_more_gets_no_certificates_of_those_that_share_its_record(
+    searched: ServiceHarness,
+) -> None:
+    device = a_device(searched)
+    udi, sibling = device.primary_di, sibling_udi_di(device.primary_di, 7)
+    twin = searched.world.register(replace(device, uuid=str(UUID(int=7)), primary_di=sibling))
+    for each in udi, sibling:
+        await read(searched, each)
+    searched.world.remove(twin.uuid)
+    await read(searched, sibling)
+
+    searched.world.list_certificate(
+        device.manufacturer.srn, number="Z", basic_udis=(device.basic_udi or "",), names_devices=True
+    )
+    await sweep(searched)
+    await read_all_scopes(searched)
+    await read(searched, udi)
+
+    assert (await served(searched, udi), await served(searched, sibling)) == ([("Z", "Issued")], [])

@@ -31,6 +31,13 @@ async def read_device(harness: ServiceHarness, device: Registration | None = Non
     return device.primary_di, device.manufacturer.srn
 
 
+def two_devices_of_one_manufacturer(harness: ServiceHarness) -> list[Registration]:
+    """Two devices that share nothing else."""
+    devices = harness.separate_devices(120)
+    [(srn, _)] = Counter(each.manufacturer.srn for each in devices).most_common(1)
+    return [each for each in devices if each.manufacturer.srn == srn][:2]
+
+
 async def list_certificate(harness: ServiceHarness, srn: str, seen_at: int, **fields: Any) -> None:
     """The register's list, read at an instant, has the certificate valid until 2030."""
     await note_walk(harness.database)
@@ -177,9 +184,8 @@ async def test_what_the_list_dropped_and_a_device_still_has_is_told_with_both_ti
 async def test_of_several_devices_the_one_that_was_read_last_decides_and_another_ones_page_says_both(
     harness: ServiceHarness,
 ) -> None:
-    devices = harness.separate_devices(120)
-    [(srn, _)] = Counter(each.manufacturer.srn for each in devices).most_common(1)
-    one, other, *_ = [each for each in devices if each.manufacturer.srn == srn]
+    one, other = two_devices_of_one_manufacturer(harness)
+    srn = one.manufacturer.srn
     read_at = harness.now
     await list_certificate(harness, srn, read_at - HOUR)
     first, _ = await read_device(harness, one)
@@ -264,3 +270,18 @@ async def test_a_search_by_number_scans_no_table(harness: ServiceHarness) -> Non
             assert not [step for *_, step in plan if re.match(r"SCAN (?!CONSTANT)", step)], (statement, plan)
     assert len(sent) == 2
     assert found.read is not None
+
+
+@pytest.mark.parametrize("statuses", [("withdrawn", "issued"), ("issued", "withdrawn")])
+async def test_of_devices_that_were_read_at_one_instant_the_worst_counts_whichever_was_stored_last(
+    harness: ServiceHarness, statuses: tuple[str, str]
+) -> None:
+    one, other = two_devices_of_one_manufacturer(harness)
+    srn = one.manufacturer.srn
+    await list_certificate(harness, srn, harness.now - HOUR)
+    for device, status in zip((one, other), statuses, strict=True):
+        await read_device(harness, device, status=status)
+
+    said = await answers(harness, srn)
+
+    assert {each["device_read"]["standing"] for each in said.values()} == {"Withdrawn"}

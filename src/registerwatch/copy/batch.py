@@ -315,13 +315,16 @@ class Batch:
     def renew_under(self, stored: Mapping[Key, StoredRow], basic: StoredBasicRecord) -> None:
         """Bring stored records up to date with the Basic UDI-DI record that they share. No request was sent for them.
 
-        `stored` are all records of their UDI-DIs. Watches are told of certificates where the record answers and was
-        read in full before; else the device is due for a read, and so is one whose own fields the record contradicts.
+        `stored` are all records of their UDI-DIs; those that the register lists no more stay as they were. Watches are
+        told of certificates where the record answers and was read in full before; else the device is due for a read,
+        and so is one whose own fields the record contradicts.
         """
         renewed = {
             key: each
             for key, row in stored.items()
-            if row.basic_key == basic.key and (each := _renewed(row, basic, self._scopes)) is not None
+            if row.basic_key == basic.key
+            and row.delisted_at is None
+            and (each := _renewed(row, basic, self._scopes)) is not None
         }
         present = {**stored, **{key: each.row for key, each in renewed.items()}}
         current = _current_keys(present)
@@ -344,7 +347,7 @@ class Batch:
     def _add_renewed(self, renewed: "_Renewed") -> None:
         """What became of the certificates of a record that answers."""
         row, device = renewed.row, renewed.device
-        if row.detail_version is None or row.delisted_at is not None:
+        if row.detail_version is None:
             self.unconfirmed.append(device.udi)
         elif device.certs != renewed.old.certs:
             told = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)

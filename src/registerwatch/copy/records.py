@@ -265,17 +265,20 @@ class RecordStore:
         """
         revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, udis)
-        answering = {key: row for key, row in stored.items() if row.is_current and row.detail_version is not None}
+        answering = {key: row for key, row in stored.items() if _is_answering(row)}
         devices = [from_document(row.device_json) for row in answering.values()]
         batch = Batch({}, {}, revision, read_at, await device_scopes(connection, devices))
         for _, row in sorted(answering.items(), key=lambda each: each[0]):
             batch.renew_scoped(row)
         await self._apply(connection, batch, source, ReadContext(), now=now, due=due)
 
-    async def delist(self, udi: str, *, read_at: int, since: int, source: str | None = None) -> None:
+    async def delist(
+        self, udi: str, *, read_at: int, since: int, source: str | None = None, context: ReadContext | None = None
+    ) -> None:
         """Take down that the register lists no record of a UDI-DI, unless one was stored after the read began.
 
-        What is stored stays, and the record that answered goes on doing so; lists and the index leave it out.
+        What is stored stays, and the record that answered goes on doing so; lists and the index leave it out. Watches
+        on it are due where somebody else's read found that first.
         """
         async with self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
@@ -283,6 +286,11 @@ class RecordStore:
             if not any(is_overtaken(row, since) for row in stored.values()):
                 delisted = {key: row.delisted(read_at) for key, row in stored.items()}
                 await self._write(connection, Batch({}, delisted, revision, read_at), source)
+                is_first = any(row.delisted_at is None for row in stored.values())
+                if is_first and context is not None and not context.is_for_watches:
+                    await self._observer.observe(
+                        connection, [], context, unconfirmed=[udi], now=read_at, read_at=read_at
+                    )
 
     async def _write(self, connection: AsyncConnection, batch: Batch, source: str | None) -> None:
         if batch.rows:
@@ -468,6 +476,11 @@ def _known_detail(row: Row[Any], now: int) -> int | None:
     is_due = row.detail_read_at is None or not is_recent(row.detail_read_at, now, DETAIL_SECONDS)
     is_older = row.document_version < DOCUMENT_VERSION
     return None if is_due or is_older else row.detail_version
+
+
+def _is_answering(row: StoredRow) -> bool:
+    """Whether a record answers for its UDI-DI, as one that the register lists and whose details were read."""
+    return row.is_current and row.delisted_at is None and row.detail_version is not None
 
 
 def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObservation:

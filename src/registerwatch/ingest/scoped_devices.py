@@ -33,6 +33,8 @@ class ScopedDevices:
         basic_udis: Collection[str],
         changed: Collection[str],
         *,
+        altered: Collection[tuple[str, str]] = (),
+        unlisted: Collection[tuple[str, str]] = (),
         read_at: int,
         now: int,
         source: str,
@@ -40,15 +42,18 @@ class ScopedDevices:
         """Compare the certificates of watched devices under these Basic UDI-DIs with what scopes say now. Those of all
         devices under the `changed` ones are left to `renew_rest`.
 
-        `read_at` is the instant before the read that found it.
+        `altered` and `unlisted` are manufacturers and numbers of certificates. Watched devices for which a search found
+        one of them are due for a read where nothing is compared: no scope names them, or the certificate is listed no
+        more. `read_at` is the instant before the read that found it all.
         """
-        if not basic_udis:
-            return
         await note_scoped(connection, sorted(changed), read_at)
         udis = await self._watched.named_by(connection, sorted(basic_udis), now=now)
-        if udis:
+        unnamed = set(await self._watched.with_found(connection, altered, now=now)).difference(udis)
+        gone = await self._watched.with_found(connection, unlisted, now=now)
+        due = [*udis[MAX_RENEWED:], *sorted(unnamed.union(gone))]
+        if udis or due:
             await self._copy.renew_scoped(
-                connection, udis[:MAX_RENEWED], due=udis[MAX_RENEWED:], read_at=read_at, now=now, source=source
+                connection, udis[:MAX_RENEWED], due=due, read_at=read_at, now=now, source=source
             )
 
     async def renew_rest(self) -> None:

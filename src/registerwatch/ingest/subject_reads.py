@@ -120,7 +120,9 @@ class SubjectReads:
             place_wait=request.place_wait,
         )
         if isinstance(result, NotFound) and known:
-            await self._copy.delist(udi, read_at=read_at, since=since, source=self._source.name)
+            await self._copy.delist(
+                udi, read_at=read_at, since=since, source=self._source.name, context=request.context
+            )
         outcome: RefreshResult = (
             await self._store(result.value, request.context, since=since, read_at=read_at)
             if isinstance(result, Found)

@@ -5,7 +5,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -154,6 +154,11 @@ class WatchedDevices(Protocol):
 
     async def named_by(self, connection: AsyncConnection, basic_udis: Sequence[str], *, now: int) -> Sequence[str]:
         """Watched UDI-DIs under these Basic UDI-DIs, in order."""
+
+    async def with_found(
+        self, connection: AsyncConnection, numbers: Collection[tuple[str, str]], *, now: int
+    ) -> Sequence[str]:
+        """Watched UDI-DIs, in order, for which a search found a certificate of these manufacturers and numbers."""
 
 
 class NewsObserver(Protocol):

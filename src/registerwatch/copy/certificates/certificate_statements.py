@@ -76,8 +76,12 @@ NOTE_READ = text(
     f"INSERT INTO device_certificates ({', '.join(OF_READ)}) VALUES (:{', :'.join(OF_READ)})"
     f" ON CONFLICT ({', '.join(_OF_KEY)}) DO UPDATE SET {_updates(OF_READ[len(_OF_KEY) :])}"
     " WHERE device_certificates.read_at < excluded.read_at OR device_certificates.read_at > :latest"
-    " OR (device_certificates.read_at = excluded.read_at AND device_certificates.primary_di = excluded.primary_di)"
+    " OR (device_certificates.read_at = excluded.read_at AND device_certificates.told <> excluded.told)"
 )
+READS_AT = text(
+    f"SELECT {', '.join(OF_READ)} FROM device_certificates"
+    " WHERE srn IN :srns AND number IN :numbers AND read_at IN :instants"
+).bindparams(*(bindparam(name, expanding=True) for name in ("srns", "numbers", "instants")))
 SCOPES = text("SELECT id, scopes FROM certificates WHERE id IN :ids AND scopes IS NOT NULL").bindparams(
     bindparam("ids", expanding=True)
 )
@@ -97,4 +101,7 @@ UNREAD_SCOPES = text(
     "SELECT DISTINCT srn FROM certificates WHERE srn IN :srns AND scopes_read_at IS NULL AND unlisted_at IS NULL"
     " AND is_latest"
 ).bindparams(bindparam("srns", expanding=True))
+NUMBERS = text("SELECT srn, number FROM certificates WHERE id IN :ids AND number <> ''").bindparams(
+    bindparam("ids", expanding=True)
+)
 HAS_LIST = text("SELECT 1 FROM walks WHERE name = 'certificates' AND complete_at IS NOT NULL")

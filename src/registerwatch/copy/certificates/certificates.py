@@ -136,6 +136,15 @@ async def note_shown(connection: AsyncConnection, ids: Sequence[str], walk_at: i
         await connection.execute(statements.SHOWN, {"ids": batch, "walk_at": walk_at, "since": since})
 
 
+async def numbers_of(connection: AsyncConnection, ids: Sequence[str]) -> set[tuple[str, str]]:
+    """Manufacturers and numbers of certificates."""
+    found: set[tuple[str, str]] = set()
+    for batch in _batches(ids):
+        rows = (await connection.execute(statements.NUMBERS, {"ids": batch})).all()
+        found.update((row.srn, row.number) for row in rows)
+    return found
+
+
 async def unlist(connection: AsyncConnection, table: ListedTable, ids: Sequence[str], walk_at: int) -> None:
     """Note that a walk did not list these records any more."""
     for batch in _batches(ids):

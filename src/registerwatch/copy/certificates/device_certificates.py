@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.certificates import certificate_statements as statements
 from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import Identified, same_certificates
 from registerwatch.register.certificate_reads import DeviceRead
 from registerwatch.register.certificates import is_long
@@ -70,7 +71,12 @@ class OwnCertificates:
                 self._found[key] = OwnCertificate(key, before.udi, read_at, both)
 
     async def write(self, connection: AsyncConnection, now: int) -> None:
-        """Store them, but for those of which a newer read is stored."""
+        """Store them, but for those of which a newer read is stored, and beside those of another device that was read
+        at the same instant.
+        """
+        if not self._found:
+            return
+        await self._add_stored(connection)
         rows = [
             {
                 **dict(zip(statements.OF_READ, (*each.key, each.udi, each.read_at), strict=False)),
@@ -79,8 +85,20 @@ class OwnCertificates:
             }
             for _, each in sorted(self._found.items())
         ]
-        if rows:
-            await connection.execute(statements.NOTE_READ, rows)
+        await connection.execute(statements.NOTE_READ, rows)
+
+    async def _add_stored(self, connection: AsyncConnection) -> None:
+        """Add what is stored of other devices that were read at the same instants."""
+        asked = {
+            "srns": sorted({key[0] for key in self._found}),
+            "numbers": sorted({key[1] for key in self._found}),
+            "instants": sorted({each.read_at for each in self._found.values()}),
+        }
+        for row in (await connection.execute(statements.READS_AT, asked)).all():
+            found = self._found.get((row.srn, row.number, row.revision, row.notified_body))
+            if found is not None and found.read_at == row.read_at and found.udi != row.primary_di:
+                both = tuple(dict.fromkeys((*found.certificates, *_told.decode(row.told))))
+                self._found[found.key] = replace(found, certificates=both)
 
 
 class StoredRead(msgspec.Struct, frozen=True):

@@ -257,6 +257,8 @@ class CertificateSweep:
         now, certificates, refusals = self._now(), compared.certificates, compared.refusals
         touched = [*(each.certificate.id for each in certificates.written), *certificates.unlisted]
         named = await named_by(connection, touched)
+        altered = {_number(each.certificate) for each in certificates.written if each.before is not None}
+        unlisted = await store.numbers_of(connection, certificates.unlisted)
         await store.write_bodies(connection, compared.bodies, walk_at)
         await store.note_seen(connection, CERTIFICATES, certificates.seen, walk_at)
         await store.note_shown(connection, certificates.shown, walk_at, since=compared.since)
@@ -270,7 +272,7 @@ class CertificateSweep:
         for end in compared.ends:
             await note_end(connection, end, now=now)
         named |= await named_by(connection, touched)
-        await self._renew_devices(connection, named, named, walk_at)
+        await self._renew_devices(connection, named, named, walk_at, altered=altered, unlisted=unlisted)
 
     async def _tell(self) -> None:
         """Tell watches of manufacturers what the log has. By itself, since storing locks watches of devices."""
@@ -279,11 +281,18 @@ class CertificateSweep:
             await self._news.tell_certificates(connection, now=self._now())
 
     async def _renew_devices(
-        self, connection: AsyncConnection, named: AbstractSet[str], changed: AbstractSet[str], read_at: int
+        self,
+        connection: AsyncConnection,
+        named: AbstractSet[str],
+        changed: AbstractSet[str],
+        read_at: int,
+        **numbers: AbstractSet[tuple[str, str]],
     ) -> None:
-        """Compare devices that certificates name, or named before; those that nobody watches where that `changed`."""
-        now = self._now()
-        await self._devices.renew(connection, named, changed, read_at=read_at, now=now, source=store.SOURCE)
+        """Compare devices that certificates name, or named before; those that nobody watches where that `changed`.
+        `numbers` are the `altered` and `unlisted` ones of a walk.
+        """
+        now, source = self._now(), store.SOURCE
+        await self._devices.renew(connection, named, changed, read_at=read_at, now=now, source=source, **numbers)
 
     def _now(self) -> int:
         return int(self._clock.now())
@@ -294,6 +303,11 @@ def _first_read(changed: Sequence[WrittenCertificate], compared: _Compared) -> l
     told = {each.certificate_id for each in compared.certificates.news}
     in_order = sorted(changed, key=lambda each: each.certificate.id not in told)
     return [DueScopes(each.certificate) for each in in_order[:MAX_SCOPES_OF_WALK]]
+
+
+def _number(certificate: RegisteredCertificate) -> tuple[str, str]:
+    """Manufacturer and number."""
+    return certificate.srn, certificate.number
 
 
 def _read_of(asked: Sequence[AskedScopes]) -> dict[str, ReadScopes]:
