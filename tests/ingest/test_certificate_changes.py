@@ -102,6 +102,28 @@ def test_a_new_certificate_is_told_with_its_number_and_revision() -> None:
     assert told(after(stored, changes), a_walk(a_certificate(), new)) == []
 
 
+def test_a_new_certificate_that_its_status_does_not_leave_in_force_is_told_with_how_it_stands() -> None:
+    elsewhere = a_certificate(srn=OTHER_SRN, status_code=WITHDRAWN)
+    stored = stored_of(elsewhere)
+
+    walked = a_walk(replace(elsewhere, srn=SRN), a_certificate("Z-2", "c-2", status_code=SUSPENDED))
+
+    changes = compare_certificates(stored, walked, has_baseline=True)
+    assert [each.changes for each in changes.news] == [
+        (CertificateChange(NUMBER, "", "Z-1", "Z-1", standing="Withdrawn"),),
+        (CertificateChange(NUMBER, "", "Z-2", "Z-2", standing="Suspended"),),
+    ]
+
+
+def test_of_twins_that_come_together_the_one_in_force_does_not_hide_the_withdrawn_one() -> None:
+    walked = a_walk(a_certificate(), a_certificate(uid="c-2", status_code=WITHDRAWN), a_certificate(uid="c-3"))
+
+    changes = compare_certificates(stored_of(a_certificate("Z-2", "c-9")), walked, has_baseline=True)
+
+    found = [(change.new, change.standing) for each in changes.news for change in each.changes]
+    assert found == [("Z-1", None), ("Z-1", "Withdrawn")]
+
+
 def test_a_version_under_another_uuid_is_the_same_certificate() -> None:
     before = a_certificate()
 

@@ -11,6 +11,7 @@ from registerwatch.register.certificate_states import (
     count_by_words,
     shown_certificates,
     state_of,
+    words_by_status,
 )
 from registerwatch.register.codes import CERTIFICATE_STATUSES
 from registerwatch.register.models import Certificate
@@ -81,6 +82,19 @@ def test_a_status_that_is_not_known_is_shown_and_decides_nothing() -> None:
     assert shown.counts_in_words == "Not known whether it counts as valid"
     assert state_of(_certificate("2026-11-20", "held-back"), TODAY) is CertificateState.EXPIRED
     assert state_of(Certificate("G10 1"), TODAY) is CertificateState.UNDATED, "without a status dates decide"
+
+
+@pytest.mark.parametrize("status", [*CERTIFICATE_STATUSES, "held-back"])
+def test_a_status_alone_has_the_words_of_a_certificate_without_dates_and_none_where_that_is_in_force(
+    status: str,
+) -> None:
+    [shown] = shown_certificates([Certificate("Z-1", status_code=STATUS + status)], TODAY)
+
+    words = words_by_status(STATUS + status)
+
+    assert words == ("" if shown.state is CertificateState.UNDATED else shown.words)
+    assert bool(words) is (status in {*NOT_IN_FORCE, "restricted", "held-back"})
+    assert words_by_status("") == ""
 
 
 def test_a_certificate_that_begins_later_is_not_valid_yet() -> None:

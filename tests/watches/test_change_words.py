@@ -16,6 +16,7 @@ DAY = date(2026, 12, 17)
         (FieldChange("cert_status", "Issued", "Suspended", "Z-1"), "certificate Z-1 suspended"),
         (FieldChange("cert_status", "Issued", "Suspended"), "certificate suspended"),
         (FieldChange("certificate", "", "Z-1", "Z-1"), "new certificate Z-1"),
+        (FieldChange("certificate", "", "Z-1", "Z-1", standing="Withdrawn"), "new certificate Z-1 is withdrawn"),
         (FieldChange("certificate", "Z-1", "Z-2", "Z-2"), "certificate number Z-2"),
         (FieldChange("cert_expiry", "2026-12-24", "2030-09-16", "Z-1"), "certificate expiry (Z-1) 16 Sep 2030"),
         (FieldChange("cert_ends", "2026-12-24", "in 8 days", "Z-1"), "certificate Z-1 ends in 7 days"),
@@ -65,6 +66,14 @@ def test_a_change_of_a_certificate_says_which_revision_it_is() -> None:
     ]
     for unfit in ("", "0" * 21, "0\u202e1", "0\n1"):
         assert lines(unfit) == ["New certificate: Z-1", "Certificate status (Z-1): Issued → Suspended"]
+
+
+def test_a_new_certificate_says_how_it_stands_behind_its_number() -> None:
+    row = row_of(FieldChange("certificate", "", "Z-1", "Z-1", revision="01", standing="Withdrawn"))
+
+    assert row.line(DAY) == "New certificate (revision 01): Z-1 (withdrawn)"
+    assert row.shortened(2).line(DAY) == "New certificate (revision 01): Z… (w…)"
+    assert row.when(DAY) == "", "it is no end"
 
 
 def test_what_is_no_date_and_no_number_stays_as_it_is() -> None:

@@ -124,6 +124,15 @@ def test_several_changes_stand_in_one_summary() -> None:
 
 Z1, Z2, D3 = a_certificate("Z-1"), a_certificate("Z-2"), a_certificate("D-3")
 
+STATUSES = "refdata.certificate-status."
+NOT_PLAINLY_VALID = {
+    "suspended": "Suspended",
+    "cancelled": "Cancelled",
+    "restricted": "Restricted",
+    "expired": "Expired",
+    "held-back": "Held back",
+}
+
 TABLE = {
     "a new expiry": (
         [a_certificate(expiry="2030-01-01")],
@@ -147,6 +156,26 @@ TABLE = {
         [],
     ),
     "a new certificate": ([Z1], [Z1, Z2], [FieldChange("certificate", "", "Z-2", "Z-2")]),
+    "a new certificate that is in force": (
+        [],
+        [a_certificate(status_code=ISSUED)],
+        [FieldChange("certificate", "", "Z-1", "Z-1")],
+    ),
+    "a new certificate that is withdrawn": (
+        [Z1],
+        [Z1, a_certificate("Z-2", revision="01", status_code=WITHDRAWN)],
+        [FieldChange("certificate", "", "Z-2", "Z-2", revision="01", standing="Withdrawn")],
+    ),
+    "new certificates that are suspended, cancelled, restricted, expired or nobody knows what": (
+        [],
+        [a_certificate(each, expiry="2099-01-01", status_code=STATUSES + each) for each in NOT_PLAINLY_VALID],
+        [FieldChange("certificate", "", each, each, standing=words) for each, words in NOT_PLAINLY_VALID.items()],
+    ),
+    "one gone and one come that is withdrawn": (
+        [a_certificate(status_code=ISSUED)],
+        [a_certificate("Z-2", status_code=WITHDRAWN)],
+        [FieldChange("certificate", "Z-1", "Z-2", "Z-2"), FieldChange("cert_status", "Issued", "Withdrawn", "Z-2")],
+    ),
     "a first certificate": ([], [Z1], [FieldChange("certificate", "", "Z-1", "Z-1")]),
     "two new ones": (
         [Z1],

@@ -65,6 +65,27 @@ def test_a_change_has_a_kind_and_a_severity(
     assert classified([FieldChange(field, old, new)]) == expected
 
 
+@pytest.mark.parametrize(
+    ("standing", "expected"),
+    [
+        ("Withdrawn", HIGH),
+        ("Suspended", HIGH),
+        ("Cancelled", HIGH),
+        ("Restricted", HIGH),
+        ("Expired", HIGH),
+        ("Held back", LOW),
+        (None, LOW),
+    ],
+)
+def test_a_new_certificate_is_severe_where_a_change_to_its_status_would_be(
+    standing: str | None, expected: EventSeverity
+) -> None:
+    new = FieldChange("certificate", "", "Z-1", "Z-1", standing=standing)
+
+    assert classified([new]) == (CERTIFICATE, expected)
+    assert classified([FieldChange("cert_ends", "2026-12-24", "in 90 days", standing=standing)]) == (EXPIRES, LOW)
+
+
 def test_an_event_is_what_its_most_severe_change_is() -> None:
     reference, expiry = FieldChange("reference", "1", "2"), FieldChange("cert_expiry", "2030-01-01", "2031-01-01")
     withdrawn = FieldChange("cert_status", "Issued", "Withdrawn")
@@ -98,4 +119,5 @@ def _line(rule: SeverityRule) -> str:
     fields = ", ".join(f"`{field}`" for field in rule.fields) or "any"
     before = "empty" if rule.was_empty else "any"
     now = ", ".join(rule.new) or ("any" if rule.within_days is None else f"at most {rule.within_days} days ahead")
+    now += f", with `standing` {', '.join(rule.standings)}" if rule.standings else ""
     return f"| `{rule.severity}` | {fields} | {before} | {now} |"

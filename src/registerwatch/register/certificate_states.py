@@ -198,6 +198,14 @@ def state_of(certificate: Certificate, today: date) -> CertificateState:
     return _state_in_force(status, remaining)
 
 
+def words_by_status(status_code: str) -> str:
+    """How a certificate stands by its status alone, whatever its dates: `Withdrawn`, `Restricted`, `Expired` and alike;
+    the register's own word where the status is not known. Empty where it leaves the certificate plainly valid.
+    """
+    shown = shown_certificate(Certificate("", status_code=status_code), date.min)  # without dates, any day will do
+    return "" if shown.state is CertificateState.UNDATED else shown.words
+
+
 def _state_in_force(status: str, remaining: int | None) -> CertificateState:
     if status == RESTRICTED:
         return CertificateState.RESTRICTED

@@ -145,7 +145,8 @@ class CertificateChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=Fals
     """One field of a manufacturer's certificates that changed, in the form in which events tell changes.
 
     `certificate` is the number of the certificate whose field it is, null for a refused application; `revision` is its
-    revision, null where the register gives none.
+    revision, null where the register gives none. `standing` is how a new certificate stands by its status, null where
+    that leaves it plainly valid.
     """
 
     field: str
@@ -153,6 +154,7 @@ class CertificateChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=Fals
     new: str
     certificate: str | None = None
     revision: str | None = None
+    standing: str | None = None
 
 
 class StoredCertificate(msgspec.Struct, frozen=True):

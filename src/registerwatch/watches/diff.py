@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from registerwatch.platform.structs import replace
+from registerwatch.register.certificate_states import words_by_status
 from registerwatch.watches.certificate_matching import matched, may_be_renumbered
 from registerwatch.watches.snapshot import (
     CODED,
@@ -47,8 +48,9 @@ class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     standing: Annotated[
         str | None,
         Meta(
-            description="How a certificate stood whose end is near, where its end date was not all that was to be said:"
-            " suspended, restricted and others, in the words of the pages.",
+            description="How a certificate stood, in the words of the pages: one that is new, where its status did not"
+            " leave it plainly valid (withdrawn, restricted and others); one whose end is near, where its end date was"
+            " not all that was to be said (suspended, restricted and others).",
             examples=["Suspended"],
         ),
     ] = None
@@ -113,7 +115,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
         replaced = [(going.pop(), new.pop())]
     pairs = found.pairs + baseline.pairs
     changes = [change for before, after in pairs + replaced for change in _changes_of(before, after)]
-    changes += [_change_of(each, NUMBER, "", each.number) for each in new]
+    changes += [_new_certificate(each) for each in new]
     going = [replace(each, is_gone=True) for each in going]
     present = [_filled(before, after) for before, after in pairs] + baseline.come + new + [each for _, each in replaced]
     return changes, tuple(in_order([*present, *staying, *going, *found.gone]))
@@ -159,6 +161,11 @@ def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Fie
 
 def _change_of(certificate: SeenCertificate, name: str, old: str, new: str) -> FieldChange:
     return FieldChange(name, old, new, certificate.number, revision=certificate.revision or None)
+
+
+def _new_certificate(certificate: SeenCertificate) -> FieldChange:
+    change = _change_of(certificate, NUMBER, "", certificate.number)
+    return replace(change, standing=words_by_status(certificate.status_code) or None)
 
 
 def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:

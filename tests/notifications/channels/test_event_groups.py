@@ -123,6 +123,20 @@ def test_an_end_is_said_of_a_suspended_certificate_of_those_alone_who_have_it_su
     ]
 
 
+def test_a_new_certificate_is_said_to_be_withdrawn_of_those_alone_who_have_it_withdrawn() -> None:
+    new = FieldChange("certificate", "", "Z-77", "Z-77")
+    withdrawn = replace(new, standing="Withdrawn")
+    alone = mail_about(of_manufacturer(withdrawn), *(of_device(watch, withdrawn) for watch in (2, 3)))
+    mail = mail_about(*(of_device(watch, new) for watch in (2, 3)), *(of_device(watch, withdrawn) for watch in (4, 5)))
+
+    assert alone.subject == "High: new certificate Z-77 is withdrawn (3 watches)"
+    assert "  New certificate\n    Z-77 (withdrawn)\n" in alone.text
+    assert [(block.splitlines()[0], "withdrawn" in block) for block in blocks_of(mail.text)] == [
+        ("High: Certificate Z-77", True),
+        ("Low: Certificate Z-77", False),
+    ]
+
+
 def test_a_change_is_said_of_no_watch_whose_device_has_the_certificate_otherwise() -> None:
     mail = mail_about(
         *(of_device(watch, SUSPENDED) for watch in (2, 3)), *(of_device(watch, REVISED) for watch in (4, 5))

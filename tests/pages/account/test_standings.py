@@ -12,12 +12,12 @@ import pytest
 from registerwatch.pages.addresses import compare_address
 from registerwatch.platform.clock import day_of
 from registerwatch.platform.structs import replace
-from registerwatch.register.certificate_states import CertificateState, shown_certificates
+from registerwatch.register.certificate_states import CertificateState, shown_certificates, words_by_status
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, CERTIFICATE_STATUSES, StatusFilter, label
 from registerwatch.register.models import Certificate, Completeness, Device
 from registerwatch.register.standing import SubjectStanding, device_standing, market_tone
 from registerwatch.watches import repository
-from registerwatch.watches.diff import STATUS, FieldChange, compare
+from registerwatch.watches.diff import NUMBER, STATUS, FieldChange, compare
 from registerwatch.watches.events.event_rules import severity_of
 from registerwatch.watches.models import EventSeverity
 from registerwatch.watches.repository import NewWatch
@@ -172,13 +172,15 @@ async def test_a_calendar_and_v1_say_how_a_certificate_stands_where_its_end_date
     }
 
 
-def test_a_change_to_a_status_that_is_not_good_is_mailed_as_high() -> None:
+def test_a_change_to_a_status_that_is_not_good_or_a_new_certificate_with_it_is_mailed_as_high() -> None:
     """A mail calls severe what a page calls `warn` or `bad`, and nothing else."""
     today = day_of(1_800_000_000)
     for status in CERTIFICATE_STATUSES:
         [shown] = shown_certificates([_certificate("Z-1", FARTHER, status)], today)
         change = FieldChange(STATUS, "Issued", shown.register_word, "Z-1")
         assert (severity_of(change) is EventSeverity.HIGH) is (shown.state.tone != "good"), status
+        new = FieldChange(NUMBER, "", "Z-1", "Z-1", standing=words_by_status(shown.certificate.status_code) or None)
+        assert (severity_of(new) is EventSeverity.HIGH) is (shown.state.tone != "good"), status
     for market in StatusFilter:
         change = FieldChange("status", "x", label(market.code))
         assert (severity_of(change) is EventSeverity.HIGH) is (market_tone(market.code) != "good"), market

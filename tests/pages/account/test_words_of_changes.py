@@ -74,6 +74,12 @@ SAMPLES = [
         FieldChange("status", "On the EU market", "No longer placed on the EU market"),
     ),
     a_sample("New certificate", None, "Z-1", FieldChange("certificate", "", "Z-1", "Z-1")),
+    a_sample(
+        "New certificate (revision 01)",
+        None,
+        "Z-1 (withdrawn)",
+        FieldChange("certificate", "", "Z-1", "Z-1", revision="01", standing="Withdrawn"),
+    ),
     a_sample("Certificate number", "Z-1", "Z-2", FieldChange("certificate", "Z-1", "Z-2", "Z-2")),
     a_sample(
         "Certificate status (Z-1)", "Issued", "Suspended", FieldChange("cert_status", "Issued", "Suspended", "Z-1")

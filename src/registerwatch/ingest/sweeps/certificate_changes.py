@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from registerwatch.ingest.list_walk import Listed, WalkedList, is_surge
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import same_certificates
+from registerwatch.register.certificate_states import words_by_status
 from registerwatch.register.certificates import (
     EXPIRY,
     NUMBER,
@@ -272,7 +273,8 @@ def _no_longer_latest(before: RegisteredCertificate, row: RegisteredCertificate)
 
 
 def _new(row: RegisteredCertificate) -> CertificateChange:
-    return CertificateChange(NUMBER, "", row.number, row.number, row.revision or None)
+    standing = words_by_status(row.status_code) or None
+    return CertificateChange(NUMBER, "", row.number, row.number, row.revision or None, standing)
 
 
 def _changes(

@@ -145,7 +145,8 @@ class ChangesArguments(msgspec.Struct):
     " time, kind, severity, a summary and each field with its old and new value. With arguments the payload has `next`"
     " and `more` too: call again with `after` set to `next` to go on, and set to 0 to begin with the first change."
     f" Fields: {', '.join(_explained_fields())}."
-    " Of cert_ends `standing` says how the certificate stood where its date was not all."
+    " `standing` says how a certificate stood: a new one (`certificate` with an empty `old`) where its status did not"
+    " leave it plainly valid, that of cert_ends where its date was not all."
     " Of a watched manufacturer devices_registered, devices_off_market and devices_on_market have numbers in `new`, and"
     " device_registered, device_off_market and device_on_market name the first devices, with the UDI-DI in `device`."
     " Does not ask the register." + _WITH_KEY,

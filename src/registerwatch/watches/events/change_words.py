@@ -63,7 +63,9 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     revision: str = ""
     """The revision of the certificate whose field it is, where the register gives one."""
     standing: str = ""
-    """How the certificate stood whose end is near, where its end date was not all that was to be said."""
+    """How the certificate stood: one that is new, where its status did not leave it plainly valid; one whose end is
+    near, where its end date was not all that was to be said.
+    """
 
     @property
     def title(self) -> str:
@@ -108,16 +110,22 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         """How near the end of a certificate is, counted from `day`: `in 7 days`, `in 7 days (suspended)`; empty of any
         other row.
         """
-        return " ".join(filter(None, [self._distance(day), f"({self._stood})" if self.standing else ""]))
+        return " ".join(filter(None, [self._distance(day), self.beside])) if self.is_end else ""
+
+    @property
+    def beside(self) -> str:
+        """How the certificate stood, as it follows its number or its end: `(withdrawn)`; empty where it is not said."""
+        return f"({self._stood})" if self.standing else ""
 
     def after_text(self, day: date, named: int = MAX_NAMED) -> str:
-        """What is now: `Suspended`, `24 Dec 2026`, `24 Dec 2026, in 7 days`, `12: Zolid, Savina and 10 more`."""
+        """What is now: `Suspended`, `Z-1 (withdrawn)`, `24 Dec 2026, in 7 days`, `12: Zolid, Savina and 10 more`."""
         if self.number is not None:
             return f"{self.number:,}{self._names(named)}"
         if self.is_end or self.is_date:
             return ", ".join(filter(None, [date_in_words(self.after), self.when(day)]))
         codes = [each.code for each in self.devices if each.code != self.after]
-        return f"{self.after} ({codes[0]})" if codes else self.after
+        behind = f"({codes[0]})" if codes else self.beside
+        return " ".join(filter(None, [self.after, behind]))
 
     def line(self, day: date, named: int = MAX_NAMED) -> str:
         """The row in one line: `Certificate status (Z-25-052): Issued → Suspended`, `3 devices registered: Zolid`."""
@@ -144,6 +152,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
             return f"new version {after} of the record"
         number = "" if self.field == NUMBER else self.certificate
         called = f"{self.name} ({number})" if number else self.name
+        if self.field == NUMBER and self.standing:
+            return f"{self.name} {self.after} is {self._stood}"
         is_named = self.before is None and self.field != NUMBER
         return f"{called}{':' if is_named else ''} {after}"
 
@@ -191,6 +201,7 @@ def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRo
         change.certificate or "",
         str(severity_of(change)),
         revision=_revision(change.revision or ""),
+        standing=change.standing or "",
     )
     if change.field in NUMBERS:
         number = int(change.new) if change.new.isdecimal() else None
@@ -205,9 +216,7 @@ def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRo
 
 
 def _end_row(row: ChangeRow, change: FieldChange) -> ChangeRow:
-    standing = change.standing or ""
-    name = END_DATE if standing else row.name
-    return replace(row, name=name, before=None, after=change.old or change.new, standing=standing)
+    return replace(row, name=END_DATE if row.standing else row.name, before=None, after=change.old or change.new)
 
 
 def _device(change: FieldChange) -> NamedDevice:

@@ -34,8 +34,8 @@ class EventField(msgspec.Struct, frozen=True):
 class SeverityRule(msgspec.Struct, frozen=True):
     """A change of one of `fields` (any field where there is none) has this severity.
 
-    `new` limits the rule to these new values, `within_days` to ends that are so near or past, `was_empty` to changes of
-    a value that was empty before.
+    `new` limits the rule to these new values, `standings` to certificates that stood so, `within_days` to ends that are
+    so near or past, `was_empty` to changes of a value that was empty before.
     """
 
     severity: EventSeverity
@@ -43,12 +43,14 @@ class SeverityRule(msgspec.Struct, frozen=True):
     new: tuple[str, ...] = ()
     was_empty: bool = False
     within_days: int | None = None
+    standings: tuple[str, ...] = ()
 
     def applies(self, change: FieldChange) -> bool:
         """Whether the rule is about this change."""
         return (
             (not self.fields or change.field in self.fields)
             and (not self.new or change.new.casefold() in {each.casefold() for each in self.new})
+            and (not self.standings or change.standing in self.standings)
             and not (self.was_empty and change.old)
             and (self.within_days is None or _ends_within(change, self.within_days))
         )
@@ -78,20 +80,19 @@ FIELDS: Mapping[str, EventField] = {
     DEVICE_ON_MARKET: EventField("device on the market again", EventKind.PORTFOLIO),
 }
 
+_NOT_GOOD = tuple(
+    label(CERTIFICATE_STATUS_PREFIX + each) for each in ("suspended", "withdrawn", "cancelled", "expired", "restricted")
+)
+"""Statuses of certificates that are severe, whether a certificate came to one or comes with it."""
+
 SEVERITY_RULES: Sequence[SeverityRule] = (
     SeverityRule(EventSeverity.HIGH, (ENDS,), within_days=7),
     SeverityRule(EventSeverity.MEDIUM, (ENDS,), within_days=30),
     SeverityRule(EventSeverity.HIGH, (DEVICES_OFF_MARKET, DEVICE_OFF_MARKET)),
     SeverityRule(EventSeverity.MEDIUM, (REFUSED,)),
+    SeverityRule(EventSeverity.HIGH, (NUMBER,), was_empty=True, standings=_NOT_GOOD),
     SeverityRule(EventSeverity.LOW, was_empty=True),
-    SeverityRule(
-        EventSeverity.HIGH,
-        (STATUS,),
-        tuple(
-            label(CERTIFICATE_STATUS_PREFIX + each)
-            for each in ("suspended", "withdrawn", "cancelled", "expired", "restricted")
-        ),
-    ),
+    SeverityRule(EventSeverity.HIGH, (STATUS,), _NOT_GOOD),
     SeverityRule(EventSeverity.MEDIUM, (STATUS,), (label(CERTIFICATE_STATUS_PREFIX + "reinstated"),)),
     SeverityRule(
         EventSeverity.HIGH,
@@ -102,7 +103,8 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
     SeverityRule(EventSeverity.LOW),
 )
 """The first rule that applies to a change decides. Among the compared fields, values that were empty before come first:
-the register is being filled until May 2027, and what it fills in has not changed.
+the register is being filled until May 2027, and what it fills in has not changed. A certificate that comes withdrawn or
+alike is severe all the same: no later change tells it.
 """
 
 NUMBERS: Mapping[str, str] = {number: device for device, number in NUMBER_OF.items()}

@@ -225,5 +225,6 @@ def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
 
 def _change_cells(row: ChangeRow, day: date) -> list[Cell]:
     """Certificate, field, before and after. Dates stay ISO dates, by which a spreadsheet sorts."""
-    after = f"{row.after}, {row.when(day)}" if row.is_end else row.after
+    how = row.when(day) if row.is_end else row.beside
+    after = (", " if row.is_end else " ").join(filter(None, [row.after, how]))
     return [row.certificate, row.name, row.before or "", after]
