@@ -70,7 +70,7 @@ async def test_a_watch_shows_its_record_what_happened_and_what_people_set(
     assert "It could not be read just now." in page.main
     assert "! Last read failed" in page.main
     listed = await owner_pages.page("/app/watches", state="ok")
-    assert listed.rows[0][5] == "Last read failed 17 Jan 2027"
+    assert listed.rows[0][5] == "! Last read failed 17 Jan 2027"
     [in_file] = csv.DictReader(io.StringIO((await owner_pages.get("/app/watches.csv")).text.removeprefix("\ufeff")))
     assert in_file["Read state"] == "Last read failed"
     assert "Not read, 3 times" in page.main
@@ -101,7 +101,7 @@ async def test_a_read_that_could_not_read_certificates_is_no_failed_one(
 
     assert "! Last read was in part" in page.main
     assert "Last read failed" not in page.main
-    assert listed.rows[0][5].startswith("Last read was in part ")
+    assert listed.rows[0][5].startswith("! Last read was in part ")
     await harness.finish_background_work()
 
 
@@ -283,7 +283,7 @@ async def test_a_device_that_has_left_the_register_is_no_longer_listed_wherever_
     assert watch.facts["Market status"] == public.facts["Market status"] == last
     assert all("No longer listed." in each.main for each in (watch, public))
     assert not any("✓ On the EU market" in each.main for each in (watch, public))
-    assert listed.rows[0][4:6] == ["", "No longer listed 15 Jan 2027"]
+    assert listed.rows[0][4:6] == ["", "! No longer listed 15 Jan 2027"]
     files = [(await owner_pages.get(f"/app/{name}.csv")).text for name in ("watches", "certificates")]
     assert "No longer listed" in files[0]
     assert "On the EU market" not in files[0]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import pytest
 from openpyxl import load_workbook
 from sqlalchemy import select, update
 
 from registerwatch.accounts.tables import accounts
 from registerwatch.watches import repository
-from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
+from registerwatch.watches.models import FAILING_AFTER, NO_CERTIFICATES, NOT_REGISTERED, OVERDUE_AFTER
 from registerwatch.watches.questions.listing import PAGE_ROWS
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import Snapshot, encoded
@@ -242,6 +243,35 @@ async def test_the_standing_of_a_device_is_told_beside_the_state_of_its_watch(
     today = await owner_pages.page("/app")
     assert "Watches 3 3 read ! 1 not on the EU market" in today.main
     assert accessibility_problems(today) == []
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_the_state_of_a_watch_has_its_mark_in_the_table_and_on_its_page(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    now = harness.now
+    long = {"failing_since": now - FAILING_AFTER, "last_sync": now - FAILING_AFTER}
+    states: dict[str, dict[str, Any]] = {
+        "✕ Failing": {"last_error": "no answer", **long},
+        "! Read in part": {"last_error": NO_CERTIFICATES, **long},
+        "! Overdue": {"last_sync": now - OVERDUE_AFTER},
+        "! Not in the register": {"last_error": NOT_REGISTERED},
+        "! Last read failed": {"last_error": "no answer", "last_sync": now},
+        "– Not read yet": {"last_error": ""},
+    }
+    subjects = [f"0401111111111{place}" for place in range(len(states))]
+    ids = await add(owner_pages, *(NewWatch(subject, subject) for subject in subjects))
+    for subject, values in zip(subjects, states.values(), strict=True):
+        await change(harness, subject, **values)
+
+    table = await owner_pages.page("/app/watches")
+
+    pages = [await owner_pages.page(f"/app/watches/{watch_id}") for watch_id in ids]
+    for words, row, page in zip(states, table.rows, pages, strict=True):
+        assert row[5].startswith(words)
+        assert words in {each.text for each in page.all("span")}
+        assert accessibility_problems(page) == []
+    assert accessibility_problems(table) == []
 
 
 async def test_certificates_near_their_end_date_are_listed_with_their_standing_and_that_of_their_device(

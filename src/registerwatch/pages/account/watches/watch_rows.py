@@ -22,7 +22,7 @@ BADGES: Mapping[HealthState, str] = {
     "failing": "bad",
     "partial": "warn",
     "overdue": "warn",
-    "unread": "",
+    "unread": "none",
     "unknown": NOT_IN_REGISTER[1],
 }
 

@@ -88,9 +88,8 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> tuple[str, str]:
-        """Its state in words, and the tone."""
-        words, tone = state_badge(self.watch, self.watch.health(self.now))
-        return words, tone or "none"
+        """Its state in words, and the tone; empty where nothing is wrong with it."""
+        return state_badge(self.watch, self.watch.health(self.now))
 
     @property
     def standing(self) -> SubjectStanding:
