@@ -115,6 +115,19 @@ def test_a_new_certificate_that_its_status_does_not_leave_in_force_is_told_with_
     ]
 
 
+def test_a_next_revision_of_another_status_is_told_with_how_it_stands() -> None:
+    before = a_certificate(revision="1")
+    withdrawn = a_certificate(uid="c-2", revision="2", status_code=WITHDRAWN)
+
+    changes = compare_certificates(stored_of(before), a_walk(before, withdrawn), has_baseline=True)
+    assert [each.changes for each in changes.news] == [
+        (CertificateChange(REVISION, "1", "2", "Z-1", standing="Withdrawn"),)
+    ]
+    was_withdrawn = stored_of(changed(before, status_code=WITHDRAWN))
+    again = compare_certificates(was_withdrawn, a_walk(withdrawn), has_baseline=True)
+    assert [each.changes for each in again.news] == [(CertificateChange(REVISION, "1", "2", "Z-1"),)]
+
+
 def test_of_twins_that_come_together_the_one_in_force_does_not_hide_the_withdrawn_one() -> None:
     walked = a_walk(a_certificate(), a_certificate(uid="c-2", status_code=WITHDRAWN), a_certificate(uid="c-3"))
 

@@ -82,7 +82,9 @@ def test_a_new_certificate_is_severe_where_a_change_to_its_status_would_be(
 ) -> None:
     new = FieldChange("certificate", "", "Z-1", "Z-1", standing=standing)
 
-    assert classified([new]) == (CERTIFICATE, expected)
+    revised = FieldChange("cert_revision", "01", "02", "Z-1", standing=standing)
+
+    assert classified([new]) == classified([revised]) == (CERTIFICATE, expected)
     assert classified([FieldChange("cert_ends", "2026-12-24", "in 90 days", standing=standing)]) == (EXPIRES, LOW)
 
 

@@ -145,8 +145,8 @@ class CertificateChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=Fals
     """One field of a manufacturer's certificates that changed, in the form in which events tell changes.
 
     `certificate` is the number of the certificate whose field it is, null for a refused application; `revision` is its
-    revision, null where the register gives none. `standing` is how a new certificate stands by its status, null where
-    that leaves it plainly valid.
+    revision, null where the register gives none. `standing` is how a new certificate, or a next revision of another
+    status, stands by its status, null where that leaves it plainly valid.
     """
 
     field: str

@@ -208,7 +208,9 @@ class _Comparison:
         revisions = {each.revision for each in valid or known}
         if not row.revision or come or len(revisions) != 1:
             return _new(row)
-        return CertificateChange(REVISION, revisions.pop(), row.revision, row.number)
+        statuses = {each.status_code for each in valid or known}
+        standing = None if statuses == {row.status_code} else words_by_status(row.status_code) or None
+        return CertificateChange(REVISION, revisions.pop(), row.revision, row.number, standing=standing)
 
     def _is_listed(self, number: str) -> bool:
         return number in self._rows or self._stored[number].is_listed

@@ -90,7 +90,7 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
     SeverityRule(EventSeverity.MEDIUM, (ENDS,), within_days=30),
     SeverityRule(EventSeverity.HIGH, (DEVICES_OFF_MARKET, DEVICE_OFF_MARKET)),
     SeverityRule(EventSeverity.MEDIUM, (REFUSED,)),
-    SeverityRule(EventSeverity.HIGH, (NUMBER,), was_empty=True, standings=_NOT_GOOD),
+    SeverityRule(EventSeverity.HIGH, (NUMBER, REVISION), standings=_NOT_GOOD),
     SeverityRule(EventSeverity.LOW, was_empty=True),
     SeverityRule(EventSeverity.HIGH, (STATUS,), _NOT_GOOD),
     SeverityRule(EventSeverity.MEDIUM, (STATUS,), (label(CERTIFICATE_STATUS_PREFIX + "reinstated"),)),
@@ -103,8 +103,8 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
     SeverityRule(EventSeverity.LOW),
 )
 """The first rule that applies to a change decides. Among the compared fields, values that were empty before come first:
-the register is being filled until May 2027, and what it fills in has not changed. A certificate that comes withdrawn or
-alike is severe all the same: no later change tells it.
+the register is being filled until May 2027, and what it fills in has not changed. A certificate or a revision that
+comes withdrawn or alike is severe all the same: no later change tells it.
 """
 
 NUMBERS: Mapping[str, str] = {number: device for device, number in NUMBER_OF.items()}
