@@ -1,4 +1,4 @@
-"""The loops of the background: what each does, and how often. All go on until cancelled, whatever fails in between."""
+"""The loops of the background: what each does, and how often. Each one runs until cancelled, whatever errors occur."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -43,8 +43,8 @@ log = structlog.get_logger(__name__)
 
 
 class Slots(msgspec.Struct, frozen=True):
-    """Work that one process of the fleet does in every slot of `every` seconds; each looks every `look` seconds whether
-    it is the one. `problem` is logged where the work fails.
+    """Work that one process of the fleet does in every slot of `every` seconds; each process tries to claim the slot
+    every `look` seconds. `problem` is logged where the work fails.
     """
 
     name: str
@@ -111,8 +111,8 @@ async def sweep_devices(sweeper: DeviceSweeper, schedule: Schedule) -> None:
 
 
 async def check_register(checks: RegisterChecks, schedule: Schedule) -> None:
-    """Look at how the register answers, where that is due, in every slot that this process claims. It begins a minute
-    after the start, when others have had their requests.
+    """Check how the register answers, where that is due, in every slot that this process claims. The first check is
+    a minute after the start, when others have had their requests.
     """
     await asyncio.sleep(REGISTER_CHECKS.look)
     await _in_slots(REGISTER_CHECKS, schedule, checks.run_where_due)
@@ -131,7 +131,7 @@ async def read_scopes(sweep: CertificateSweep, schedule: Schedule) -> None:
 
 
 async def tell_expiring(expiry: ExpiryService, schedule: Schedule) -> None:
-    """Tell ends of certificates, in every slot of ten minutes that this process claims."""
+    """Report ends of certificates, every ten minutes, in slots that this process claims."""
     await _in_slots(EXPIRY, schedule, expiry.run)
 
 
@@ -141,7 +141,7 @@ async def deliver(deliveries: DeliveryService) -> None:
 
 
 async def send_mails(mails: DeliveryService) -> None:
-    """The same with mails, few at a time."""
+    """Deliver due mails, few at a time."""
     worker = DeliveryWorker(mails, MAX_MAILS_AT_ONCE, IDLE_MAIL_SECONDS)
     await _deliver(worker, "mails about changes could not be sent")
 
@@ -154,12 +154,12 @@ async def _deliver(worker: DeliveryWorker, problem: str) -> None:
 
 
 async def read_bounces(reader: BounceReader, schedule: Schedule) -> None:
-    """Read what came back as undeliverable, in every minute that this process claims."""
+    """Read undeliverable mails that came back, in every minute that this process claims."""
     await _in_slots(BOUNCES, schedule, reader.run)
 
 
 async def look_after_channels(upkeep: ChannelUpkeep, schedule: Schedule) -> None:
-    """Tell owners of failing channels, and pause some, in every slot of ten minutes that this process claims."""
+    """Mail owners of failing channels, and pause some, in every slot of ten minutes that this process claims."""
     await _in_slots(CHANNELS, schedule, upkeep.run)
 
 

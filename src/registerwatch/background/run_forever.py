@@ -1,4 +1,4 @@
-"""Running work until the process ends, whatever fails in between, and cancelling it."""
+"""Run work until the process ends, whatever fails in between, and cancel it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection

@@ -1,1 +1,1 @@
-"""Paying: what the payment provider says of an account's subscription, and what the account has for it."""
+"""Payments: an account's subscription at the payment provider, and the plan that the account has for it."""

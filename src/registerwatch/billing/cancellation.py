@@ -1,4 +1,4 @@
-"""Ending the subscriptions of deleted accounts, and the background work of billing."""
+"""Ends subscriptions of deleted accounts, and runs the background work of billing."""
 
 import asyncio
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ class SubscriptionUpkeep:
         self._subscription_sync = subscription_sync
 
     async def run(self) -> None:
-        """Delete old events and checkouts, end what is due, and read what no event came for."""
+        """Delete old events and checkouts, end what is due, and read those without an event."""
         async with self._database.transaction() as connection:
             await repository.forget(connection, int(self._clock.now()) - KEPT_SECONDS)
         for work in (self._cancellations.end_due, self._read_overdue, self._read_open_checkouts):

@@ -1,4 +1,4 @@
-"""Starting, confirming, cancelling and resuming a subscription, and the customer portal."""
+"""Starts, confirms, cancels and resumes a subscription, and opens the customer portal."""
 
 import hashlib
 import re
@@ -27,7 +27,7 @@ from registerwatch.platform.structs import replace
 ATTEMPT_SECONDS = 12 * 3600
 """The same checkout started again within this time has the same page. A page expires after 24 hours."""
 UNANSWERED_SECONDS = 60
-"""The same for one that the provider has not answered yet: it repeats its answer to an attempt, failures too."""
+"""Seconds for a checkout that the provider has not answered: it repeats an answer to an attempt, failures too."""
 SESSION_ID = re.compile(r"[\w-]{1,255}", re.ASCII)
 DONE, BACK = "/billing/done", "/billing/back"
 """Pages to which the provider sends people."""
@@ -50,11 +50,11 @@ class Offer(msgspec.Struct, frozen=True):
 
     plans: Sequence[PlanName]
     trial_days: int
-    """Days without a charge at the beginning; 0 for who had them before."""
+    """Days without a charge at the beginning; 0 after an earlier trial."""
 
 
 class CheckoutService:
-    """What the users and API keys of an account do about its subscription."""
+    """Operations of an account's users and API keys on its subscription."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class CheckoutService:
         self._public_url = public_url
 
     async def offer(self, caller: Caller) -> Offer:
-        """What the account can subscribe to where it has no subscription."""
+        """The subscription on offer to an account that has none."""
         return Offer(list(self._prices), _trial_days(await self._paid(caller.account.id)))
 
     async def checkout(self, caller: Caller, plan: PlanName) -> Checkout:
@@ -109,10 +109,12 @@ class CheckoutService:
     async def cancel(self, caller: Caller) -> None:
         """Let every subscription of the account end with its period. Raises `InvalidInput` when there is none."""
         running = [each.subscription.id for each in await self._paid(caller.account.id) if each.holds]
-        cancelled = [told for each in running if (told := await self._ends_with_period(each)) is not None]
+        cancelled = [
+            subscription for each in running if (subscription := await self._ends_with_period(each)) is not None
+        ]
         if not cancelled:
             raise InvalidInput(NOTHING_TO_CANCEL)
-        ends = max(told.period_end for told in cancelled)
+        ends = max(subscription.period_end for subscription in cancelled)
         await self._note(caller, Action.SUBSCRIPTION_CANCELLED, f"ends at {iso_utc(ends)}")
 
     async def resume(self, caller: Caller) -> None:
@@ -183,11 +185,11 @@ class CheckoutService:
     async def _ends_with_period(self, subscription_id: str) -> Subscription | None:
         """Let one subscription end with its period; None when it has ended before."""
         try:
-            told = await self._provider.end_with_period(subscription_id)
+            subscription = await self._provider.end_with_period(subscription_id)
         except PaymentRefused:
-            told = None
+            subscription = None
         await self._subscription_sync.subscription(subscription_id)
-        return told
+        return subscription
 
     async def _paid(self, account_id: int) -> list[PaidSubscription]:
         async with self._database.reading() as connection:
@@ -205,5 +207,5 @@ def _trial_days(paid: Sequence[PaidSubscription]) -> int:
 
 
 def _digest(order: CheckoutOrder, before: list[str]) -> str:
-    """Equal for equal orders: of all that is sent, and of the subscriptions that existed before."""
+    """Equal for equal orders: a digest of all that is sent, and of the earlier subscriptions."""
     return hashlib.sha256(repr((astuple(order), before)).encode()).hexdigest()

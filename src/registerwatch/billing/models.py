@@ -12,7 +12,7 @@ from registerwatch.billing.provider import Subscription
 
 DAY = 24 * 3600
 GRACE_SECONDS = 3 * DAY
-"""How long a period lasts that could not be charged, while the provider tries the card again."""
+"""How long a period that could not be charged lasts, while the provider tries the card again."""
 RENEWAL_SECONDS = 3600
 """How long a period that will be renewed lasts beyond its end: the provider reports the next one a little later."""
 TRIAL_DAYS = 7
@@ -31,7 +31,7 @@ class PaidSubscription(msgspec.Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether it is one that gives the account something, and can be cancelled."""
+        """Whether it gives the account a plan, and can be cancelled."""
         return self.subscription.status in _HOLDING
 
     @property
@@ -49,15 +49,15 @@ class Period(msgspec.Struct, frozen=True):
 
 
 class PlanEnd(msgspec.Struct, frozen=True):
-    """When the plan of an account ends or has ended, or its period is renewed, as pages and mails tell it."""
+    """When the plan of an account ends or has ended, or its period is renewed, as pages and mails show it."""
 
     words: Literal["until", "renews", "ended"]
     at: int
 
     @classmethod
     def of(cls, expires_at: int, paid: PaidSubscription | None, now: float) -> "PlanEnd":
-        """That of an account whose plan lasts until `expires_at`, with the subscription that it shows. The time after a
-        period in which a renewal is waited for is not told.
+        """The end of a plan that lasts until `expires_at`, with the subscription that the account shows. The time after
+        a period in which a renewal is awaited is left out.
         """
         if expires_at <= now:
             return cls("ended", expires_at)
@@ -69,8 +69,8 @@ class PlanEnd(msgspec.Struct, frozen=True):
 def paid_until(subscription: Subscription) -> int | None:
     """The end of what is paid for; None when nothing ever was.
 
-    The provider begins a new period before it charges for it. So of a subscription that could not be charged the
-    present period is not paid, and grace counts from its beginning.
+    The provider begins a new period before it charges for it. So the present period of a subscription that could not
+    be charged is unpaid, and grace counts from its beginning.
     """
     if subscription.status in _NEVER_BEGAN:
         return None
@@ -83,7 +83,7 @@ def paid_until(subscription: Subscription) -> int | None:
 
 
 def account_period(granted: Period, paid: Sequence[PaidSubscription], now: float) -> Period:
-    """What an account has now. `granted` is what it has without paying: its trial, or what the operator set."""
+    """The account's plan now. `granted` is its plan without payment: its trial, or what the operator set."""
     ends = [end for each in paid if (end := paid_until(each.subscription)) is not None]
     plans = [each.plan for each in paid if each.holds]
     if now < granted.until:
@@ -111,7 +111,7 @@ class EventSubject(Enum):
 
 
 class ProviderEvent(msgspec.Struct, frozen=True):
-    """A genuine event. `about` and `subject_id` are None where it is about nothing that is followed here."""
+    """A genuine event. `about` and `subject_id` are None where its subject is not processed here."""
 
     id: str
     type: str

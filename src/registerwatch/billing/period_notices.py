@@ -1,7 +1,7 @@
 """Mails to owners that a trial or another period of their account ends or has ended, and what stops then.
 
-`deletion_notices` has when an account was last mailed about its period; what was due before that was told. So a period
-that is prolonged has notices of its own, and of several that came due while nothing ran only the last one is sent.
+`deletion_notices` has when an account was last mailed about its period; what was due before that was mailed. So a
+prolonged period has notices of its own. Of several that came due while no process ran only the last one is sent.
 """
 
 from collections.abc import Sequence
@@ -26,13 +26,13 @@ from registerwatch.platform.db.engine import Database
 
 FIRST_SECONDS = 7 * DAY
 LAST_SECONDS = DAY
-"""So long before its end an owner is mailed, and again at the end."""
-TOLD_SECONDS = 7 * DAY
-"""An end that is longer ago is told no more."""
+"""An owner is mailed this long before the end, and at the end."""
+MAX_AGE_SECONDS = 7 * DAY
+"""An end that is longer ago is not mailed."""
 RENEWED_SECONDS = DAY
-"""So long a period that is to be renewed may have ended before that is told: the provider may be late."""
+"""Seconds after its end before an unrenewed period is mailed: the provider may be late."""
 MAX_PER_RUN = 100
-"""Accounts of one run: mails go out one after the other."""
+"""Accounts of one run: mails are sent one by one."""
 
 log = structlog.get_logger(__name__)
 
@@ -53,9 +53,9 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Outcome(Enum):
-    """What came of the mails of a notice: of the first of these that is true of one of them."""
+    """Result of the mails of one notice: the first of these that holds for one of the mails."""
 
-    TOLD = auto()
+    SENT = auto()
     """The mail server took one, or may have taken it."""
     OUT_OF_REACH = auto()
     """The mail server could not be reached, so that no other mail can be sent now."""
@@ -67,7 +67,7 @@ class Outcome(Enum):
 
 class PeriodNotices:
     """Mails each notice once, however many processes there are: it is noted before it is sent. Where the mail server
-    took no mail of a notice, the next run tries again, unless it refused all of them for good.
+    accepted none of its mails, the next run tries again, unless all were refused for good.
     """
 
     def __init__(
@@ -87,10 +87,10 @@ class PeriodNotices:
         async with self._database.reading() as connection:
             due = await _due(connection, now)
         for period in due:
-            if await self._tell(period) is Outcome.OUT_OF_REACH:
+            if await self._mail(period) is Outcome.OUT_OF_REACH:
                 return
 
-    async def _tell(self, period: EndingPeriod) -> Outcome | None:
+    async def _mail(self, period: EndingPeriod) -> Outcome | None:
         """Mail the owners of an account, where that is still due; None where it is not."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
@@ -109,7 +109,7 @@ class PeriodNotices:
         return outcome
 
     async def _send(self, period: EndingPeriod, owner: Owner, now: int) -> Outcome:
-        """Send a notice to an owner. No error of it keeps the notices of others from being sent."""
+        """Send a notice to an owner. An error does not stop the notices of others."""
         try:
             mail = period_notice(
                 owner.email,
@@ -124,21 +124,21 @@ class PeriodNotices:
             log.exception("the end of a period could not be mailed", account=period.account_id)
             return Outcome.NOT_YET
         if failure is None:
-            return Outcome.TOLD
+            return Outcome.SENT
         log.error("the end of a period could not be mailed", account=period.account_id, reason=failure.reason)
         if failure.is_uncertain:
-            return Outcome.TOLD
+            return Outcome.SENT
         if failure.is_of_mail:
             return Outcome.NOT_YET if failure.temporary else Outcome.REFUSED
         return Outcome.OUT_OF_REACH if failure.temporary else Outcome.NOT_YET
 
 
 async def _is_noted() -> None:
-    """What is to be done before the server may accept a mail was done before."""
+    """Do nothing: the notice was noted before it is sent."""
 
 
 async def _due(connection: AsyncConnection, now: int, period: EndingPeriod | None = None) -> Sequence[EndingPeriod]:
-    """The periods of which something is to be told, those that end first; of one of them, whether it still is."""
+    """Periods for which a notice is due, the earliest end first; with `period`, only that one if it still is."""
     found = select(accounts.c.id, accounts.c.plan, accounts.c.expires_at).where(_is_due(now))
     if period is not None:
         found = found.where(accounts.c.id == period.account_id, accounts.c.expires_at == period.expires_at)
@@ -147,12 +147,12 @@ async def _due(connection: AsyncConnection, now: int, period: EndingPeriod | Non
 
 
 def _is_due(now: int) -> ColumnElement[bool]:
-    """Whether an account is to be mailed about its period: one with somebody to mail, who was not since the last
-    notice came due, and whose period is not about to be renewed. Who has just signed up knows when the trial ends.
+    """Whether an account is to be mailed about its period: it has an owner to mail, was not mailed since the last
+    notice came due, and is not about to be renewed. A notice that was due before the sign-up is left out.
     """
     ends = accounts.c.expires_at
     due_at = case((ends <= now, ends), (ends - LAST_SECONDS <= now, ends - LAST_SECONDS), else_=ends - FIRST_SECONDS)
-    was_told = exists().where(deletion_notices.c.account_id == accounts.c.id, deletion_notices.c.noticed_at >= due_at)
+    was_mailed = exists().where(deletion_notices.c.account_id == accounts.c.id, deletion_notices.c.noticed_at >= due_at)
     is_renewed = exists().where(
         subscriptions.c.account_id == accounts.c.id,
         subscriptions.c.status.in_((TRIALING, ACTIVE)),
@@ -166,19 +166,19 @@ def _is_due(now: int) -> ColumnElement[bool]:
                 for seconds in (LAST_SECONDS, FIRST_SECONDS)
             ),
         ),
-        ends > now - TOLD_SECONDS,
-        ~was_told,
+        ends > now - MAX_AGE_SECONDS,
+        ~was_mailed,
         ~(is_renewed & (ends > now - RENEWED_SECONDS)),
-        exists().where(_is_told_owner(), users.c.account_id == accounts.c.id),
+        exists().where(_is_mailed_owner(), users.c.account_id == accounts.c.id),
     )
 
 
 async def _owners(connection: AsyncConnection, account_id: int) -> Sequence[Owner]:
-    found = select(users.c.email, users.c.time_zone).where(users.c.account_id == account_id, _is_told_owner())
+    found = select(users.c.email, users.c.time_zone).where(users.c.account_id == account_id, _is_mailed_owner())
     return [Owner(*row) for row in await connection.execute(found.order_by(users.c.id))]
 
 
-def _is_told_owner() -> ColumnElement[bool]:
+def _is_mailed_owner() -> ColumnElement[bool]:
     """An owner whose address a mailed link has proven."""
     return and_(users.c.role == Role.OWNER.value, users.c.confirmed_at.is_not(None))
 

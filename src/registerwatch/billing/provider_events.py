@@ -1,7 +1,7 @@
 """Events that the payment provider posts: which are genuine, what each is about, and applying it once.
 
-Nothing else of an event is believed: it can be late, repeated or overtaken, so the provider is asked for the present
-state of what the event is about.
+Nothing else in an event is trusted: it can be late, repeated or out of order, so the present state of its subject is
+read from the provider.
 """
 
 import json
@@ -29,7 +29,7 @@ NOT_AN_EVENT = "The body is not an event of the payment provider."
 
 
 class ProviderEventReceiver:
-    """Receives what is posted to the service."""
+    """Receives the provider's events."""
 
     def __init__(self, database: Database, clock: Clock, subscription_sync: SubscriptionSync, secret: str) -> None:
         self._database = database
@@ -40,7 +40,7 @@ class ProviderEventReceiver:
     async def receive(self, body: bytes, signature: str | None) -> None:
         """Apply an event. Raises `InvalidInput` for what is not genuine; after any other error it is sent again.
 
-        An event about anything else than a checkout or a subscription is accepted and ignored.
+        An event that is not about a checkout or a subscription is accepted and ignored.
         """
         event = verified_event(body, signature, self._secret, self._clock.now())
         if event.about is None or event.subject_id is None:
@@ -99,7 +99,7 @@ def _subject(event_type: str, subject: Mapping[str, Any]) -> tuple[EventSubject 
 
 
 def _subscription_of_invoice(invoice: Mapping[str, Any]) -> Any:
-    """Since March 2025 an invoice names its subscription as its parent; before, as its subscription."""
+    """An invoice names its subscription as its parent since March 2025; before, as its subscription."""
     details = invoice
     for name in ("parent", "subscription_details"):
         inner = details.get(name)

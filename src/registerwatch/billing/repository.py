@@ -1,4 +1,4 @@
-"""The SQL of billing. Whatever belongs to an account takes the account's id.
+"""The SQL of billing. Functions for an account's rows take the account's id.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -58,7 +58,7 @@ class StartedCheckout(msgspec.Struct, frozen=True):
 
 
 class Payer(msgspec.Struct, frozen=True):
-    """An account that pays or has paid: what it has without paying, and what billing last wrote into the account."""
+    """An account that pays or has paid: its plan without payment, and what billing last wrote into the account."""
 
     version: int
     granted: Period
@@ -79,23 +79,23 @@ async def owner_of(connection: AsyncConnection, subscription_id: str) -> int | N
 
 async def store(connection: AsyncConnection, account_id: int, paid: PaidSubscription, now: int) -> None:
     """Store a subscription of the account as the provider has it."""
-    told = paid.subscription
+    subscription = paid.subscription
     values = {
-        "customer_id": told.customer_id,
-        "status": told.status,
-        "price_id": told.price_id,
+        "customer_id": subscription.customer_id,
+        "status": subscription.status,
+        "price_id": subscription.price_id,
         "plan": paid.plan,
-        "cancel_at_period_end": told.cancel_at_period_end,
-        "period_start": told.period_start,
-        "period_end": told.period_end,
-        "ended_at": told.ended_at,
-        "had_trial": told.had_trial,
+        "cancel_at_period_end": subscription.cancel_at_period_end,
+        "period_start": subscription.period_start,
+        "period_end": subscription.period_end,
+        "ended_at": subscription.ended_at,
+        "had_trial": subscription.had_trial,
         "read_at": now,
     }
-    of_account = subscriptions.c.id == told.id, subscriptions.c.account_id == account_id
+    of_account = subscriptions.c.id == subscription.id, subscriptions.c.account_id == account_id
     changed = await connection.execute(update(subscriptions).where(*of_account).values(values))
     if not changed.rowcount:
-        await connection.execute(insert(subscriptions).values(id=told.id, account_id=account_id, **values))
+        await connection.execute(insert(subscriptions).values(id=subscription.id, account_id=account_id, **values))
 
 
 async def overdue(
@@ -116,12 +116,12 @@ async def overdue(
 
 
 async def unread(connection: AsyncConnection, subscription_id: str, now: int) -> None:
-    """Note that reading it from the provider brought nothing."""
+    """Note that a read from the provider gave no result."""
     await connection.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(read_at=now))
 
 
 async def payer(connection: AsyncConnection, account_id: int) -> Payer | None:
-    """The account as a payer; None before anything was stored of a subscription."""
+    """The account as a payer; None before a subscription was stored."""
     row = (await connection.execute(select(payers).where(payers.c.account_id == account_id))).one_or_none()
     if row is None:
         return None
@@ -156,7 +156,7 @@ async def latest_checkout(connection: AsyncConnection, account_id: int) -> Start
 
 
 async def checkout_by_session(connection: AsyncConnection, session_id: str) -> StartedCheckout | None:
-    """A checkout by the provider's id. It says which account it belongs to."""
+    """A checkout by the provider's id, with the account that it belongs to."""
     row = (await connection.execute(select(*_CHECKOUT).where(checkouts.c.session_id == session_id))).one_or_none()
     return StartedCheckout(*row) if row is not None else None
 
@@ -164,8 +164,8 @@ async def checkout_by_session(connection: AsyncConnection, session_id: str) -> S
 async def open_checkouts(
     connection: AsyncConnection, *, started_before: int, asked_before: int, now: int, most: int
 ) -> Sequence[tuple[str, int]]:
-    """Checkouts of which is not known how they ended, by the provider's id, and when they were started; those that
-    were not asked about for the longest time first.
+    """Checkouts whose outcome is not known, by the provider's id, and when they were started; those that were not
+    asked about for the longest time first.
     """
     statement = (
         select(checkouts.c.session_id, checkouts.c.started_at)
@@ -245,7 +245,7 @@ async def remove_cancellation(connection: AsyncConnection, subscription_id: str)
 
 
 async def forget(connection: AsyncConnection, before: int) -> int:
-    """Delete events and checkouts that are older; how many there were."""
+    """Delete events and checkouts that are older; returns how many."""
     events = await connection.execute(delete(payment_events).where(payment_events.c.received_at < before))
     started = await connection.execute(delete(checkouts).where(checkouts.c.started_at < before))
     return events.rowcount + started.rowcount
@@ -255,7 +255,7 @@ def paid_of(row: Sequence[Any]) -> PaidSubscription:
     """A row of `PAID`."""
     *texts, cancel_at_period_end, period_start, period_end, ended_at, had_trial, plan = row
     subscription_id, customer_id, status, price_id = texts
-    told = Subscription(
+    subscription = Subscription(
         id=subscription_id,
         customer_id=customer_id,
         status=status,
@@ -266,7 +266,7 @@ def paid_of(row: Sequence[Any]) -> PaidSubscription:
         ended_at=ended_at,
         had_trial=bool(had_trial),
     )
-    return PaidSubscription(told, PlanName(plan))
+    return PaidSubscription(subscription, PlanName(plan))
 
 
 async def _add_once(connection: AsyncConnection, table: Any, values: dict[str, object]) -> None:

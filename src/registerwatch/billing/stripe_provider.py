@@ -211,7 +211,7 @@ def _checkout_of(answer: Mapping[str, Any]) -> Checkout:
 
 
 def subscription_of(answer: Mapping[str, Any]) -> Subscription:
-    """Since March 2025 it is the items of a subscription that have the period; older forms are read too."""
+    """A subscription in an answer. Since March 2025 its items have the period; older forms are read too."""
     items: Sequence[Mapping[str, Any]] = answer["items"]["data"]
     ends = [item["current_period_end"] for item in items if "current_period_end" in item]
     starts = [item["current_period_start"] for item in items if "current_period_start" in item]
@@ -231,7 +231,7 @@ def subscription_of(answer: Mapping[str, Any]) -> Subscription:
 
 
 def _price_of(item: Mapping[str, Any]) -> str:
-    """A price is called a plan in older forms."""
+    """The price's id; older forms say plan."""
     return _id_of(item.get("price")) or _id_of(item.get("plan")) or ""
 
 

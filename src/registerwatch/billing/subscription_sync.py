@@ -1,7 +1,7 @@
-"""Synchronizing subscriptions: read one from the provider, store it, and give the account what is paid for.
+"""Synchronizes subscriptions: reads one from the provider, stores it, and gives the account the plan it paid for.
 
-The provider is read outside of any transaction. Its answer is stored only if nothing else was stored for the account
-meanwhile, else it is read again: an older answer never overwrites a newer one.
+The provider is read outside of any transaction. Its answer is stored only if nothing else was stored for the
+account meanwhile, else it is read again: an older answer never overwrites a newer one.
 """
 
 from collections.abc import Mapping
@@ -41,9 +41,9 @@ class SubscriptionSync:
         self._plans = {price: plan for plan, price in prices.items()}
 
     async def checkout(self, session_id: str, event: ProviderEvent | None = None) -> bool:
-        """Apply a checkout that was started here; whether it is complete.
+        """Apply a checkout that was started here; returns whether it is complete.
 
-        When its account was deleted, a subscription that was paid for afterwards is ended.
+        A subscription that was paid for after its account was deleted is ended.
         """
         async with self._database.reading() as connection:
             started = await repository.checkout_by_session(connection, session_id)
@@ -58,7 +58,7 @@ class SubscriptionSync:
         return True
 
     async def subscription(self, subscription_id: str, event: ProviderEvent | None = None) -> None:
-        """Apply a subscription that is known here; others are of no interest."""
+        """Apply a subscription that is known here; others are ignored."""
         async with self._database.reading() as connection:
             account_id = await repository.owner_of(connection, subscription_id)
         if account_id is not None:
@@ -67,12 +67,12 @@ class SubscriptionSync:
     async def _synchronize(self, subscription_id: str, account_id: int | None, event: ProviderEvent | None) -> None:
         for _ in range(MAX_READS):
             version = await self._version(account_id)
-            told = await self._provider.subscription(subscription_id)
-            told = told or await self._missing(account_id, subscription_id)
-            if told is None:
+            subscription = await self._provider.subscription(subscription_id)
+            subscription = subscription or await self._missing(account_id, subscription_id)
+            if subscription is None:
                 log.error("the payment provider has no such subscription", subscription=subscription_id)
                 return
-            if await self._stored(account_id, version, told, event):
+            if await self._stored(account_id, version, subscription, event):
                 return
         raise PaymentsUnavailable(CONFLICT)
 
@@ -98,20 +98,22 @@ class SubscriptionSync:
         return payer.version if payer is not None else 0
 
     async def _stored(
-        self, account_id: int | None, version: int, told: Subscription, event: ProviderEvent | None
+        self, account_id: int | None, version: int, subscription: Subscription, event: ProviderEvent | None
     ) -> bool:
-        """Store what the provider told; False when something else was stored since `version`."""
+        """Store a subscription; False when something else was stored since `version`."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             account = None if account_id is None else await account_rows.lock_account(connection, account_id)
             if account is None:
-                if told.ended_at is None:
-                    await repository.add_cancellation(connection, told.id, now)
+                if subscription.ended_at is None:
+                    await repository.add_cancellation(connection, subscription.id, now)
             else:
                 payer = _current_payer(account, await repository.payer(connection, account.id))
                 if payer.version != version:
                     return False
-                await repository.store(connection, account.id, PaidSubscription(told, self._plan_of(told)), now)
+                await repository.store(
+                    connection, account.id, PaidSubscription(subscription, self._plan_of(subscription)), now
+                )
                 await self._give(connection, account, payer, now)
             if event is not None:
                 await repository.add_event(connection, event.id, event.type, now)
@@ -135,11 +137,15 @@ class SubscriptionSync:
             )
         await repository.store_payer(connection, account.id, Payer(payer.version + 1, payer.granted, period))
 
-    def _plan_of(self, told: Subscription) -> PlanName:
-        """The plan of a price. One that no setting names was paid for all the same."""
-        plan = self._plans.get(told.price_id)
+    def _plan_of(self, subscription: Subscription) -> PlanName:
+        """The plan of a price; the standard one for a paid price that no setting names."""
+        plan = self._plans.get(subscription.price_id)
         if plan is None:
-            log.warning("a subscription has a price that no setting names", subscription=told.id, price=told.price_id)
+            log.warning(
+                "a subscription has a price that no setting names",
+                subscription=subscription.id,
+                price=subscription.price_id,
+            )
         return plan or PlanName.STANDARD
 
 

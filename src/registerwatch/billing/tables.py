@@ -4,7 +4,7 @@ from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Table, Text, Uni
 
 from registerwatch.platform.db.tables import metadata, of_account
 
-checkouts = Table(  # kept when the account goes: what is paid for afterwards must be ended
+checkouts = Table(  # kept when the account is deleted: a later payment must be ended
     "checkouts",
     metadata,
     Column("attempt", Text, primary_key=True, doc="made up here; the provider makes one page for each"),
@@ -21,7 +21,7 @@ payers = Table(
     "payers",
     metadata,
     Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
-    Column("version", BigInteger, nullable=False, doc="times that something the provider told was stored"),
+    Column("version", BigInteger, nullable=False, doc="how often an answer of the provider was stored"),
     Column("granted_plan", Text, nullable=False, doc="the plan without any subscription"),
     Column("granted_until", BigInteger, nullable=False, doc="its end: that of the trial, or what the operator set"),
     Column("set_plan", Text, nullable=False, doc="what billing wrote into the account last"),
@@ -42,7 +42,7 @@ subscriptions = Table(
     Column("period_end", BigInteger, nullable=False),
     Column("ended_at", BigInteger, doc="null while it has not ended"),
     Column("had_trial", Boolean, nullable=False, doc="whether it began with days without a charge"),
-    Column("read_at", BigInteger, nullable=False, doc="last time that the provider told all this"),
+    Column("read_at", BigInteger, nullable=False, doc="when all this was last read from the provider"),
 )
 
 cancellations = Table(

@@ -1,4 +1,4 @@
-"""The use cases of billing, built together."""
+"""Builds the use cases of billing."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -35,17 +35,17 @@ _PAID = PreparedSelect(repository.PAID)
 
 
 class Payments(msgspec.Struct, frozen=True):
-    """What needs a payment provider."""
+    """The parts that need a provider."""
 
     provider: PaymentProvider
     checkouts: CheckoutService
     upkeep: SubscriptionUpkeep
     event_receiver: "ProviderEventReceiver | None"
-    """None where no secret was given to tell genuine events by."""
+    """None where no secret was given to verify events by."""
 
 
 class Billing:
-    """What surfaces and background work call. Without payment settings accounts go on as they are."""
+    """The use cases of billing. Without payment settings accounts go on as they are."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Billing:
 
     @property
     def event_receiver(self) -> "ProviderEventReceiver":
-        """Raises `PaymentsUnavailable` where payments or their events are not set up."""
+        """Raises `PaymentsUnavailable` where payments or events are not set up."""
         if self.payments is None:
             raise PaymentsUnavailable(NOT_SET_UP)
         if self.payments.event_receiver is None:
@@ -83,12 +83,12 @@ class Billing:
         return shown([repository.paid_of(row) for row in rows])
 
     async def plan_end(self, account: Account) -> PlanEnd:
-        """When the account's plan ends, or its period is renewed, as a trial never is."""
+        """When the account's plan ends or its period is renewed, which a trial never is."""
         paid = None if account.plan.name is PlanName.TRIAL else await self.shown(account.id)
         return PlanEnd.of(account.expires_at, paid, self._clock.now())
 
     async def close(self) -> None:
-        """Give connections back."""
+        """Close the connections."""
         if self.payments is not None:
             await self.payments.provider.close()
 

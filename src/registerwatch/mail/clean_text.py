@@ -1,4 +1,4 @@
-"""Texts of others as mails show them: on one line, in the order in which they were written, bounded."""
+"""Foreign texts as mails show them: on one line, in the order in which they were written, bounded."""
 
 import re
 
@@ -8,23 +8,23 @@ _HIDDEN = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufdd0-\ufdef\ufeff\ufff9-\uffff"
     "\U000e0000-\U000e007f]"
 )
-"""What nobody sees: marks that turn the order of what follows, halves of characters, tags."""
+"""Invisible characters: marks that reverse the order of text, halves of characters, tags."""
 _ADDRESS = re.compile(r"(?i)(?<=[a-z])://|\bwww\.")
 _AT = re.compile(r"(?<=\S)@(?=\S)")
 _DOMAIN = re.compile(r"(?<=\w)\.(?=[^\W\d_]{2,}(?!\w)|(?i:xn--))")
-"""The point before what could be a top-level domain: letters alone, two at least. Numbers and versions have none."""
+"""The point before what could be a top-level domain: two letters or more. Versions and numbers have none."""
 
 
 def clean(text: str, most: int) -> str:
-    """One line without hidden characters, of at most so many characters, of which the last may be an ellipsis."""
+    """One line without hidden characters, of `most` characters at most; a last ellipsis shows that it was cut."""
     line = _HIDDEN.sub("", _BREAKS.sub(" ", text[: most * 4])).strip()
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 def unlinked(line: str) -> str:
-    """A line in which mail programs find no link that they would make by themselves.
+    """A line in which mail programs recognize no link.
 
-    They make links of `https://…`, `www.…`, `m@example.org` and `example.org`; each gets a space, and stays readable.
+    They turn `https://…`, `www.…`, `m@example.org` and `example.org` into links; each gets a space and stays readable.
     """
     return _DOMAIN.sub(" .", _AT.sub("@ ", _ADDRESS.sub(_apart, line)))
 

@@ -1,4 +1,4 @@
-"""Signing mails by DKIM (RFC 6376, rsa-sha256, relaxed/relaxed), where the mail server does not do so itself."""
+"""Signs mails by DKIM (RFC 6376, rsa-sha256, relaxed/relaxed), where the mail server does not do so itself."""
 
 import re
 from base64 import b64encode
@@ -22,13 +22,13 @@ SIGNED = frozenset(
 )
 """Headers that the signature covers where a mail has them: all that a receiver shows or acts on."""
 PER_LINE = 70
-"""Signs of base64 in one line of the header."""
+"""Base64 digits in one line of the header."""
 
 _SPACES = re.compile(rb"[ \t]+")
 
 
 class DkimSigner:
-    """Signs mails as a domain, whose public key stands in DNS under `<selector>._domainkey.<domain>`."""
+    """Signs mails as a domain whose public key is in DNS under `<selector>._domainkey.<domain>`."""
 
     def __init__(self, key: "RSAPrivateKey", *, domain: str, selector: str) -> None:
         self._key = key
@@ -45,7 +45,7 @@ class DkimSigner:
         return replace(message, content=header + b"\r\n" + message.content)
 
     def _header(self, covered: Sequence[bytes], body: bytes, at: int) -> bytes:
-        """The header without its signature. `from` is named once more: nobody can add another one."""
+        """The header without its signature. It names `from` twice, so that no second one can be added."""
         names = b":".join([_name(each) for each in covered] + [b"from"])
         digest = b64encode(sha256(_relaxed_body(body)).digest()).decode()
         return (
@@ -63,7 +63,7 @@ class DkimSigner:
 
 
 def dkim_signer_of(settings: Settings) -> DkimSigner | None:
-    """The signer that the settings name, None where mails are not signed here."""
+    """The signer that the settings name; None where mails are not signed here."""
     if settings.dkim_key is None:
         return None
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -104,7 +104,7 @@ def _folded(signature: bytes) -> bytes:
 
 
 def _in_lines(names: str) -> str:
-    """Names with colons, folded behind one where a line would become long."""
+    """Names with colons, folded after a colon where a line would become long."""
     return "\r\n\t".join(_lines(names.split(":")))
 
 

@@ -1,4 +1,4 @@
-"""Sending mails over SMTP, with retries after temporary failures."""
+"""Sends mails over SMTP, with retries after temporary failures."""
 
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
@@ -42,7 +42,7 @@ class Mail:
     headers: Mapping[str, str] = field(default_factory=dict)
     at: int | None = None
     envelope_sender: str | None = None
-    """Whom the mail comes back to when it cannot be delivered; None for the sender."""
+    """Address to which an undeliverable mail is returned; None for the sender."""
 
 
 class Mailer(Protocol):
@@ -57,7 +57,7 @@ class Mailer(Protocol):
     async def send_once(self, mail: Mail, before_data: BeforeData) -> Failure | None:
         """Try once to hand the mail over; None where it was accepted.
 
-        Awaits `before_data` right before the server may accept it. Whatever that raises ends the try.
+        Awaits `before_data` right before the server may accept it. An error from that ends the try.
         """
 
 

@@ -8,7 +8,7 @@ from registerwatch.mail.smtp import Failure
 
 
 class MemoryMailer:
-    """Keeps every mail in `mails`, oldest first, and tells `listener` of each."""
+    """Keeps every mail in `mails`, oldest first, and passes it to `listener`."""
 
     is_set_up = True
 

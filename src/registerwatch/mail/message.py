@@ -1,4 +1,4 @@
-"""Composing the bytes of a mail (RFC 5322). Headers are checked against injection."""
+"""Composes the bytes of a mail (RFC 5322). Headers are checked against injection."""
 
 import email.policy
 from collections.abc import Mapping
@@ -48,8 +48,8 @@ def compose(
 ) -> Message:
     """The mail as it is sent, dated `at` (unix seconds), with an alternative in HTML where there is one.
 
-    `headers` are further ones of ASCII, of which `Message-ID` is the one that it gets else. Raises `MailNotSent` for
-    what a header cannot contain.
+    `headers` are further ones of ASCII; a `Message-ID` in them replaces the usual one. Raises `MailNotSent` for what
+    a header cannot contain.
     """
     recipient = _recipient(to)
     if not subject.isprintable():
@@ -70,7 +70,7 @@ def compose(
 
 
 class _UnfoldedHeader(UnstructuredHeader):
-    """A header that stays on one line: folding would encode a long address or id, and nobody could read it."""
+    """A header that stays on one line: folding would encode a long address or id beyond recognition."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""Mails that tell what changed: their parts, and their text and HTML. A mail stays below what mail programs cut off."""
+"""Mails about changes: their parts, and their text and HTML. A mail is shorter than what mail programs cut off."""
 
 import re
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ MAX_HTML_BYTES = 90_000
 LINE_LENGTH = 76
 
 _BREAKABLE = re.compile("[./:@_]")
-"""None of them is in what escapes a character."""
+"""An escaped character contains none of these."""
 
 
 class NewsRow(msgspec.Struct, frozen=True):
-    """A field that changed, as people read it. `before` is None where there is no before."""
+    """A field that changed, as people read it. `before` is None without an earlier value."""
 
     field: str
     before: str | None
     after: str
     line: str
-    """All of it in one line."""
+    """The whole row in a line."""
 
 
 class NewsPart(msgspec.Struct, frozen=True):
@@ -40,18 +40,18 @@ class NewsPart(msgspec.Struct, frozen=True):
 
     @property
     def compares(self) -> bool:
-        """Whether any of the rows has a before."""
+        """Whether any row has a `before`."""
         return any(row.before is not None for row in self.rows)
 
     @property
     def changes(self) -> int:
-        """How many it tells, with those that are left out; one that tells none is one all the same."""
+        """Number of changes, with those that are left out; a part without rows counts as one."""
         return len(self.rows) + self.more or 1
 
 
 class NewsBlock(msgspec.Struct, frozen=True):
-    """All that one watch has to report, several of one manufacturer, or several about one certificate. Addresses are of
-    this service.
+    """Everything that one watch has to report, several of one manufacturer, or several about one certificate. URLs are
+    of this service.
     """
 
     title: str
@@ -60,37 +60,37 @@ class NewsBlock(msgspec.Struct, frozen=True):
     severity: str
     parts: Sequence[NewsPart]
     watch_url: str
-    """Empty where it is about several watches."""
+    """Empty for a block about several watches."""
     record_url: str
     about: str = ""
-    """Which watches it is about, where it is about several."""
+    """The watches of the block, where it is about several."""
     changes: int = 1
-    """How many changes it tells, with those that are left out."""
+    """Number of changes, with those that are left out."""
     record_title: str = "Record"
-    """What `record_url` leads to."""
+    """Text of the link `record_url`."""
 
 
 class NewsMail(msgspec.Struct, frozen=True):
-    """A mail about blocks, the worst first. `left_out` are changes of blocks that it does not show."""
+    """A mail of blocks, the worst first. `left_out` counts changes of blocks that it does not show."""
 
     subject: str
     blocks: Sequence[NewsBlock]
     choice: str
-    """What its reader has chosen to get, in words."""
+    """What the reader has chosen to get, in words."""
     times: str
-    """Which clock its times are of, in words."""
+    """The time zone of its times, in words."""
     service: str
     events_url: str
     choices_url: str
     unsubscribe_url: str
     left_out: int = 0
     note: str = ""
-    """What every mail says where records are not the register's own."""
+    """A sentence for services whose records are not the register's own."""
 
 
 def texts_of(mail: NewsMail) -> tuple[str, str]:
-    """Text and HTML of a mail. Blocks at the end are left out where it would be too long, and of the only one that is
-    left what was seen before; what is left out is counted.
+    """Text and HTML of a mail. Where the mail would be too long, its last blocks are left out; of a single block, its
+    oldest parts. What is left out is counted.
     """
     mail = _cut(mail, _fitting(mail.blocks))
     html = _html(mail)
@@ -105,7 +105,7 @@ def _html(mail: NewsMail) -> str:
 
 
 def _fitting(blocks: Sequence[NewsBlock]) -> int:
-    """How many of the first blocks may fit by their values alone, which HTML makes longer: writing what does not costs
+    """How many of the first blocks may fit by their values alone, which HTML makes longer: rendering too many costs
     half a second.
     """
     lengths = (sum(_length(row) for part in block.parts for row in part.rows) for block in blocks)
@@ -117,7 +117,7 @@ def _length(row: NewsRow) -> int:
 
 
 def _shorter(mail: NewsMail, size: int) -> NewsMail | None:
-    """A mail of so many bytes with less in it; None where it cannot be shorter."""
+    """The mail, of `size` bytes, with less in it; None where it cannot be shorter."""
     number = len(mail.blocks)
     if number > 1:
         return _cut(mail, max(1, min(number - 1, number * MAX_HTML_BYTES // size)))
@@ -129,25 +129,25 @@ def _shorter(mail: NewsMail, size: int) -> NewsMail | None:
 
 
 def _cut(mail: NewsMail, most: int) -> NewsMail:
-    """Its first blocks, one at least."""
+    """The mail with fewer blocks, at least one."""
     kept, gone = mail.blocks[: max(1, most)], mail.blocks[max(1, most) :]
     return replace(mail, blocks=kept, left_out=mail.left_out + sum(block.changes for block in gone))
 
 
 def severity_word(severity: str) -> str:
-    """`High`; of a severity that a later release added, its own name."""
+    """`High`; a severity that a later release added has its own name."""
     return severity[:1].upper() + severity[1:]
 
 
 def wrapped(text: str, indent: str, first: str | None = None) -> str:
-    """A text on lines of a mail, each behind `indent`, the first one behind `first` where that is another."""
+    """A text on lines of a mail, each behind `indent`, the first one behind `first` where that differs."""
     begin = indent if first is None else first
     lines = wrap(unlinked(text), LINE_LENGTH, initial_indent=begin, subsequent_indent=indent, break_long_words=False)
     return "\n".join(lines) or begin.rstrip()
 
 
 def breakable(text: str) -> Markup:
-    """A text that may be broken behind points and strokes. Mail programs make no links of it by themselves."""
+    """A text that may be broken after points and slashes. Mail programs do not turn it into links."""
     return Markup(_BREAKABLE.sub(r"\g<0><wbr>", str(escape(text))))  # noqa: S704  # escaped
 
 

@@ -19,11 +19,11 @@ class Encryption(StrEnum):
 
     FROM_THE_START = "from the start"
     DEMANDED = "demanded"
-    """By STARTTLS; without it neither login nor mail is sent."""
+    """STARTTLS; without it neither login nor mail is sent."""
     WHEN_OFFERED = "when offered"
-    """By STARTTLS where the server offers it."""
+    """STARTTLS where the server offers it."""
     LOCAL = "local"
-    """By STARTTLS where offered, on this machine: the certificate is not verified."""
+    """STARTTLS where offered, on this machine: the certificate is not verified."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Sending one mail for the operator: what is set, what the server answered, and what to do where it refuses."""
+"""Sends a test mail for the operator: what is set, what the server answered, and what to do where it refuses."""
 
 import asyncio
 import ssl
@@ -51,14 +51,14 @@ _USED = {
 
 
 class ServerAnswer(msgspec.Struct, frozen=True):
-    """How a server took a mail: the encryption of the connection, and its own words."""
+    """A server's answer to a mail: its text, and the encryption of the connection."""
 
     encryption: str
     text: str
 
 
 def mail_settings(settings: Settings) -> Sequence[tuple[str, str]]:
-    """What is set for mails, without secrets, each with its name. Raises `ConfigurationError` where nothing is."""
+    """The mail settings, without secrets, each with its name. Raises `ConfigurationError` where none is set."""
     if settings.smtp_url is None:
         raise ConfigurationError(NOT_SET)
     server, signer = server_of(settings.smtp_url.get_secret_value()), dkim_signer_of(settings)
@@ -76,7 +76,7 @@ def mail_settings(settings: Settings) -> Sequence[tuple[str, str]]:
 async def send_test(
     settings: Settings, address: str, *, at: float, seconds: float = CHECK_SECONDS, tls: ssl.SSLContext | None = None
 ) -> ServerAnswer:
-    """Hand one mail over, once. Raises `MailNotSent` with the reason and what to do; it repeats what the server said.
+    """Hand one mail over, once. Raises `MailNotSent` with the reason, the server's text, and what to do.
 
     `tls` is for tests.
     """
@@ -125,7 +125,7 @@ def _advice(error: Exception) -> str:
 
 
 def _words(error: Exception) -> str:
-    """What the server said, in a line of its own."""
+    """The server's text, in a line of its own."""
     cause = _cause(error)
     if not isinstance(cause, aiosmtplib.SMTPResponseException) or not cause.message:
         return ""
@@ -133,6 +133,6 @@ def _words(error: Exception) -> str:
 
 
 def _shown(answer: str) -> str:
-    """A server's words in one bounded line that a terminal shows."""
+    """A server's text in one bounded line that a terminal shows."""
     line = " ".join(answer[:MAX_ANSWER_LENGTH].split())
     return "".join(each if each.isprintable() else "�" for each in line)

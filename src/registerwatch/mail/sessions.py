@@ -1,6 +1,6 @@
 """Sessions with the mail server, each for many mails: to connect, encrypt and log in takes longer than a mail.
 
-A session is kept while others send. Whoever ends last ends those that nobody uses, so none is left behind.
+A session is kept open while other mails are being sent. The last sender ends all unused sessions.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from registerwatch.mail.smtp import Failure, failure_of, new_client, quit_sessio
 from registerwatch.platform.structs import replace
 
 MAX_MAILS = 100
-"""Of one session; many servers end one after so many."""
+"""Per session; many servers end one after 100 mails."""
 SECONDS_BEFORE_DATA = 20.0
 SECONDS_OF_DATA = 30.0
 RESET_SECONDS = 2.0
@@ -43,7 +43,7 @@ class SmtpSessions:
         self._sending = 0
 
     async def send(self, message: Message, before_data: Callable[[], Awaitable[None]]) -> Failure | None:
-        """Send a mail; None when the server accepted it. Awaits `before_data` right before the server may."""
+        """Send a mail; None when the server accepted it. Awaits `before_data` right before it can be accepted."""
         self._sending += 1
         try:
             return await self._send(message, before_data)
@@ -69,7 +69,7 @@ class SmtpSessions:
         return failure
 
     async def _begun(self, message: Message) -> "_Session | Failure":
-        """A session in which the server waits for the mail. One that was used before may have ended meanwhile."""
+        """A session in which the server waits for the mail. A used one may have ended meanwhile."""
         while True:
             session = self._idle.pop() if self._idle else _Session(self._server, self._own_name, self._tls)
             try:
@@ -93,7 +93,7 @@ class SmtpSessions:
             await session.end()
 
     async def _end_idle(self) -> None:
-        """Where nobody sends any more, end what was kept."""
+        """End kept sessions where no mail is being sent."""
         idle, self._idle = (self._idle, []) if not self._sending else ([], self._idle)
         await asyncio.gather(*(session.end() for session in idle))
 
@@ -121,7 +121,7 @@ class _Session:
         return None
 
     async def data(self, message: Message, seconds: float) -> Failure | None:
-        """Hand the mail over. What ends without an answer may have been accepted."""
+        """Hand the mail over. Without an answer it may have been accepted."""
         self.mails += 1
         try:
             async with asyncio.timeout(seconds):
@@ -136,7 +136,7 @@ class _Session:
         return None
 
     async def reset(self) -> bool:
-        """Take back what a refused mail has begun; whether another one may follow."""
+        """Undo what a refused mail has begun; returns whether another may follow."""
         self.mails = max(self.mails, 1)
         with suppress(OSError, aiosmtplib.SMTPException, TimeoutError):
             async with asyncio.timeout(RESET_SECONDS):

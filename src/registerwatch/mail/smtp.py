@@ -33,11 +33,11 @@ class Failure(msgspec.Struct, frozen=True):
     reason: str
     temporary: bool = False
     code: int | None = None
-    """The server's, where it gave one."""
+    """The server's reply code, if any."""
     is_of_mail: bool = False
-    """Whether it is about this recipient or this message, and not about whatever is sent from here."""
+    """Whether it is about this recipient or this message, and not about all mail from here."""
     is_uncertain: bool = False
-    """Whether the server may have accepted the mail all the same."""
+    """Whether the server may have accepted the mail nevertheless."""
 
 
 async def submit(

@@ -41,13 +41,13 @@ def invitation(to: str, link: str, service: str, invited_by: str, account_name: 
 
 
 def notice(to: str, kind: str, line: str, service: str, most: int) -> Mail:
-    """A mail that tells an owner what was changed: when, by whom, and what."""
+    """A mail to an owner about a change: when, by whom, and what."""
     text = _environment().get_template("notice.txt").render(line=line, service=service, most=most)
     return Mail(to, f"Changed in your account at {service}: {kind}", text)
 
 
 def sign_in_notice(to: str, line: str, service: str, most: int) -> Mail:
-    """A mail that tells a user of a sign-in from elsewhere: when, from which address."""
+    """A mail about a sign-in from elsewhere, to its user: when, from which address."""
     text = _environment().get_template("sign_in_notice.txt").render(line=line, service=service, most=most)
     return Mail(to, f"A sign-in from a new place at {service}", text)
 
@@ -65,7 +65,7 @@ def deletion_notice(to: str, service: str, at: str) -> Mail:
 
 
 def period_notice(to: str, service: str, at: str, *, is_trial: bool, has_ended: bool, takes_payments: bool) -> Mail:
-    """A mail that tells an owner when the trial or another period of their account ends or has ended, what stops then,
+    """A mail to an owner that the trial or another period of their account ends or has ended: when, what stops then,
     and how to go on. `at` is the instant in words.
     """
     template = _environment().get_template("period_notice.txt")
@@ -79,7 +79,7 @@ def period_notice(to: str, service: str, at: str, *, is_trial: bool, has_ended: 
 def channels_failing(
     to: str, service: str, failing: Sequence[tuple[str, str]], given_up: Sequence[tuple[str, str]]
 ) -> Mail:
-    """A mail that tells an owner which channels fail, and which are paused now: each by name, since when and why."""
+    """A mail to an owner about failing channels, and those that are paused now: each by name, since when and why."""
     text = _environment().get_template("channels_failing.txt")
     subject = f"Changes do not arrive: channels at {service} " + ("are paused" if given_up else "fail")
     return Mail(to, subject, text.render(service=service, failing=failing, given_up=given_up))
