@@ -1,1 +1,1 @@
-"""What any service needs: databases, the network, time, logs, bounded processes, places in turn."""
+"""What any service needs: databases, the network, time, logs, bounded processes, fair queues."""

@@ -1,5 +1,5 @@
-"""Places for slow work that accounts ask for: few for each account and each client network, which take turns, so that
-none takes those of the others.
+"""Slots for slow work that accounts request: few for each account and each client network, in a fair order, so that
+none uses up the slots of others.
 """
 
 import asyncio
@@ -14,24 +14,24 @@ from registerwatch.platform.fair_queue import FairQueue
 T = TypeVar("T")
 
 MAX_USERS = 40
-"""Requests of one account that have or await a place."""
+"""Requests of one account that have or await a slot."""
 MAX_WAITING = 200
-"""Requests that wait for one of the places of all."""
+"""Requests that wait for one of the shared slots."""
 TOO_MANY_OF_ACCOUNT = "The account has too many of these requests under way. Try again when some have ended."
 TOO_MANY = "Too many of these requests are waiting. Try again in a few seconds."
 
 
 @dataclass(slots=True)
 class _Account:
-    """The places of one account, and how many of its requests have or await one."""
+    """The slots of one account, and how many of its requests have or await one."""
 
     places: asyncio.Semaphore
     users: int = 0
 
 
 class AccountPlaces:
-    """At most `most` at a time, `most_per_account` of one account and `most_per_network` of one client network. Who
-    finds none free waits: networks take turns, and so do accounts of which no network is known.
+    """At most `most` slots at a time, `most_per_account` of one account and `most_per_network` of one client network.
+    Waiting networks are served in a fair order, as are accounts of no known network.
     """
 
     def __init__(self, *, most: int, most_per_account: int, most_per_network: int | None = None) -> None:
@@ -41,7 +41,7 @@ class AccountPlaces:
 
     @asynccontextmanager
     async def place(self, account_id: int, network: str | None = None) -> AsyncIterator[None]:
-        """A place while the block lasts. An account first waits for one of its own, so its crowd waits outside.
+        """A slot while the block lasts. An account first waits for one of its own, so its others wait outside.
 
         Raises `Overloaded` where too many of the account or of all wait already.
         """
@@ -49,7 +49,7 @@ class AccountPlaces:
             yield
 
     def shared_place(self, party: Hashable) -> AbstractAsyncContextManager[None]:
-        """One of the places of all while the block lasts, for who has one of the account. Parties take turns.
+        """A shared slot while the block lasts, for a request with one of the account. Parties are served fairly.
 
         Raises `Overloaded` where too many wait already.
         """
@@ -57,7 +57,7 @@ class AccountPlaces:
 
     @asynccontextmanager
     async def own_place(self, account_id: int) -> AsyncIterator[None]:
-        """One of the account's places alone while the block lasts.
+        """One of the account's own slots while the block lasts.
 
         Raises `Overloaded` where too many of the account wait already.
         """
@@ -77,7 +77,7 @@ class AccountPlaces:
 async def enter_within(
     seconds: float, held: AsyncExitStack, place: AbstractAsyncContextManager[T], *, otherwise: str
 ) -> T:
-    """Enter a place on a stack. Raises `Overloaded`, which says `otherwise`, where none is free in time."""
+    """Enter a slot on a stack. Raises `Overloaded`, which says `otherwise`, where none is free in time."""
     try:
         async with asyncio.timeout(seconds):
             return await held.enter_async_context(place)

@@ -1,4 +1,4 @@
-"""Time as the service sees it, so that tests can bring their own, and how it writes instants."""
+"""The clock, which tests can replace, and how the service writes instants."""
 
 import asyncio
 import re
@@ -10,28 +10,29 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 class Clock(Protocol):
-    """What time it is, and letting it pass."""
+    """The time, and pauses."""
 
     def now(self) -> float:
-        """Unix seconds. Somebody may put the clock forward or back."""
+        """Unix seconds. The clock may be put forward or back."""
 
     def monotonic(self) -> float:
-        """Seconds since some instant, for durations in this process: nobody puts them forward or back."""
+        """Seconds since some instant, for durations in this process; never put forward or back."""
 
     async def sleep(self, seconds: float) -> None:
         """Let `seconds` pass."""
 
 
 def day_of(unix_seconds: float, zone: tzinfo = UTC) -> date:
-    """The day of an instant in a time zone: that of the reader on pages of an account, UTC everywhere else."""
+    """The day of an instant in a time zone: the reader's zone on pages of an account, UTC everywhere else."""
     return datetime.fromtimestamp(unix_seconds, zone).date()
 
 
 CLOCK_DIFFERENCE_SECONDS = 60
-"""The clock of another node may be ahead by so much. What lies further ahead is of before the clock was put back."""
+"""The clock of another node may be ahead by this much. A time further ahead was stored before the clock was put back.
+"""
 _DATE = re.compile(r"(\d{4}-\d\d)(-\d\d(T\d\d(?::\d\d)?)?)?", re.ASCII)
 JUMP_SECONDS = 2.0
-"""A smaller difference is a clock that is put right a little at a time."""
+"""A smaller difference is a gradual correction of the clock."""
 
 
 class SystemClock:
@@ -51,7 +52,7 @@ class SystemClock:
 
 
 class ClockJumps:
-    """Notices that somebody put the clock forward or back: time that only goes forward does not follow."""
+    """Notices that the clock was put forward or back, by comparison with the monotonic clock."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -69,7 +70,7 @@ class ClockJumps:
 
 
 def is_recent(instant: float, now: float, seconds: float) -> bool:
-    """Whether an instant lies `seconds` back at most. One that is still to come does not: the clock was put back."""
+    """Whether an instant is at most `seconds` ago. An instant in the future is not: the clock was put back."""
     return now - seconds <= instant <= now + CLOCK_DIFFERENCE_SECONDS
 
 
@@ -80,13 +81,13 @@ def iso_utc(unix_seconds: int | float) -> str:
 
 
 def day_in_words(day: date) -> str:
-    """A day as `21 Nov 2026`, as everything for people writes it."""
+    """A day as `21 Nov 2026`, as all texts for people write it."""
     return f"{day.day} {day:%b %Y}"
 
 
 def date_in_words(iso: str) -> str:
     """`2028-01-31` as `31 Jan 2028`, `2028-01` as `Jan 2028`, `2028-01-31T22` as `31 Jan 2028, 22:00`, which codes may
-    say; what is none of these as it is.
+    contain; any other text stays as it is.
     """
     found = _DATE.fullmatch(iso)
     if found is None:

@@ -1,4 +1,4 @@
-"""The garbage collector, which has nothing to find in what is loaded once and stays."""
+"""Pauses the garbage collector while objects are loaded that stay for good."""
 
 import gc
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Let the collector wait while modules are loaded or the application is built, a third of which it would take.
+    """Pause the collector while modules are loaded or the application is built; it would take a third of that time.
 
-    It never looks again at what there is then: one collection among all of that would stop every request for 80 ms.
+    Those objects are never examined later: one collection of them would stop every request for 80 ms.
     """
     gc.disable()
     try:

@@ -10,9 +10,9 @@ from registerwatch.errors import ConfigurationError
 from registerwatch.platform.private_files import make_private_folder
 
 MIN_FREE_BYTES = 50_000_000
-"""Less than this is too little for the log of SQLite and for a commit of the search index."""
+"""Less is too little for the log of SQLite and for a commit of the search index."""
 MIN_FREE_FOR_FILES = 200_000_000
-"""With less, files of users are not taken: what the register says is stored first."""
+"""With less, users' files are refused: the register's records have priority."""
 WRITTEN_BYTES = 65_536
 
 FULL = "The disk of the data folder is full."
@@ -25,14 +25,14 @@ NOT_WRITABLE = "The data folder cannot be written."
 
 
 class DiskCheck:
-    """Looks at the folders that the service writes into."""
+    """Checks the folders that the service writes into."""
 
     def __init__(self, *folders: Path, min_free_bytes: int = MIN_FREE_BYTES) -> None:
         self._folders = folders
         self._min_free_bytes = min_free_bytes
 
     async def problem(self) -> str | None:
-        """What keeps a folder from being written, None where nothing does."""
+        """Why a folder cannot be written; None where all can."""
         return await asyncio.to_thread(self._problem)
 
     def _problem(self) -> str | None:
@@ -49,7 +49,7 @@ class DiskCheck:
 def make_folder(folder: Path) -> None:
     """Make a folder that the service can write into. Raises `ConfigurationError`, which says what to do.
 
-    A full disk is none of its matters: what is stored can be read all the same.
+    A full disk is not an error here: stored data can still be read.
     """
     try:
         make_private_folder(folder)
@@ -68,7 +68,7 @@ def _reason(error: OSError) -> str:
 
 
 def _write(folder: Path) -> None:
-    """Write a file that has no name and is gone at once. Free space alone does not tell of quotas and permissions."""
+    """Write a nameless file that is gone at once. Free space alone does not show quotas and permissions."""
     with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
         file.write(bytes(WRITTEN_BYTES))
 

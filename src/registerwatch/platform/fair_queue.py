@@ -1,4 +1,4 @@
-"""Places for work of which little is done at a time, shared out fairly between the parties that want them."""
+"""Slots for work that is limited in number, shared out fairly between the parties that request them."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
@@ -9,16 +9,16 @@ from registerwatch.errors import Overloaded
 
 
 class FairQueue:
-    """Lets parties take turns, and each party's own work proceed in the order of its arrival.
+    """Serves parties in a fair order, and each party's requests in the order of their arrival.
 
-    A party is whatever shares one part: an account, a network. A free place goes to the party with the fewest places,
-    unless it has as many as a party may have; of several such, to the one that waited longest for its turn. Where the
-    queue is full, whoever has the most in it loses the newest of it to a newcomer that has less.
+    A party is an account or a network, for example. A free slot goes to the party with the fewest slots, unless it has
+    as many as a party may have; among equals, to the one that has waited longest. A full queue drops the newest request
+    of the party with the most entries for a newcomer that has fewer.
     """
 
     def __init__(self, places: int, max_entries: int, refusal: str, *, most_of_party: int | None = None) -> None:
-        """`max_entries` may wait or have a place at once; `refusal` is the message to the others. A party has
-        `most_of_party` places at once, where that is said.
+        """`max_entries` may wait or have a slot at once; `refusal` is the message to the others. A party has
+        `most_of_party` slots at most, where that is given.
         """
         self._free = places
         self._max_entries = max_entries
@@ -28,12 +28,12 @@ class FairQueue:
         self._served: Counter[Hashable] = Counter()
 
     def entries_of(self, party: Hashable) -> int:
-        """How many of a party wait or have a place."""
+        """How many of a party wait or have a slot."""
         return self._served[party] + len(self._waiting.get(party, ()))
 
     @asynccontextmanager
     async def place(self, party: Hashable) -> AsyncIterator[None]:
-        """Wait for a place and hold it. Raises `Overloaded` where the queue is full."""
+        """Wait for a slot and hold it. Raises `Overloaded` where the queue is full."""
         await self._arrive(party)
         try:
             yield
@@ -50,13 +50,13 @@ class FairQueue:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self._leave(party)  # it had just got its place
+                self._leave(party)  # it had just got its slot
             else:
                 self._forget(party, turn)
             raise
 
     def _make_room(self, party: Hashable) -> None:
-        """Refuse the newest of whoever has the most. Raises `Overloaded` where the newcomer would have as much."""
+        """Refuse the newest of the party with the most. Raises `Overloaded` where the newcomer would have as much."""
         most = max(self._waiting, key=self.entries_of, default=party)
         if self.entries_of(most) <= self.entries_of(party) + 1:
             raise Overloaded(self._refusal)
@@ -80,7 +80,7 @@ class FairQueue:
             party = min(may_enter, key=self._served.__getitem__)
             turn = self._waiting[party][0]
             self._forget(party, turn)
-            if turn.cancelled():  # whoever waited with it has not run since
+            if turn.cancelled():  # its caller has not run since
                 continue
             if party in self._waiting:
                 self._waiting.move_to_end(party)
@@ -89,7 +89,7 @@ class FairQueue:
             turn.set_result(None)
 
     def _forget(self, party: Hashable, turn: asyncio.Future[None]) -> None:
-        """Take one that waits out of the queue, if it is there."""
+        """Remove a waiting request from the queue, if it is there."""
         turns = self._waiting.get(party)
         if turns is None or turn not in turns:
             return

@@ -1,4 +1,4 @@
-"""Long work in a thread, between whose steps the event loop has the interpreter."""
+"""Long work in a thread, with pauses in which the event loop runs."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -11,8 +11,8 @@ PAUSE_SECONDS = 0.0001
 
 
 def giving_way(items: Iterable[T]) -> Iterator[T]:
-    """The same items, with a short pause whenever work on them took half a millisecond. A thread that goes on without
-    lets the event loop wait for 5 ms at each step of each request (docs/performance.md).
+    """The same items, with a short pause whenever work on them took half a millisecond. Without pauses a thread makes
+    the event loop wait for 5 ms at each step of each request (docs/performance.md).
     """
     began = time.perf_counter()
     for each in items:

@@ -1,4 +1,4 @@
-"""Whether the parts of the service work: one place that `/health` and `/ready` ask."""
+"""Whether the parts of the service work, for `/health` and `/ready`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from registerwatch.platform.clock import Clock
 
 HealthCheck = Callable[[], Awaitable[str | None]]
-"""What is wrong with one part: a sentence that anybody may read; None where it works."""
+"""A check of one part: its problem in a sentence for the public; None where it works."""
 
 CHECK_SECONDS = 3.0
 KEPT_SECONDS = 2.0
-"""For so long the answer that all parts work is given again: anybody may ask, as often as they like."""
+"""How long the answer that all parts work is reused: the public may ask at any rate."""
 NO_ANSWER = f"It did not answer within {CHECK_SECONDS:g} s."
 
 
@@ -25,10 +25,10 @@ class HealthChecks:
         self._problems: dict[str, str | None] = {}
 
     async def problems(self) -> dict[str, str | None]:
-        """What is wrong with each part, None where it works. Takes bounded time.
+        """The problem of each part, None where it works. Takes bounded time.
 
-        That a part does not work is told only by checks that began after this was asked, so that its return is told at
-        once. Who asks meanwhile shares the next checks.
+        A problem is reported only by checks that began after this call, so that a repaired part is shown at once.
+        Concurrent calls share the next checks.
         """
         came_at = self._clock.monotonic()
         async with self._asking:
@@ -41,7 +41,7 @@ class HealthChecks:
 
 
 def all_of(problems: Mapping[str, str | None]) -> str | None:
-    """Everything that is wrong, None for nothing."""
+    """All problems in one text; None without any."""
     return " ".join(problem for problem in problems.values() if problem) or None
 
 

@@ -1,4 +1,4 @@
-"""Logs: one line an event, for people or for collectors."""
+"""Logs: one line per event, for people or for collectors."""
 
 import logging
 import sys
@@ -14,7 +14,7 @@ WINDOW_SECONDS = 60.0
 
 
 class _StandardError(logging.StreamHandler[TextIO]):
-    """Writes to what standard error is by then: a progress bar takes its place, and stays below what is logged."""
+    """Writes to the present standard error: a progress bar replaces it, and stays below what is logged."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
@@ -27,7 +27,7 @@ _SHARED: list[structlog.typing.Processor] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
 _PROCESSORS = [*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter]
-"""One list for every call: loggers that were used before keep it, so that who captures logs captures theirs, too."""
+"""One list for every call: loggers that were used before keep it, so that a capture of logs has theirs, too."""
 
 
 def set_up(log_format: Literal["text", "json"]) -> None:
@@ -60,7 +60,7 @@ def set_up(log_format: Literal["text", "json"]) -> None:
 
 
 class LinesPerMinute:
-    """Counts lines; the first line of the next minute says how many were left out."""
+    """Counts lines; the first line of the next minute has the number left out."""
 
     def __init__(self, max_lines: int, now: Callable[[], float]) -> None:
         self._max_lines = max_lines

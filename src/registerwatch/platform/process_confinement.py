@@ -1,8 +1,8 @@
-"""What a process that reads what strangers sent cannot do: open a file or a socket, start a process or look into one.
+"""Confines a process that reads foreign content: it cannot open a file or a socket, start a process or look into one.
 
-Two means of Linux, each used where the kernel has it. seccomp refuses every system call but those that a computation
-needs, which reads and writes what is open already. Landlock refuses files, TCP and signals to others; it is what is
-left on machines whose system calls are not listed here. Sources: seccomp(2), landlock(7), `linux/landlock.h`.
+Two means of Linux are used where the kernel has them. seccomp refuses every system call but those of a computation that
+reads and writes what is open already. Landlock refuses files, TCP and signals to others; it alone works on machines
+whose system calls are not listed here. Sources: seccomp(2), landlock(7), `linux/landlock.h`.
 """
 
 import ctypes
@@ -34,43 +34,43 @@ COMPUTING = {
         "clock_gettime": 113, "clock_getres": 114, "exit_group": 94, "getrandom": 278,
     },
 }  # fmt: skip
-"""Numbers of the system calls that are let through, by machine. None of them names a file, an address or a process."""
+"""Numbers of the allowed system calls, by machine. None of these calls names a file, an address or a process."""
 AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""What the kernel calls a machine, so that calls by the numbers of another one are refused."""
+"""The kernel's id of a machine, so that calls by the numbers of another one are refused."""
 
 _NUMBER_AT, _ARCHITECTURE_AT = 0, 4
-"""Where `struct seccomp_data` has them."""
+"""Offsets in `struct seccomp_data`."""
 _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
 _ALLOWED, _REFUSED = 0x7FFF0000, 0x00050000 | errno.EPERM
 
 _FILE_RIGHTS = ((1, (1 << 13) - 1), (2, 1 << 13), (3, 1 << 14), (5, 1 << 15))
 _NET_RIGHTS = ((4, 0b11),)
 _SCOPES = ((6, 0b11),)
-"""What Landlock refuses, by the version that began to: bits of `struct landlock_ruleset_attr`."""
+"""Landlock's restrictions, by their first version: bits of `struct landlock_ruleset_attr`."""
 
 SECCOMP, LANDLOCK = "seccomp", "Landlock"
 
 
 def hide_memory() -> None:
-    """Let no process of the same user read this one's memory and environment, and leave no core file of them.
+    """Hide this process's memory and environment from others of the same user, and leave no core file.
 
-    Root still may. A program that this process starts has no part in it.
+    Root still may read them. A program that this process starts is not hidden.
     """
     if sys.platform == "linux":
         _prctl(PR_SET_DUMPABLE, 0)
 
 
 def means() -> Sequence[str]:
-    """By which of the two this kernel confines a process."""
+    """Which of the two this kernel has to confine a process."""
     return tuple(
         name for name, is_there in ((SECCOMP, _has_seccomp()), (LANDLOCK, _landlock_version() > 0)) if is_there
     )
 
 
 def confine() -> None:
-    """Take from this process for good what it needs no more: files, sockets, other processes, new rights.
+    """Take from this process for good what it no longer needs: files, sockets, other processes, new rights.
 
-    What is to be imported must be by now. Raises `OSError` where the kernel refuses what it has.
+    Imports must be complete by now. Raises `OSError` where the kernel refuses a means that it has.
     """
     if sys.platform != "linux":
         return
@@ -83,7 +83,7 @@ def confine() -> None:
 
 
 def _restrict_by_landlock(version: int) -> None:
-    """Refuse all that this version of Landlock can. Older ones accept fields that they do not know where they are 0."""
+    """Refuse all that this version of Landlock can. Older ones accept unknown fields where they are 0."""
     rights = (sum(bits for since, bits in each if since <= version) for each in (_FILE_RIGHTS, _NET_RIGHTS, _SCOPES))
     attributes = struct.pack("=QQQ", *rights)
     ruleset = _syscall(LANDLOCK_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
@@ -102,7 +102,7 @@ def _restrict_by_seccomp() -> None:
 
 
 def _program(architecture: int, allowed: Sequence[int]) -> bytes:
-    """The filter: an array of `struct sock_filter`, whose jumps say how many lines are left out."""
+    """The filter: an array of `struct sock_filter`; a jump gives the number of instructions to skip."""
     most = len(allowed)
     lines = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
@@ -116,7 +116,7 @@ def _program(architecture: int, allowed: Sequence[int]) -> bytes:
 
 
 def _has_seccomp() -> bool:
-    """Whether the kernel filters system calls, and those of this machine are known. A filter at no address tells."""
+    """Whether the kernel filters system calls, and those of this machine are known. A null filter shows it."""
     if sys.platform != "linux" or sys.maxsize < 2**32 or os.uname().machine not in COMPUTING:
         return False
     try:
@@ -127,7 +127,7 @@ def _has_seccomp() -> bool:
 
 
 def _landlock_version() -> int:
-    """Which version of Landlock the kernel has; 0 for none."""
+    """The kernel's version of Landlock; 0 for none."""
     if sys.platform != "linux":
         return 0
     try:
@@ -151,7 +151,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _checked(result: int) -> int:
-    """What a call gave. Raises `OSError` where it failed."""
+    """The result of a call. Raises `OSError` where it failed."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -1,8 +1,8 @@
-"""Encrypting what is stored and must be read again: AES-256-GCM under keys that are not in the database.
+"""Encrypts stored values that must be read again: AES-256-GCM under keys that are not in the database.
 
-A stored value is `enc:1:<key>:<data>`: the id of its key, which tells nothing about it, and nonce and ciphertext in
-URL-safe base64. What it belongs to is authenticated with it, so that a value which is copied into another row cannot be
-read there. Without a key values are stored and read as they are.
+A stored value is `enc:1:<key>:<data>`: the id of its key, which reveals nothing about it, and nonce and ciphertext in
+URL-safe base64. The value's owner is authenticated with it, so that a copy in another row cannot be read there. Without
+a key values are stored and read as they are.
 """
 
 import base64
@@ -25,12 +25,12 @@ DAMAGED = "A stored secret cannot be read: it is damaged, or was moved here from
 
 
 def key_id(key: bytes) -> str:
-    """What a stored value says of its key."""
+    """The id of a key in stored values."""
     return hashlib.sha256(b"registerwatch secrets key " + key).hexdigest()[:8]
 
 
 def key_id_of(stored: str) -> str | None:
-    """The id of the key that a stored value is encrypted under; None for what is stored in clear."""
+    """The id of the key that a stored value is encrypted under; None for a value in clear."""
     return stored[len(PREFIX) :].partition(":")[0] if stored.startswith(PREFIX) else None
 
 
@@ -40,10 +40,10 @@ class SecretCipher:
     def __init__(self, keys: Sequence[bytes] = ()) -> None:
         self._ciphers = {key_id(key): _cipher(key) for key in keys}
         self.current = next(iter(self._ciphers), None)
-        """The id of the key that encrypts, None without one."""
+        """The id of the key that encrypts; None without one."""
 
     def knows_key_of(self, stored: str) -> bool:
-        """Whether a stored value can be read as far as its key goes."""
+        """Whether the key of a stored value is known."""
         key = key_id_of(stored)
         return key is None or key in self._ciphers
 
@@ -52,7 +52,7 @@ class SecretCipher:
         return bool(stored) and self.current is not None and key_id_of(stored) != self.current
 
     def sealed(self, text: str, belongs_to: str) -> str:
-        """The value to store. An empty one, which is no secret, stays as it is."""
+        """The value to store. An empty text is not a secret and stays as it is."""
         if self.current is None or not text:
             return text
         nonce = os.urandom(NONCE_BYTES)
@@ -60,7 +60,7 @@ class SecretCipher:
         return f"{PREFIX}{self.current}:{base64.urlsafe_b64encode(nonce + ciphertext).decode()}"
 
     def opened(self, stored: str, belongs_to: str) -> str:
-        """What was stored. Raises `SecretUnreadable`."""
+        """The stored text. Raises `SecretUnreadable`."""
         key = key_id_of(stored)
         if key is None:
             return stored

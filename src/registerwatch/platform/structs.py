@@ -1,6 +1,6 @@
 """`replace` gives a copy of a struct with other values, as msgspec's does.
 
-Type checkers see the one of dataclasses, by which they check the names and types of what is replaced.
+Type checkers see `dataclasses.replace`, with which they check the names and types of the replaced values.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Backups of SQLite: the database as it stood at one moment, copied while the service goes on.
+"""Backups of SQLite: the database as it was at one moment, copied while the service runs.
 
-The copy is a database of its own: it has another `copy_id`, so that a search index which follows the present one is
-built anew over it instead of being taken for its own.
+The copy is a database of its own with another `copy_id`, so that a search index of the present one is built anew for it
+and not taken for its own.
 """
 
 import os
@@ -18,14 +18,14 @@ from registerwatch.platform.db.unreleased_schema import LAST_UNRELEASED
 from registerwatch.platform.secret_cipher import PREFIX
 
 PAGES_A_STEP = 4_000
-"""16 MB, between which progress is told."""
+"""16 MB, after which progress is reported."""
 
 Progress = Callable[[int, int], None]
-"""Told how many pages are copied, and of how many."""
+"""Called with the number of copied pages and of all."""
 
 
 def back_up(database: Path, target: Path, progress: Progress) -> int:
-    """Copy the database to a new file, check the copy, and put it in place as a whole; its size in bytes.
+    """Copy the database to a new file, check it, and put the file in place as a whole; returns its size in bytes.
 
     Raises `BackupRefused`; then there is no file, not even a part of one.
     """
@@ -50,7 +50,7 @@ def back_up(database: Path, target: Path, progress: Progress) -> int:
 
 
 def check(backup: Path) -> None:
-    """Look whether a file is a whole database of Registerwatch at a schema that this program knows. Raises
+    """Check that a file is a whole database of Registerwatch at a schema that this program knows. Raises
     `BackupRefused`.
     """
     if not backup.is_file():
@@ -93,7 +93,7 @@ def _copy(database: Path, target: Path, progress: Progress) -> None:
         closing(sqlite3.connect(f"file:{quoted(database)}?mode=ro", uri=True, isolation_level=None)) as source,
         closing(sqlite3.connect(target, isolation_level=None)) as copy,
     ):
-        source.execute("BEGIN")  # one moment: what is written meanwhile neither shows nor makes the copying begin anew
+        source.execute("BEGIN")  # a snapshot: later writes neither show nor make the copying begin anew
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()
         source.backup(copy, pages=PAGES_A_STEP, progress=lambda _, left, of: progress(of - left, of), sleep=0)
         copy.execute("PRAGMA journal_mode = DELETE")  # all in one file
@@ -101,7 +101,7 @@ def _copy(database: Path, target: Path, progress: Progress) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Let the folder's new entry outlive a power cut."""
+    """Make the folder's new entry survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What a driver's error means for the operator: which fault it is, and what to do about it."""
+"""Explains a driver's error to the operator: which fault it is, and what to do about it."""
 
 import sqlite3
 from pathlib import Path
@@ -56,7 +56,7 @@ def took_too_long(error: BaseException | None) -> bool:
 
 
 def _fault(error: BaseException | None) -> tuple[str, str] | None:
-    """What the fault is, and what to do."""
+    """The fault, and what to do."""
     if isinstance(error, sqlite3.Error):
         return _SQLITE_FAULTS.get(getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE)
     return _POSTGRESQL_FAULTS.get(str(getattr(error, "sqlstate", "")))

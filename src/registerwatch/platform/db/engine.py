@@ -37,20 +37,19 @@ SQLITE_PRAGMAS = (
     "PRAGMA wal_autocheckpoint = 8000",  # 32 MB: long fills write each page back less often
 )
 WRITING_CACHE_MEGABYTES, READING_CACHE_MEGABYTES = 16, 4
-"""Of each of SQLite's connections; the operating system caches the rest."""
+"""Cache of each SQLite connection; the operating system caches the rest."""
 WRITERS = {"sqlite": (1, 0), "postgresql": (5, 5)}
 """Connections for transactions: kept ones, and how many more there may be.
 
-SQLite lets one write at a time. With several connections those that wait look for its lock again and again, with longer
-pauses each time, so that whoever came last wins: the longest of ten waited 830 ms in a test in which a queue for one
-connection let nobody wait longer than 28.
+SQLite allows one write at a time. With several connections the waiting ones retry its lock with growing pauses, so that
+the latest wins: in a test the longest of ten waits was 830 ms, with a queue for one connection 28 ms.
 """
 FREE_SECONDS = 30
-"""How long somebody waits for a connection while all are in use."""
+"""How long a request waits for a connection while all are in use."""
 READ_SECONDS = 20
-"""How long a statement of a reader may take: less than others wait for its connection."""
+"""How long a reader's statement may take: less than others wait for its connection."""
 READ_STEPS = 100_000
-"""Of SQLite's machine, after which it looks whether a statement takes too long: some milliseconds of most."""
+"""Steps of SQLite's virtual machine between two checks of the time limit; mostly some milliseconds."""
 CLOSE_SECONDS = 5
 """How long closing waits for connections in use."""
 TOO_LONG = "The database took too long for this. Ask for less, or try again in a few seconds."
@@ -82,19 +81,19 @@ class Database:
         )
         self._quick = quick_reads(address)
         self._write_failure: DatabaseUnavailable | None = None
-        """Why the last transaction could not be begun or committed, None where it could."""
+        """Why the last transaction could not be begun or committed; None where it could."""
 
     @property
     def engine(self) -> AsyncEngine:
-        """The SQLAlchemy engine, for migrations and for tests that look at the schema."""
+        """The SQLAlchemy engine, for migrations and for tests of the schema."""
         return self._engine
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
         """One write transaction: committed at the end, rolled back on any error.
 
-        Whoever is cancelled meanwhile waits until its beginning or its end is through: a connection that is left in
-        between would keep SQLite's write lock.
+        A cancelled caller waits until its beginning or its end is complete: a connection that is left in between would
+        keep SQLite's write lock.
         """
         connection = self._engine.connect()
         try:
@@ -112,7 +111,7 @@ class Database:
         self._write_failure = None
 
     async def problem(self) -> str | None:
-        """What keeps the database from being read and written, for anybody to read; None where nothing does.
+        """Why the database cannot be read or written, in a text for the public; None where it can.
 
         A write is tried only where the last one failed, so that a database which works again is noticed.
         """
@@ -131,7 +130,7 @@ class Database:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """A connection for statements that each stand alone; it never takes the write lock.
+        """A connection for independent statements; it never takes the write lock.
 
         Raises `Overloaded` where one takes longer than `READ_SECONDS`.
         """
@@ -142,13 +141,13 @@ class Database:
     async def rows(self, statement: PreparedSelect, **values: object) -> Sequence[tuple[Any, ...]]:
         """The rows of a statement that must be quick, as of what is committed now. Raises `DatabaseUnavailable`.
 
-        On SQLite it costs the processor a twentieth of a statement over SQLAlchemy's connections.
+        On SQLite it takes a twentieth of the processor time of a statement over SQLAlchemy.
         """
         select = statement.compiled(self.kind)
         return await self._quick.all(select.sql, *select.ordered(values))
 
     async def close(self) -> None:
-        """Close every connection; for those in use it waits some seconds. Who was cancelled may still give one back."""
+        """Close every connection, after some seconds for those in use. A cancelled caller may still give one back."""
         await self._quick.close()
         for engine in (self._reader, self._engine):  # the last one folds SQLite's log into the file; a reader may not
             await _given_back(engine)
@@ -156,7 +155,7 @@ class Database:
 
 
 async def _given_back(engine: AsyncEngine) -> None:
-    """Returns when no connection is in use, or after `CLOSE_SECONDS`: one that is given back later is never closed."""
+    """Wait until no connection is in use, or for `CLOSE_SECONDS`: one that is given back later is never closed."""
     pool = engine.pool
     assert isinstance(pool, QueuePool)
     with suppress(TimeoutError):
@@ -171,8 +170,8 @@ async def _begin(connection: AsyncConnection) -> None:
 
 
 class _unavailable:  # noqa: N801  # a context manager that reads as a word
-    """Turns a driver's error about the database itself, and waiting for a connection in vain, into
-    `DatabaseUnavailable`; that a statement took too long into `Overloaded`.
+    """Translates driver errors about the database itself, and waiting for a connection in vain, into
+    `DatabaseUnavailable`, and statements that took too long into `Overloaded`.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -218,8 +217,8 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
 
     @event.listens_for(engine.sync_engine, "handle_error")
     def _keep_cancelled(context: ExceptionContext) -> None:
-        """A statement whose caller is cancelled goes on in its thread. SQLAlchemy would throw the connection away, and
-        with its cursor still there it would stay open, in a transaction, and keep the write lock.
+        """Keep the connection of a cancelled caller, whose statement goes on in its thread. SQLAlchemy would drop it,
+        and with its open cursor it would stay open, in a transaction, and keep the write lock.
         """
         if isinstance(context.original_exception, asyncio.CancelledError):
             context.is_disconnect = False
@@ -241,7 +240,7 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
 
 
 class _TimeLimit:
-    """Tells SQLite to end a statement that takes too long."""
+    """Makes SQLite end a statement that takes too long."""
 
     def __init__(self) -> None:
         self._ends = math.inf
@@ -251,25 +250,25 @@ class _TimeLimit:
         self._ends = time.monotonic() + READ_SECONDS
 
     def is_over(self) -> bool:
-        """Whether it is to end, asked by SQLite in the thread of the connection."""
+        """Whether SQLite is to end the statement; called in the connection's thread."""
         return time.monotonic() > self._ends
 
 
 def _writes(options: Mapping[str, Any]) -> bool:
-    """Whether an engine with these options is that of the transactions."""
+    """Whether an engine with these options is the one for transactions."""
     return "isolation_level" not in options
 
 
 def _postgresql_engine(url: URL, **options: Any) -> AsyncEngine:
     engine = create_async_engine(
         url.set(drivername="postgresql+psycopg"),
-        hide_parameters=True,  # errors are logged, and parameters hold what nobody should read there
+        hide_parameters=True,  # errors are logged, and parameters may be confidential
         pool_pre_ping=True,
-        pool_use_lifo=True,  # libpq keeps a buffer as long as its longest row: few connections are to have one
+        pool_use_lifo=True,  # libpq's buffer stays as long as its longest row: few connections are to have one
         connect_args={
             "connect_timeout": 10,
             "application_name": "registerwatch",
-            "client_encoding": "utf8",  # whatever PGCLIENTENCODING says
+            "client_encoding": "utf8",  # overrides PGCLIENTENCODING
             **silence_options(url.query),
         },
         **options,

@@ -1,6 +1,6 @@
 """Thousands of texts for one statement, as one parameter: a JSON array that the database takes apart.
 
-A parameter for each of them takes longer to render than their rows to find.
+Rendering a parameter for each text takes longer than finding their rows.
 """
 
 from collections.abc import Collection
@@ -11,9 +11,9 @@ LISTED = {
     "sqlite": "SELECT value FROM json_each(:listed)",
     "postgresql": "SELECT jsonb_array_elements_text(CAST(:listed AS jsonb))",
 }
-"""A subquery that gives the texts of the parameter `listed`, for `… IN (…)`, by the kind of the database."""
+"""A subquery for `… IN (…)` that gives the texts of the parameter `listed`, by the kind of the database."""
 
 
 def listed(texts: Collection[str]) -> str:
-    """The value of that parameter."""
+    """The value of `listed`."""
     return encode(list(texts)).decode()

@@ -1,7 +1,7 @@
-"""Bringing a database to the schema of this program, by Alembic, one history for both databases.
+"""Upgrades a database to the schema of this program, by Alembic, with one history for both databases.
 
-Alembic takes a moment to load, and is loaded where there is something to migrate: the name of a migration's file begins
-with its revision, the last one of which is the schema of this program.
+Alembic takes a moment to load, so it is loaded only for a migration: the name of a migration's file begins with its
+revision, and the last revision is the schema of this program.
 """
 
 from pathlib import Path
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 DEADLOCKS = 5
-"""So many in a row are taken for more than bad luck."""
+"""This many in a row are an error."""
 
 
 async def upgrade(database: Database) -> None:
-    """Apply every migration that is missing. Safe to call at each start and from several processes, and while nodes of
-    the release before serve: where PostgreSQL ends it in favour of one of theirs, all of it begins again.
+    """Apply every missing migration. Safe to call at each start, from several processes, and while nodes of the release
+    before serve: a migration that PostgreSQL ends in favour of one of theirs is begun again.
 
     Raises `DatabaseUnavailable` when the database was made by a newer program or by one long before the first release,
     or cannot hold every text, and `ConfigurationError` when its folder cannot be used.
@@ -65,7 +65,7 @@ def _upgrade(connection: Connection) -> None:
 
 
 def schema_of(connection: Connection) -> str | None:
-    """The revision that a database is at, None where it is empty."""
+    """The revision of a database; None where it is empty."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     revision: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
@@ -73,7 +73,7 @@ def schema_of(connection: Connection) -> str | None:
 
 
 def config_of(connection: Connection) -> "Config":
-    """What Alembic's commands take, to work on this connection."""
+    """Alembic's configuration, to work on this connection."""
     from alembic.config import Config
 
     config = Config()

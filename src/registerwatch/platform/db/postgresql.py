@@ -13,7 +13,7 @@ from registerwatch.platform.db.postgresql_pipeline import SENT_TOGETHER, STATEME
 from registerwatch.platform.db.tcp_keepalive import silence_options
 
 CONNECT_SECONDS = 2
-"""In which a server has to take a connection; the driver knows no shorter time."""
+"""Time limit for a connection; the driver knows no shorter one."""
 
 
 class PostgresReads:
@@ -36,7 +36,7 @@ class PostgresReads:
         self._opening = asyncio.Lock()
         self._failed_at = 0.0
         self._problem = ""
-        """When opening a connection failed last, and why."""
+        """Time of the last failure to connect, and why."""
         self._is_closed = False
 
     async def all(self, statement: str, *values: object) -> Rows:
@@ -47,7 +47,7 @@ class PostgresReads:
             raise DatabaseUnavailable(f"The database does not answer: {error}") from error
 
     async def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        """The row of a statement that has one at most. Raises `DatabaseUnavailable`."""
+        """The row of a statement that gives one at most. Raises `DatabaseUnavailable`."""
         rows = await self.all(statement, *values)
         return rows[0] if rows else None
 
@@ -73,27 +73,27 @@ class PostgresReads:
         return await (await self._opened(lost_at)).rows(statement, values)
 
     async def _another(self) -> PipelinedConnection:
-        """One more connection, or else the one of those there are that answers soonest."""
+        """One more connection, or else the existing one that answers soonest."""
         try:
             return await self._opened(time.monotonic())
         except OperationalError:  # it may be that the server takes no more of them
             usable = [each for each in self._connections if not each.is_broken]
             if not usable:
                 raise
-            return min(usable, key=_place)
+            return min(usable, key=_sort_key)
 
     def _free(self) -> PipelinedConnection | None:
         """The connection that answers soonest, unless another one should be opened."""
         if any(each.is_broken for each in self._connections):
             self._connections = [each for each in self._connections if not each.is_broken]
-        best = min(self._connections, key=_place, default=None)
+        best = min(self._connections, key=_sort_key, default=None)
         may_open = len(self._connections) < self._max_connections and not self._opening.locked()
         if best is None or (best.is_busy and may_open):
             return None
         return best
 
     async def _opened(self, asked_at: float) -> PipelinedConnection:
-        """A connection that was opened after this moment. Those who ask together share it, or why there is none."""
+        """A connection that was opened after this moment. Concurrent callers share it, or its failure."""
         async with self._opening:
             for each in self._connections:
                 if each.opened_at >= asked_at and not each.is_broken:
@@ -114,8 +114,8 @@ class PostgresReads:
         return opened
 
 
-def _place(connection: PipelinedConnection) -> tuple[bool, int]:
-    """Idle ones come first, and of these one that is about to send other statements; else the one with the fewest."""
+def _sort_key(connection: PipelinedConnection) -> tuple[bool, int]:
+    """Sort key: idle ones first, of these one that is about to send; else the one with the fewest statements."""
     waiting = connection.waiting
     is_joined = waiting < SENT_TOGETHER and not connection.is_busy
     return connection.is_busy, -waiting if is_joined else waiting

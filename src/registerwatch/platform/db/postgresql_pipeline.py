@@ -1,8 +1,8 @@
-"""One connection to PostgreSQL over which many statements are on their way at once, in libpq's pipeline mode.
+"""One connection to PostgreSQL for many statements at once, in libpq's pipeline mode.
 
-A small statement over the driver's own cursors and pool costs the processor more than the request that asks it. Here
-callers add statements; equal ones of one turn of the event loop, and those that come while others are on their way, are
-sent together, and libpq parses the answers. `PostgresReads` is the only user of this module.
+A small statement over the driver's own cursors and pool takes more processor time than the request that needs it. Here
+callers add statements. Equal ones of one round of the event loop, or that come while others are under way, are sent
+together, and libpq parses the answers. `PostgresReads` is the only user of this module.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
 STATEMENT_SECONDS = 15
-"""After which the server ends a statement, which else would wait on there for a lock; they take milliseconds."""
+"""The server ends a statement after this time, which else would wait on for a lock; most take milliseconds."""
 SENT_TOGETHER = 16
-"""Equal statements that are one transaction at most. All of them wait for the last one."""
+"""The most equal statements of one transaction. All of them wait for the last one."""
 STUCK_SECONDS = 30.0
-"""After which a server that answers nothing is taken for gone."""
+"""A server that is silent for so long is taken for gone."""
 LOOK_SECONDS = 0.25
-"""How often a connection looks by itself what has arrived while answers are awaited.
+"""How often a connection checks for itself what has arrived while answers are awaited.
 
-uvloop says once that a connection was reset, and then no more: the server's last words would be read, and not its end.
+uvloop reports only once that a connection was reset: the server's last message would be read, and its end missed.
 """
 
 Rows = list[tuple[Any, ...]]
@@ -48,7 +48,7 @@ class _Prepared:
 
 @dataclass(slots=True)
 class _Pending:
-    """A statement that is to be sent or on its way, and what the server has answered so far."""
+    """A statement that is to be sent or under way, and the server's answer so far."""
 
     statement: str
     parameters: Sequence[Any]
@@ -58,7 +58,7 @@ class _Pending:
     is_preparing: bool = False
     """Whether the server answers its preparation first."""
     is_left_out: bool = False
-    """Whether the server has not tried it, because one that was sent with it failed."""
+    """Whether the server skipped it, because one that was sent with it failed."""
     rows: Rows = field(default_factory=list)
     error: Error | None = None
 
@@ -83,9 +83,9 @@ class _Pending:
 class PipelinedConnection:
     """Prepared statements, answered in the order in which they were sent.
 
-    Equal ones, with other values, are one transaction, in which each sees what was committed before it. Where one of
-    them fails, the server leaves out those behind it, which are sent again: so all of them must be reads. Different
-    ones are not: a transaction keeps the locks of all its tables, and could wait for a migration that waits for it.
+    Equal ones, with other values, are one transaction, in which each sees what was committed before it. Where one
+    fails, the server skips those after it, which are sent again: so all of them must be reads. Different ones are
+    separate: a transaction keeps the locks of all its tables, and could wait for a migration that waits for it.
     """
 
     def __init__(self, connection: AsyncConnection[Any]) -> None:
@@ -98,7 +98,7 @@ class PipelinedConnection:
         self._unsent: list[_Pending] = []
         self._sent: deque[_Pending] = deque()
         self._answered: list[_Pending] = []
-        """Whose callers are told when the server has ended the transaction: until then it may end the connection."""
+        """Statements whose callers wait for the end of the transaction: until then the connection may end."""
         self._prepared: dict[str, _Prepared] = {}
         self._numbers = count(1)
         self._look_timer: asyncio.TimerHandle | None = None
@@ -110,12 +110,12 @@ class PipelinedConnection:
 
     @property
     def waiting(self) -> int:
-        """How many statements are on their way or to be sent."""
+        """How many statements are under way or to be sent."""
         return len(self._answered) + len(self._sent) + len(self._unsent)
 
     @property
     def is_busy(self) -> bool:
-        """Whether statements are on their way: others are sent when these are answered."""
+        """Whether statements are under way: others are sent when these are answered."""
         return self._transactions > 0
 
     async def rows(self, statement: str, values: Sequence[object] = ()) -> Rows:
@@ -136,7 +136,7 @@ class PipelinedConnection:
         return await pending.answer
 
     def close(self) -> None:
-        """End it; callers that wait get an `OperationalError`."""
+        """End it; waiting callers get an `OperationalError`."""
         self._give_up(OperationalError("the connection was closed"))
 
     def _send(self) -> None:
@@ -153,7 +153,7 @@ class PipelinedConnection:
                 for start in range(0, len(group), SENT_TOGETHER):
                     self._add_transaction(group[start : start + SENT_TOGETHER])
             self._flush()
-        except Exception as error:  # noqa: BLE001  # nobody may wait for an answer that does not come
+        except Exception as error:  # noqa: BLE001  # no caller may wait for an answer that does not come
             self._give_up(OperationalError(f"a statement cannot be sent: {error!r}"))
 
     def _add_transaction(self, together: Sequence[_Pending]) -> None:
@@ -174,7 +174,7 @@ class PipelinedConnection:
         self._pg.send_query_prepared(prepared.name, pending.parameters)
 
     def _flush(self) -> None:
-        """Hand over what libpq has, the rest as soon as the socket takes it."""
+        """Hand over what libpq has, the rest as soon as the socket accepts it."""
         try:
             is_left = self._pg.flush()
         except OperationalError as error:
@@ -221,7 +221,7 @@ class PipelinedConnection:
             pending.is_left_out = pending.error is None
 
     def _end_answer(self) -> None:
-        """The server has said all about a preparation or about a statement."""
+        """End the answer to a preparation or to a statement."""
         pending = self._sent[0]
         if pending.is_preparing:
             pending.is_preparing = False
@@ -231,7 +231,7 @@ class PipelinedConnection:
             self._prepared.pop(pending.statement, None)
 
     def _end_transaction(self) -> None:
-        """Tell the callers, and send again what the server left out."""
+        """Answer the callers, and send again what the server skipped."""
         answered, self._answered = self._answered, []
         self._unsent[:0] = [each for each in answered if each.is_left_out]
         for pending in answered:
@@ -246,7 +246,7 @@ class PipelinedConnection:
             self._send()
 
     def _look(self) -> None:
-        """Take what has arrived, and give up when the first statement has waited too long for its answer."""
+        """Read what has arrived, and give up when the first statement has waited too long for its answer."""
         self._look_timer = None
         self._receive()
         first = next(iter(self._answered or self._sent or self._unsent), None)

@@ -1,4 +1,4 @@
-"""Reads that must be quick, past SQLAlchemy's connections: one interface for both databases."""
+"""Reads that must be quick, without SQLAlchemy's connections: one interface for both databases."""
 
 from typing import Any, Protocol
 
@@ -9,24 +9,24 @@ MAX_CONNECTIONS = 4
 
 
 class QuickReads(Protocol):
-    """Selects, each of which sees whatever was committed before it.
+    """Selects, each of which sees everything that was committed before it.
 
-    Parameters are `?` on SQLite and `$1`, `$2` … on PostgreSQL; their values stand in this order. A statement must be
-    quick: others wait behind it.
+    Parameters are `?` on SQLite and `$1`, `$2` … on PostgreSQL, with values in this order. A statement must be quick:
+    others wait for it.
     """
 
     async def all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Every row. Raises `DatabaseUnavailable`."""
 
     async def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        """The row of a statement that has one at most. Raises `DatabaseUnavailable`."""
+        """The row of a statement that gives one at most. Raises `DatabaseUnavailable`."""
 
     async def close(self) -> None:
         """Close the connections."""
 
 
 def quick_reads(address: str) -> QuickReads:
-    """Quick reads of the database with this address. Nothing is opened before the first of them."""
+    """Quick reads of the database with this address. The first read opens it."""
     path = sqlite_path(address)
     if path is not None:
         return SqliteReads(path, cache_megabytes=CACHE_MEGABYTES, text=str)

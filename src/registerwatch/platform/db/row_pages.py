@@ -12,7 +12,7 @@ MAX_ROW_ID = 2**63 - 1
 
 
 def row_id_of(text: str) -> int | None:
-    """The id that a text is; None for a text that is none."""
+    """The id that a text contains; None for any other text."""
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_ROW_ID))
     return int(text) if is_number and int(text) <= MAX_ROW_ID else None
 
@@ -25,5 +25,5 @@ class RowPage(msgspec.Struct, Generic[Row], frozen=True):
 
     @classmethod
     def cut(cls, read: Sequence[Row], limit: int) -> "RowPage[Row]":
-        """The page in what was read, which is one row more than its limit where there are more."""
+        """The page of the rows that were read: one more than its limit where there are more."""
         return cls(read[:limit], len(read) > limit)

@@ -1,4 +1,4 @@
-"""Finishing what must not be left half-done, also where whoever waits for it is cancelled."""
+"""Finishes work that must not stay half-done, also where its caller is cancelled."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -8,11 +8,11 @@ T = TypeVar("T")
 
 
 async def run_uncancelled(work: Coroutine[Any, Any, T], *, on_cancel: Callable[[], None] | None = None) -> T:
-    """What `work` gives. A cancellation is kept until it has ended, however it ends, and raised then; `on_cancel` may
+    """The result of `work`. A cancellation is held back until it has ended in any way, and raised then; `on_cancel` may
     make it end sooner.
 
-    What it raises is forgotten here: an error of a frame that holds the error, or its task, lives until the collector
-    comes, and all that the frames below have in hand lives with it, such as a file of 10 MiB that was refused.
+    Its error is not kept here: an error that a frame refers to, itself or by its task, lives until the next garbage
+    collection, with everything that the frames below refer to, such as a refused file of 10 MiB.
     """
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
@@ -26,7 +26,7 @@ async def run_uncancelled(work: Coroutine[Any, Any, T], *, on_cancel: Callable[[
                     on_cancel()
         if cancelled is not None:
             if not task.cancelled():
-                task.exception()  # looked at, so that nobody complains
+                task.exception()  # retrieved, so that asyncio logs nothing
             raise cancelled
         return task.result()
     finally:

@@ -1,4 +1,4 @@
-"""Ticks: what is done once in a while over the whole fleet, however many processes there are."""
+"""Schedules work once per interval over the whole fleet, for any number of processes."""
 
 from sqlalchemy import text
 
@@ -7,7 +7,7 @@ from registerwatch.platform.db.engine import Database
 
 
 class Schedule:
-    """Slots of time that one process claims. Whoever claims one and dies leaves it; the next slot comes."""
+    """Slots of time that one process claims. A slot whose process dies is lost; the next slot comes."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -29,4 +29,4 @@ _CLAIM = text(
     " ON CONFLICT (name) DO UPDATE SET slot = excluded.slot"
     " WHERE ticks.slot < excluded.slot OR ticks.slot > excluded.slot + 1"
 )
-"""A clock that is a little behind another node's claims nothing twice; one that was put right goes on at once."""
+"""A clock that is a little behind another node's claims no slot twice; a corrected one goes on at once."""

@@ -1,4 +1,4 @@
-"""Columns whose values are encrypted where there is a key, and bringing them under the present key."""
+"""Columns whose values are encrypted where there is a key, and their encryption under the present key."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,8 +23,8 @@ log = structlog.get_logger(__name__)
 
 
 class SealedColumn(msgspec.Struct, frozen=True):
-    """A column of secrets: `secrets` is what people call them, `owner` what the secret of a row belongs to, by the
-    value of `owner_id` in it.
+    """A column of secrets: `secrets` names them in texts, `owner` is what a secret belongs to, by the value of
+    `owner_id` in its row.
     """
 
     secrets: str
@@ -35,7 +35,7 @@ class SealedColumn(msgspec.Struct, frozen=True):
 
 
 async def reseal(database: Database, cipher: SecretCipher, columns: Sequence[SealedColumn]) -> None:
-    """Encrypt what in these columns is not encrypted under the present key.
+    """Encrypt values of these columns that are not under the present key.
 
     Any number of processes may do this at once, and each may be killed at any time: a value changes only where it still
     is as it was read. Raises `ConfigurationError` where one is encrypted under a key that is not set.
@@ -93,7 +93,7 @@ async def _replace(
 
 
 async def _overwrite_freed(connection: AsyncConnection) -> None:
-    """Have SQLite overwrite what is replaced: else it stays in the file, and in backups, until its place is used."""
+    """Make SQLite overwrite replaced values: else they stay in the file, and in backups, until their page is used."""
     if connection.dialect.name == "sqlite":
         await connection.execute(text("PRAGMA secure_delete = ON"))
 

@@ -17,8 +17,8 @@ def sqlite_path(address: str) -> Path | None:
 class SqliteReads:
     """Statements over a read-only connection, which is opened at the first of them.
 
-    They run on the event loop: one takes about ten microseconds, a thread would cost more than that. Each is read to
-    its end, so that the next one sees whatever was committed in between.
+    They run on the event loop: one takes about ten microseconds, and a thread would cost more. Each is read to its end,
+    so that the next one sees everything that was committed in between.
     """
 
     def __init__(self, path: Path, *, cache_megabytes: int, text: type[str] | type[bytes]) -> None:
@@ -32,14 +32,14 @@ class SqliteReads:
         return self.all_now(statement, *values)
 
     def all_now(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """The same for who knows that the database is SQLite, and spares the two coroutines."""
+        """Every row without two coroutines, for callers on SQLite. Raises the same."""
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
             raise unavailable(error, self._path) from error
 
     async def one(self, statement: str, *values: object) -> tuple[Any, ...] | None:
-        """The row of a statement that has one at most. Raises `DatabaseUnavailable`."""
+        """The row of a statement that gives one at most. Raises `DatabaseUnavailable`."""
         rows = self.all_now(statement, *values)
         return rows[0] if rows else None
 
@@ -57,9 +57,9 @@ class SqliteReads:
 
 
 def _read_only(path: Path, cache_megabytes: int, text: type[str] | type[bytes]) -> sqlite3.Connection:
-    """A connection that can only read. Text comes back as this type.
+    """A connection that can only read. Texts have the type `text`.
 
-    Raises `DatabaseUnavailable` when the file is missing or is no database.
+    Raises `DatabaseUnavailable` when the file is missing or is not a database.
     """
     try:
         connection = sqlite3.connect(
@@ -78,5 +78,5 @@ def _read_only(path: Path, cache_megabytes: int, text: type[str] | type[bytes]) 
 
 
 def quoted(path: Path) -> str:
-    """A path as it stands in a SQLite URI."""
+    """A path as a SQLite URI contains it."""
     return str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -1,4 +1,4 @@
-"""Statements that must be quick: written once with SQLAlchemy, compiled once, run past its connections."""
+"""Statements that must be quick: written once with SQLAlchemy, compiled once, run without its connections."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -11,7 +11,7 @@ DatabaseKind = Literal["sqlite", "postgresql"]
 
 
 class CompiledSelect(msgspec.Struct, frozen=True):
-    """A select in the words of one database, and the names of its parameters in their order."""
+    """A select in the SQL of one database, and the names of its parameters in order."""
 
     sql: str
     names: tuple[str, ...]
@@ -22,13 +22,13 @@ class CompiledSelect(msgspec.Struct, frozen=True):
 
 
 class PreparedSelect:
-    """A select with named parameters. Values come back as the drivers give them."""
+    """A select with named parameters. Values have the drivers' types."""
 
     def __init__(self, select: Select[*tuple[Any, ...]]) -> None:
         self._select = select
 
     def compiled(self, kind: DatabaseKind) -> CompiledSelect:
-        """As `QuickReads` of this database take it."""
+        """The form for `QuickReads` of this database."""
         return self._sqlite if kind == "sqlite" else self._postgresql
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What tables of all domains share, and the one that belongs to none. Each domain has its own in its `tables.py`;
+"""Shared parts of the tables of all domains, and the table of none. Each domain has its own in its `tables.py`;
 migrations lead to exactly these, and a test compares them.
 
 Instants are whole unix seconds (UTC). JSON is kept as text, ready to be sent.
@@ -15,12 +15,12 @@ ROW_ID = BigInteger().with_variant(Integer, "sqlite")
 
 
 def of_account() -> Column[int]:
-    """The account that a row belongs to and goes away with."""
+    """A reference to the account with which a row is deleted."""
     return Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True)
 
 
 def of_user() -> Column[int]:
-    """The user whom a row belongs to and goes away with."""
+    """A reference to the user with whom a row is deleted."""
     return Column("user_id", BigInteger, ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True)
 
 

@@ -1,17 +1,17 @@
-"""Noticing that a PostgreSQL server is gone without a word, as when its host has lost its power or its network.
+"""Detects that a PostgreSQL server is gone silently, as when its host has lost its power or its network.
 
-Else a connection that is in use waits for a quarter of an hour, as the system's TCP does.
+Otherwise a connection in use waits for a quarter of an hour, as the system's TCP does.
 """
 
 from collections.abc import Container
 
 _OPTIONS = {
     "tcp_user_timeout": 5_000,  # milliseconds until what was sent must have arrived
-    "keepalives_idle": 5,  # seconds without anything said until the server is asked whether it is there
+    "keepalives_idle": 5,  # seconds of silence until the server is asked whether it is there
     "keepalives_interval": 2,
     "keepalives_count": 3,
 }
-"""Parameters of libpq. Connections by a socket file cannot go silent and ignore them."""
+"""Parameters of libpq. Connections by a socket file cannot fall silent and ignore them."""
 
 
 SERVER_SETTINGS = {
@@ -22,8 +22,8 @@ SERVER_SETTINGS = {
     "idle_in_transaction_session_timeout": "5min",
     "lock_timeout": "60s",
 }
-"""What the server does for a connection that writes: else a node whose host has gone silently would keep its locks for
-hours, and who waits for a lock would wait without an end.
+"""Settings of the server for a connection that writes: else the locks of a node whose host went silent would stay for
+hours, and others would wait for them without an end.
 """
 
 

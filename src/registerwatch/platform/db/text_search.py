@@ -1,6 +1,6 @@
-"""Whether a stored text holds another one, by the function that each database has for it.
+"""Whether a stored text contains another one, by the function that each database has for it.
 
-LIKE takes PostgreSQL three times as long, and has letters that stand for others.
+LIKE takes PostgreSQL three times as long, and treats some characters as wildcards.
 """
 
 from string import ascii_uppercase
@@ -15,7 +15,7 @@ _ASCII_LOWER = {ord(letter): letter.lower() for letter in ascii_uppercase}
 
 
 class holds_text(GenericFunction[bool]):  # noqa: N801  # it reads as the function that it is
-    """`holds_text(column, text)`: whether the column's text has this text in it, to the letter."""
+    """`holds_text(column, text)`: whether the column's text contains this text exactly."""
 
     type = Boolean()
     inherit_cache = True
@@ -32,10 +32,10 @@ def _in_postgresql(element: ColumnElement[bool], compiler: SQLCompiler, **option
 
 
 def holds_word(lowered: ColumnElement[str], word: str) -> ColumnElement[bool]:
-    """Whether a text that `lower` has put into lower case holds a word, whatever its case.
+    """Whether a text that `lower` has put into lower case contains a word, whatever its case.
 
-    SQLite, and PostgreSQL in the locale C, have put ASCII letters alone into lower case, so others are looked for in
-    both cases.
+    SQLite, and PostgreSQL in the locale C, put ASCII letters alone into lower case, so others are looked for in both
+    cases.
     """
     forms = {form.translate(_ASCII_LOWER) for form in (word, word.lower(), word.upper())}
     return or_(*(holds_text(lowered, form) for form in sorted(forms)))

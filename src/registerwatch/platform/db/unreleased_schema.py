@@ -1,5 +1,5 @@
-"""Databases of before the first release, which 46 migrations made. One that has them all is taken over; 0001 has since
-replaced them, and has neither what they kept for programs of the release before nor columns that are null in old rows.
+"""Takes over databases from before the first release that have all of its 46 migrations. 0001 has replaced these; it
+has neither what they kept for programs of the release before nor columns that are null in old rows.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LAST_UNRELEASED = "0046"
 FIRST_RELEASED = "0001"
 _ONLY_UNRELEASED = ("register_budget", "wrong_codes")
-"""Tables of which every schema of before the first release has one, and later ones have none."""
+"""Each schema from before the first release has one of these tables; later ones have none."""
 _FILL = """
 INSERT INTO delivery_events (delivery_id, events)
 SELECT id, events FROM deliveries WHERE events IS NOT NULL AND body IS NULL;
@@ -33,8 +33,8 @@ UPDATE actors SET source = coalesce(source, ''),
     first_seen_at = coalesce(first_seen_at, (SELECT history_since FROM copy_state))
 WHERE source IS NULL OR first_seen_at IS NULL
 """
-"""What stands for a null as it was read: what a record was is known since the history began, the search for its
-certificates is as young as its row. A source that nobody noted is empty, an event that nobody classified is low.
+"""Values for nulls, with the meaning that a null had: a record is known since the history began, the search for its
+certificates is as young as its row. An unknown source is empty, the severity of an unclassified event is low.
 """
 _REQUIRED = {
     "events": ("severity", "fields"),
@@ -44,16 +44,16 @@ _REQUIRED = {
 
 
 def is_unreleased(connection: Connection) -> bool:
-    """Whether a database has a schema of before the first release."""
+    """Whether a database has a schema from before the first release."""
     tables = inspect(connection)
     return any(tables.has_table(name) for name in _ONLY_UNRELEASED)
 
 
 def take_over(connection: Connection, schema: str) -> str:
-    """Bring such a database, which is at `schema`, to the first schema that was released; its name.
+    """Bring such a database, which is at `schema`, to the first released schema; returns its name.
 
-    SQLite writes tables anew in which a column must not be null any more. Raises `DatabaseUnavailable` where `schema`
-    is not the last of before the release.
+    SQLite copies tables in which a column must not be null any more. Raises `DatabaseUnavailable` where `schema` is not
+    the last from before the release.
     """
     if schema != LAST_UNRELEASED:
         raise DatabaseUnavailable(
@@ -80,7 +80,7 @@ def take_over(connection: Connection, schema: str) -> str:
 
 
 def _require(operations: "Operations", table: str, columns: tuple[str, ...]) -> None:
-    """Let columns of a table refuse null. On SQLite it keeps the ids that were given, also those of deleted rows."""
+    """Let columns of a table refuse null. SQLite keeps the ids that were given, also those of deleted rows."""
     connection = operations.get_bind()
     numbered = connection.dialect.name == "sqlite" and table == "events"
     last = "SELECT seq FROM sqlite_sequence WHERE name = 'events'"

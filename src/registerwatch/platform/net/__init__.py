@@ -1,1 +1,1 @@
-"""Requests to URLs that users entered: checking their addresses, and sending safely."""
+"""Requests to URLs that users entered: checks of their addresses, and safe sending."""

@@ -1,7 +1,7 @@
-"""Which addresses may be requested: the guard against requests into private networks (SSRF).
+"""Checks which addresses may be requested: the guard against requests into private networks (SSRF).
 
-A URL is checked as it is written when it is saved. Every IP address that its name resolves to is checked at each
-delivery, since a name can resolve differently each time.
+A URL's text is checked when it is saved. Every IP address that its name resolves to is checked at each delivery, since
+a name can resolve differently each time.
 """
 
 import ipaddress
@@ -37,8 +37,8 @@ _LEGACY_IPV4 = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)(?:\.(?:0[xX][0-9a-fA-F]
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A URL that was checked as it is written. `host` is a lower-case ASCII name, or an IP address in its usual form
-    without brackets.
+    """A URL whose text was checked. `host` is a lower-case ASCII name, or an IP address in its usual form without
+    brackets.
     """
 
     url: str
@@ -48,7 +48,7 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def ip(self) -> Address | None:
-        """The host if it is an IP address itself."""
+        """The host if it is an IP address."""
         return ip_of(self.host)
 
 

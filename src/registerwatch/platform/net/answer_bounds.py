@@ -1,8 +1,8 @@
-"""What one attempt may receive, so that no receiver of a webhook can keep the service busy with reading.
+"""Bounds what one attempt may receive, so that no receiver of a webhook can keep the service busy with reading.
 
-Bounded are bytes and reads on the wire, where TLS has its own messages without an end (tickets, renegotiation), and
-what comes out of TLS: bytes, reads and interim answers (`100 Continue`). A client has to take any number of those
-before the answer, and each costs as much to parse as an answer.
+Bounds apply to bytes and reads on the wire, where TLS has its own endless messages (tickets, renegotiation), and to
+what comes out of TLS: bytes, reads and interim answers (`100 Continue`). A client must accept any number of interim
+answers, and each costs as much to parse as an answer.
 """
 
 import re
@@ -26,7 +26,7 @@ WIRE_READ_AT_ONCE = 16 * 1024
 
 _INTERIM = re.compile(rb"(?:\A|\n\r?\n)HTTP/1\.[0-9] 1[0-9][0-9]")
 _LONGEST_INTERIM = 16
-"""Bytes of what the pattern matches, so that one that comes in two parts is found."""
+"""Bytes of the pattern's longest match, so that one that comes in two parts is found."""
 
 
 class AnswerTooLong(httpcore2.RemoteProtocolError):
@@ -35,7 +35,7 @@ class AnswerTooLong(httpcore2.RemoteProtocolError):
 
 @dataclass(slots=True)
 class _Allowance:
-    """What is left of the bounds of one attempt."""
+    """What remains of the bounds of one attempt."""
 
     wire_bytes: int = MAX_WIRE_BYTES
     wire_reads: int = MAX_WIRE_READS
@@ -68,7 +68,7 @@ _allowance: ContextVar[_Allowance | None] = ContextVar("allowance", default=None
 
 @contextmanager
 def one_attempt() -> Iterator[None]:
-    """Whatever this task receives inside, over one connection or several, counts together."""
+    """Count everything that this task receives inside together, over any number of connections."""
     token = _allowance.set(_Allowance())
     try:
         yield
@@ -77,7 +77,7 @@ def one_attempt() -> Iterator[None]:
 
 
 class BoundedBackend(httpcore2.AnyIOBackend):
-    """Connects; what is received on the wire is bounded."""
+    """Connects; bounds what is received on the wire."""
 
     async def connect_tcp(self, *arguments: Any, **named: Any) -> httpcore2.AsyncNetworkStream:
         """A connection. Raises `ConnectError`."""
@@ -96,7 +96,7 @@ class _BoundedWire(ByteStream):
 
     @property
     def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
-        """What is known of the connection. It is asked of every idle one before each request, and takes a while."""
+        """Attributes of the connection. The pool reads them of every idle one before each request, which is slow."""
         return self._known
 
     async def receive(self, max_bytes: int = WIRE_READ_AT_ONCE) -> bytes:
@@ -116,7 +116,7 @@ class _BoundedWire(ByteStream):
 
 
 class BoundedAnswers(httpcore2.AsyncNetworkStream):
-    """A connection as HTTP sees it: what is received is bounded, with TLS and without."""
+    """A connection as HTTP sees it: bounds what is received, with TLS and without."""
 
     def __init__(self, inner: httpcore2.AsyncNetworkStream) -> None:
         self._inner = inner

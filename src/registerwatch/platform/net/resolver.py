@@ -1,6 +1,6 @@
-"""Resolving names by asynchronous questions, so that a name server that hangs holds nothing but its own questions.
+"""Resolves names with asynchronous queries, so that a name server that hangs blocks nothing but its own queries.
 
-The system's own, `getaddrinfo`, takes a thread for as long as a name server keeps silent, and cannot be stopped.
+The system's `getaddrinfo` holds a thread for as long as a name server is silent, and cannot be stopped.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Protocol
 import aiodns
 
 LOOKUP_SECONDS = 3.0
-"""Within which a name has to be resolved; an attempt at a webhook has five seconds in all."""
+"""Time limit for resolving a name; an attempt at a webhook has five seconds in all."""
 TRY_SECONDS, TRIES = 1.0, 2
 
 
@@ -23,7 +23,7 @@ class Resolver(Protocol):
 
 
 class DnsResolver:
-    """Asks the name servers of `/etc/resolv.conf`, after `/etc/hosts`. `name_servers` are others to ask."""
+    """Asks the name servers of `/etc/resolv.conf`, after `/etc/hosts`. `name_servers` replaces them."""
 
     def __init__(self, name_servers: Sequence[str] | None = None) -> None:
         self._name_servers = name_servers
@@ -43,13 +43,13 @@ class DnsResolver:
         return list(dict.fromkeys(_address(node.addr[0]) for node in found.nodes))
 
     async def aclose(self) -> None:
-        """End all questions."""
+        """Cancel all queries."""
         if self._inner is not None:
             await self._inner.close()
             self._inner = None
 
     def _resolver(self) -> aiodns.DNSResolver:
-        """Built at the first question: it belongs to the event loop."""
+        """Built at the first query: it belongs to the event loop."""
         if self._inner is None:
             self._inner = aiodns.DNSResolver(self._name_servers, timeout=TRY_SECONDS, tries=TRIES)
         return self._inner

@@ -1,4 +1,4 @@
-"""Posting to URLs that users entered: only to checked IP addresses, in bounded time, without following redirects.
+"""Posts to URLs that users entered: only to checked IP addresses, in bounded time, without following redirects.
 
 It uses httpcore2, the layer below httpx2: that follows no redirects, keeps no cookies, decompresses nothing, reads no
 proxies from the environment, and takes a network backend, which checks addresses here.
@@ -24,9 +24,9 @@ from registerwatch.platform.net.answer_bounds import AnswerTooLong, BoundedAnswe
 from registerwatch.platform.net.resolver import Resolver
 
 READ_BYTES, READ_PIECES = 1_024, 16
-"""What is read of an answer's body. After a longer one the connection is closed."""
+"""Limits for reading an answer's body. After a longer one the connection is closed."""
 MAX_ADDRESSES = 8
-"""Of one name: the rest of a longer list is not tried."""
+"""The number of addresses of one name that are tried."""
 IDLE_CONNECTIONS = 4
 """The pool checks every idle connection at every request, which costs more than opening a few new ones."""
 IDLE_SECONDS = 5.0
@@ -50,9 +50,9 @@ class PostResult:
     status: int | None
     error: str
     retry_after: int | None = None
-    """For how many seconds the receiver asks to be left alone; None where it does not say."""
+    """Seconds that the receiver asks us to wait; None where it does not."""
     content: bytes = field(default=b"", compare=False, repr=False)
-    """The beginning of what it answered."""
+    """The beginning of its answer."""
 
     @property
     def is_accepted(self) -> bool:
@@ -64,7 +64,7 @@ class Connections(Protocol):
     """Sends requests; implemented by a pool of connections."""
 
     async def handle_async_request(self, request: httpcore2.Request) -> httpcore2.Response:
-        """The answer, of which only the head was read."""
+        """The answer, with only its head read."""
 
 
 class CheckedNetwork(httpcore2.AsyncNetworkBackend):
@@ -124,7 +124,7 @@ def checked_connections(
 
 @cache
 def _usual_authorities() -> ssl.SSLContext:
-    """Loaded once in a process: it takes 40 ms."""
+    """Loaded once per process: it takes 40 ms."""
     return httpx2.create_ssl_context()
 
 
@@ -194,7 +194,7 @@ def _request(to: _Addressed, body: bytes, headers: Mapping[str, str]) -> httpcor
 
 
 def _retry_after(response: httpcore2.Response) -> int | None:
-    """Seconds, in whole ones. A date is taken for nothing said."""
+    """Whole seconds. A date counts as no value."""
     for name, value in response.headers:
         if name.lower() == b"retry-after" and (found := _SECONDS.fullmatch(value.strip())):
             return min(int(found[1]) + 1 if found[2] else int(found[1]), MAX_RETRY_AFTER)
@@ -202,7 +202,7 @@ def _retry_after(response: httpcore2.Response) -> int | None:
 
 
 async def _read_briefly(response: httpcore2.Response, deadline: float) -> bytes:
-    """Read the beginning of the body: some receivers fail when nobody reads."""
+    """Read the beginning of the body: some receivers fail when it is not read."""
     content, pieces = bytearray(), 0
     try:
         with suppress(TimeoutError, *_NO_ANSWER):
