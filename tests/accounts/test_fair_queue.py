@@ -1,4 +1,4 @@
-"""Who gets the next free place, and who is refused when the queue is full."""
+"""Who gets the next free slot, and who is refused when the queue is full."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ WAIT_SECONDS = 10.0
 
 
 class Visitors:
-    """Visitors of parties who keep their place until they are let go, one after the other."""
+    """Visitors of parties who keep their slot until they are let go, one after the other."""
 
-    def __init__(self, places: int, max_entries: int = 100, most_of_party: int | None = None) -> None:
-        self.queue = FairQueue(places, max_entries, "full", most_of_party=most_of_party)
+    def __init__(self, slots: int, max_entries: int = 100, most_of_party: int | None = None) -> None:
+        self.queue = FairQueue(slots, max_entries, "full", most_of_party=most_of_party)
         self.inside: list[str] = []
         self.served: list[str] = []
         self._let_go = asyncio.Semaphore(0)
@@ -31,7 +31,7 @@ class Visitors:
         await _settle()
 
     async def _visit(self, party: str) -> None:
-        async with self.queue.place(party):
+        async with self.queue.slot(party):
             self.inside.append(party)
             await self._let_go.acquire()
             self.inside.remove(party)
@@ -44,7 +44,7 @@ async def _settle() -> None:
 
 
 async def test_a_newcomer_is_next_however_many_another_party_has_waiting() -> None:
-    visitors = Visitors(places=2)
+    visitors = Visitors(slots=2)
     tasks = [*await visitors.arrive(*["greedy"] * 50), *await visitors.arrive("stranger")]
     assert visitors.inside == ["greedy", "greedy"]
 
@@ -56,7 +56,7 @@ async def test_a_newcomer_is_next_however_many_another_party_has_waiting() -> No
 
 
 async def test_a_party_has_as_many_places_as_it_may_and_the_others_stay_free_for_newcomers() -> None:
-    visitors = Visitors(places=3, most_of_party=2)
+    visitors = Visitors(slots=3, most_of_party=2)
     tasks = [*await visitors.arrive(*["greedy"] * 5), *await visitors.arrive("stranger")]
     assert visitors.inside == ["greedy", "greedy", "stranger"]
 
@@ -65,7 +65,7 @@ async def test_a_party_has_as_many_places_as_it_may_and_the_others_stay_free_for
 
 
 async def test_parties_take_turns_and_each_keeps_its_order() -> None:
-    visitors = Visitors(places=1)
+    visitors = Visitors(slots=1)
     tasks = await visitors.arrive("a", "a", "a", "b", "b", "c")
 
     await visitors.let_go(len(tasks))
@@ -75,7 +75,7 @@ async def test_parties_take_turns_and_each_keeps_its_order() -> None:
 
 
 async def test_a_full_queue_refuses_the_newest_of_whoever_has_the_most() -> None:
-    visitors = Visitors(places=1, max_entries=4)
+    visitors = Visitors(slots=1, max_entries=4)
     greedy = await visitors.arrive(*["greedy"] * 4)
 
     stranger = await visitors.arrive("stranger")
@@ -83,7 +83,7 @@ async def test_a_full_queue_refuses_the_newest_of_whoever_has_the_most() -> None
     with pytest.raises(Overloaded):
         await asyncio.wait_for(greedy[3], WAIT_SECONDS)
     with pytest.raises(Overloaded):
-        await visitors.queue.place("greedy").__aenter__()
+        await visitors.queue.slot("greedy").__aenter__()
     await visitors.let_go(4)
     await asyncio.wait_for(asyncio.gather(*greedy[:3], *stranger), WAIT_SECONDS)
     assert visitors.served[1] == "greedy" or visitors.served[1] == "stranger"
@@ -91,11 +91,11 @@ async def test_a_full_queue_refuses_the_newest_of_whoever_has_the_most() -> None
 
 
 async def test_a_full_queue_of_many_parties_with_one_each_refuses_the_newcomer() -> None:
-    visitors = Visitors(places=1, max_entries=3)
+    visitors = Visitors(slots=1, max_entries=3)
     tasks = await visitors.arrive("a", "b", "c")
 
     with pytest.raises(Overloaded):
-        await visitors.queue.place("d").__aenter__()
+        await visitors.queue.slot("d").__aenter__()
 
     await visitors.let_go(3)
     await asyncio.wait_for(asyncio.gather(*tasks), WAIT_SECONDS)
@@ -103,7 +103,7 @@ async def test_a_full_queue_of_many_parties_with_one_each_refuses_the_newcomer()
 
 @pytest.mark.parametrize("who", [0, 1, 2])
 async def test_whoever_gives_up_leaves_their_place_to_the_next(who: int) -> None:
-    visitors = Visitors(places=1, max_entries=3)
+    visitors = Visitors(slots=1, max_entries=3)
     tasks = await visitors.arrive("a", "b", "b")
 
     tasks[who].cancel()
@@ -118,7 +118,7 @@ async def test_whoever_gives_up_leaves_their_place_to_the_next(who: int) -> None
 
 
 async def test_whoever_gives_up_in_the_moment_in_which_they_get_a_place_hands_it_on() -> None:
-    visitors = Visitors(places=1)
+    visitors = Visitors(slots=1)
     first, second, third = await visitors.arrive("a", "b", "c")
 
     visitors._let_go.release()
@@ -126,7 +126,7 @@ async def test_whoever_gives_up_in_the_moment_in_which_they_get_a_place_hands_it
         if first.done() or not visitors.inside:
             break
         await asyncio.sleep(0)
-    second.cancel()  # its place is granted, and it does not know yet
+    second.cancel()  # its slot is granted, and it does not know yet
     await asyncio.gather(second, return_exceptions=True)
     await visitors.let_go(2)
 
@@ -135,7 +135,7 @@ async def test_whoever_gives_up_in_the_moment_in_which_they_get_a_place_hands_it
 
 
 async def test_where_all_give_up_at_once_every_place_is_free_again() -> None:
-    visitors = Visitors(places=2)
+    visitors = Visitors(slots=2)
     tasks = await visitors.arrive("a", "a", "a", "b", "b")
     for each in tasks:
         each.cancel()

@@ -20,7 +20,7 @@ from registerwatch.notifications.targets.channel_service import ChannelService
 from registerwatch.notifications.targets.channel_state import Access, ChannelState
 from registerwatch.notifications.targets.targets import TargetService
 from registerwatch.notifications.user_time_zones import UserTimeZones
-from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.account_slots import AccountSlots
 from registerwatch.platform.structs import replace
 from registerwatch.watches.tag_repository import add as add_tags
 from tests.notifications.plain_channel import FULL, PlainChannel
@@ -90,7 +90,7 @@ async def rooms(harness: ServiceHarness) -> Rooms:
     for name, each in channels.items():
         each.name = name
     worker = DeliveryService(harness.database, harness.clock, channels)
-    places, notifications = AccountPlaces(most=1, most_per_account=1), harness.service.notifications
+    places, notifications = AccountSlots(most=1, most_per_account=1), harness.service.notifications
     targets = {
         name: TargetService(harness.database, harness.clock, worker, each, places) for name, each in channels.items()
     }

@@ -9,7 +9,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.targets.targets import TargetService
-from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.account_slots import AccountSlots
 from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import channels_of, queue_change
 from tests.support.harness import ServiceHarness
@@ -30,7 +30,7 @@ async def plain(harness: ServiceHarness) -> Plain:
     caller, _ = await harness.owner_with_webhook()
     channel = PlainChannel(results=[FULL])
     worker = DeliveryService(harness.database, harness.clock, {**channels_of(harness), channel.name: channel})
-    targets = TargetService(harness.database, harness.clock, worker, channel, AccountPlaces(most=1, most_per_account=1))
+    targets = TargetService(harness.database, harness.clock, worker, channel, AccountSlots(most=1, most_per_account=1))
     for name in ("#news", "#closed"):
         await targets.add(caller, name)
     await queue_change(harness, caller, number=2, channels={**channels_of(harness), channel.name: channel})

@@ -23,7 +23,7 @@ from registerwatch.notifications.delivery.delivery import (
 from registerwatch.notifications.models import REPEAT_PAUSES, AttemptResult, Delivery, Notification, Target
 from registerwatch.notifications.tables import deliveries, delivery_events, webhooks
 from registerwatch.notifications.targets.targets import TargetService
-from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.account_slots import AccountSlots
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.tag_repository import add as add_tags
 from tests.notifications.plain_channel import FULL, PlainChannel
@@ -79,7 +79,7 @@ async def room(harness: ServiceHarness) -> Room:
     caller = await harness.owner()
     channel = PlainChannel(pauses=())
     worker = DeliveryService(harness.database, harness.clock, {channel.name: channel})
-    targets = TargetService(harness.database, harness.clock, worker, channel, AccountPlaces(most=1, most_per_account=1))
+    targets = TargetService(harness.database, harness.clock, worker, channel, AccountSlots(most=1, most_per_account=1))
     return Room(harness, caller, channel, targets, worker, (await targets.add(caller, "#news")).id)
 
 

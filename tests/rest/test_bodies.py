@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.types import Message
 
 from registerwatch.files.tables.table import MAX_FILE_BYTES
-from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.account_slots import AccountSlots
 from registerwatch.rest.routing.checked_route import CheckedRoute
 from registerwatch.web.limits import large_bodies, least_rate
 from registerwatch.web.limits.body_limits import MAX_BODY_BYTES, max_body_bytes
@@ -306,8 +306,8 @@ async def test_files_that_do_not_come_keep_nobody_from_sending_one(
     taken: int,
 ) -> None:
     monkeypatch.setattr(least_rate, "GRACE_SECONDS", grace)
-    harness.app.state.large_bodies = AccountPlaces(most=1, most_per_account=1)
-    harness.app.state.large_files = AccountPlaces(most=1, most_per_account=1)
+    harness.app.state.large_bodies = AccountSlots(most=1, most_per_account=1)
+    harness.app.state.large_files = AccountSlots(most=1, most_per_account=1)
     other = await harness.sign_up("someone@other.example")
     is_silent, never = asyncio.Event(), asyncio.Event()
 
@@ -375,7 +375,7 @@ async def test_a_file_that_finds_no_place_in_time_is_told_when_to_come_again(
     harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.setattr(large_bodies, "WAIT_SECONDS", 0.05)
-    harness.app.state.large_files = harness.app.state.photos = AccountPlaces(most=0, most_per_account=1)
+    harness.app.state.large_files = harness.app.state.photos = AccountSlots(most=0, most_per_account=1)
     pages = PagesClient(harness)
     await pages.sign_in()
     own = {"Cookie": f"session={pages.session}", "Sec-Fetch-Site": "same-origin"}
@@ -393,7 +393,7 @@ async def test_a_file_that_finds_no_place_in_time_is_told_when_to_come_again(
 async def test_a_file_that_is_refused_by_its_beginning_leaves_its_place(
     harness: ServiceHarness, owner: NewAccount, path: str
 ) -> None:
-    harness.app.state.large_files = AccountPlaces(most=1, most_per_account=1)
+    harness.app.state.large_files = AccountSlots(most=1, most_per_account=1)
     pages = PagesClient(harness)
     await pages.sign_in()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from openpyxl import load_workbook
 
-from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.account_slots import AccountSlots
 from registerwatch.platform.disk import WRITTEN_BYTES
 from registerwatch.web.files import spreadsheet
 from tests.files.lists.steps import ListSteps
@@ -131,8 +131,8 @@ async def test_a_workbook_that_finds_no_place_in_time_is_told_when_to_come_again
     pages = PagesClient(harness)
     await pages.sign_in(owner.email, owner.password)
     refusals = []
-    for places in (AccountPlaces(most=0, most_per_account=1), AccountPlaces(most=1, most_per_account=0)):
-        harness.app.state.workbooks._places = places
+    for places in (AccountSlots(most=0, most_per_account=1), AccountSlots(most=1, most_per_account=0)):
+        harness.app.state.workbooks._slots = places
         refusals.append(await harness.client.get(path, headers=auth_headers(owner.api_key)))
         for page in (path.replace("/v1/", "/app/"), "/app/watches.xlsx"):
             assert (await pages.get(page)).status_code == 503

@@ -28,7 +28,7 @@ from registerwatch.notifications.targets.channel_upkeep import ChannelUpkeep
 from registerwatch.notifications.targets.target_secrets import TargetSecrets
 from registerwatch.notifications.targets.targets import MAX_TESTS, MAX_TESTS_PER_ACCOUNT, TargetService
 from registerwatch.notifications.user_time_zones import UserTimeZones
-from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.account_slots import AccountSlots
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.net.safe_http import SafeHttpClient
@@ -123,7 +123,7 @@ def build_notifications(
     others = {name: each for name, each in channels.items() if name != EMAIL}
     deliveries = DeliveryService(database, clock, others, secrets)
     mails = DeliveryService(database, clock, email, secrets, pace=MailPace(settings.mail_per_minute))
-    places = AccountPlaces(most=MAX_TESTS, most_per_account=MAX_TESTS_PER_ACCOUNT)
+    places = AccountSlots(most=MAX_TESTS, most_per_account=MAX_TESTS_PER_ACCOUNT)
     targets = {
         name: TargetService(database, clock, mails if name in email else deliveries, each, places, notices, secrets)
         for name, each in channels.items()

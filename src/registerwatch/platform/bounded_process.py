@@ -19,7 +19,7 @@ from typing import Protocol
 import msgspec
 
 from registerwatch.errors import InvalidInput
-from registerwatch.platform.account_places import AccountPlaces, enter_within
+from registerwatch.platform.account_slots import AccountSlots, enter_within
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
 from registerwatch.platform.process_confinement import confine
 
@@ -120,7 +120,7 @@ class BoundedProcesses:
         """
         self._module = module
         self._bounds = bounds
-        self._places = AccountPlaces(most=most, most_per_account=most_per_account, most_per_network=most_per_network)
+        self._slots = AccountSlots(most=most, most_per_account=most_per_account, most_per_network=most_per_network)
         self._wait_seconds = wait_seconds
         self._busy = busy
         self._budget = budget
@@ -134,8 +134,8 @@ class BoundedProcesses:
         killed. The place is kept until the process has ended.
         """
         async with AsyncExitStack() as held:
-            place = self._places.place(account_id, network)
-            await enter_within(self._wait_seconds, held, place, otherwise=self._busy)
+            slot = self._slots.slot(account_id, network)
+            await enter_within(self._wait_seconds, held, slot, otherwise=self._busy)
             if self._budget is not None:
                 await self._budget.require(account_id)
             end = ProcessEnd()

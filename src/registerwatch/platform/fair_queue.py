@@ -16,14 +16,14 @@ class FairQueue:
     of the party with the most entries for a newcomer that has fewer.
     """
 
-    def __init__(self, places: int, max_entries: int, refusal: str, *, most_of_party: int | None = None) -> None:
+    def __init__(self, slots: int, max_entries: int, refusal: str, *, most_of_party: int | None = None) -> None:
         """`max_entries` may wait or have a slot at once; `refusal` is the message to the others. A party has
         `most_of_party` slots at most, where that is given.
         """
-        self._free = places
+        self._free = slots
         self._max_entries = max_entries
         self._refusal = refusal
-        self._most_of_party = places if most_of_party is None else most_of_party
+        self._most_of_party = slots if most_of_party is None else most_of_party
         self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
         self._served: Counter[Hashable] = Counter()
 
@@ -32,7 +32,7 @@ class FairQueue:
         return self._served[party] + len(self._waiting.get(party, ()))
 
     @asynccontextmanager
-    async def place(self, party: Hashable) -> AsyncIterator[None]:
+    async def slot(self, party: Hashable) -> AsyncIterator[None]:
         """Wait for a slot and hold it. Raises `Overloaded` where the queue is full."""
         await self._arrive(party)
         try:
@@ -43,16 +43,16 @@ class FairQueue:
     async def _arrive(self, party: Hashable) -> None:
         if self._served.total() + sum(map(len, self._waiting.values())) >= self._max_entries:
             self._make_room(party)
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(party, deque()).append(turn)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(party, deque()).append(waiter)
         self._hand_out()
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
                 self._leave(party)  # it had just got its slot
             else:
-                self._forget(party, turn)
+                self._forget(party, waiter)
             raise
 
     def _make_room(self, party: Hashable) -> None:
@@ -78,21 +78,21 @@ class FairQueue:
             if not may_enter:
                 return
             party = min(may_enter, key=self._served.__getitem__)
-            turn = self._waiting[party][0]
-            self._forget(party, turn)
-            if turn.cancelled():  # its caller has not run since
+            waiter = self._waiting[party][0]
+            self._forget(party, waiter)
+            if waiter.cancelled():  # its caller has not run since
                 continue
             if party in self._waiting:
                 self._waiting.move_to_end(party)
             self._free -= 1
             self._served[party] += 1
-            turn.set_result(None)
+            waiter.set_result(None)
 
-    def _forget(self, party: Hashable, turn: asyncio.Future[None]) -> None:
+    def _forget(self, party: Hashable, waiter: asyncio.Future[None]) -> None:
         """Remove a waiting request from the queue, if it is there."""
-        turns = self._waiting.get(party)
-        if turns is None or turn not in turns:
+        waiters = self._waiting.get(party)
+        if waiters is None or waiter not in waiters:
             return
-        turns.remove(turn)
-        if not turns:
+        waiters.remove(waiter)
+        if not waiters:
             del self._waiting[party]

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.lookup.certificate_documents import FetchedDocument
-from registerwatch.platform.account_places import MAX_WAITING, enter_within
+from registerwatch.platform.account_slots import MAX_WAITING, enter_within
 from registerwatch.platform.fair_queue import FairQueue
 from registerwatch.web.held_answer import PIECE_BYTES, HeldAnswer
 from registerwatch.web.injection import client_of
@@ -37,7 +37,7 @@ def places_of_documents() -> FairQueue:
 async def hold_place_of_document(request: Request, held: AsyncExitStack) -> None:
     """Wait for a place and hold it. Raises `Overloaded` where none is free in time."""
     places: FairQueue = request.app.state.documents
-    await enter_within(WAIT_SECONDS, held, places.place(client_of(request).network), otherwise=BUSY)
+    await enter_within(WAIT_SECONDS, held, places.slot(client_of(request).network), otherwise=BUSY)
 
 
 def document_response(found: FetchedDocument, held: AsyncExitStack) -> Response:

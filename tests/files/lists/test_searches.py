@@ -10,7 +10,7 @@ import pytest
 
 from registerwatch.accounts.tables import work_used
 from registerwatch.files.lists import service as list_service
-from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.account_slots import AccountSlots
 from registerwatch.register.models import Certificate
 from tests.files.lists.steps import ListSteps
 from tests.pages.account.pages_client import PagesClient
@@ -115,7 +115,7 @@ async def test_a_search_that_finds_no_place_is_told_when_to_come_again_and_what_
     _, upload = await lists.matched(f"GTIN;Name\n{a_udi(1)};Pumps\n")
     theirs = f"/v1/lists/{own}"
     monkeypatch.setattr(list_service, "WAIT_SECONDS", 0.05)
-    harness.service.lists.service._cell_reads = AccountPlaces(most=0, most_per_account=1)
+    harness.service.lists.service._cell_reads = AccountSlots(most=0, most_per_account=1)
 
     searches = [
         await lists.request("GET", f"{theirs}/lines", params={"text": "pump"}),
@@ -145,7 +145,7 @@ async def test_a_page_whose_search_finds_no_place_says_so(
     list_id = await ListSteps(harness, owner).kept(f"GTIN;Name\n{a_udi(1)};Pump\n")
     await pages.sign_in(owner.email, owner.password)
     monkeypatch.setattr(list_service, "WAIT_SECONDS", 0.05)
-    harness.service.lists.service._cell_reads = AccountPlaces(most=0, most_per_account=1)
+    harness.service.lists.service._cell_reads = AccountSlots(most=0, most_per_account=1)
 
     refused, shown = await pages.get(f"/app/lists/{list_id}", q="pump"), await pages.get(f"/app/lists/{list_id}")
 
@@ -184,11 +184,11 @@ async def test_searches_take_turns_by_the_network_that_they_come_from(
     await pages.sign_in(owner.email, owner.password)
     networks = list[str | None]()
 
-    class Noted(AccountPlaces):
+    class Noted(AccountSlots):
         @asynccontextmanager
-        async def place(self, account_id: int, network: str | None = None) -> AsyncIterator[None]:
+        async def slot(self, account_id: int, network: str | None = None) -> AsyncIterator[None]:
             networks.append(network)
-            async with super().place(account_id, network):
+            async with super().slot(account_id, network):
                 yield
 
     harness.service.lists.service._cell_reads = Noted(most=1, most_per_account=1)

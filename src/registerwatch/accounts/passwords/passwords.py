@@ -131,7 +131,7 @@ class Passwords:
     async def _for_account(self, work: Callable[[], T], account_id: int) -> T:
         if self._account_queue.entries_of(account_id) >= MAX_OF_ACCOUNT:
             raise RateLimited(TOO_MANY_OF_ACCOUNT, retry_after=1, limit=MAX_OF_ACCOUNT, window=1)
-        async with self._account_queue.place(account_id):
+        async with self._account_queue.slot(account_id):
             return await asyncio.get_running_loop().run_in_executor(self._accounts, work)
 
 

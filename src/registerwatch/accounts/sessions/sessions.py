@@ -107,7 +107,7 @@ class SessionService:
         same time: a stranger does not learn who has an account. `code` is as in `login`.
         """
         address = email_address(email)
-        async with self._queue.place(client.network):
+        async with self._queue.slot(client.network):
             opened = await self._open_or_sign_in(name, address, password, client, code)
         return _session_of(opened)
 
@@ -118,7 +118,7 @@ class SessionService:
         that the browser names.
         """
         address = email_address(email)
-        async with self._queue.place(client.network):
+        async with self._queue.slot(client.network):
             return await self._open_or_sign_in(name, address, password, client, None, zone=zone)
 
     async def _open_or_sign_in(
@@ -158,7 +158,7 @@ class SessionService:
         return await self._login(email, password, client, None)
 
     async def _login(self, email: str, password: str, client: Client, code: str | None) -> NewSession | NewStep:
-        async with self._queue.place(client.network):
+        async with self._queue.slot(client.network):
             try:
                 user = await self._reads.user_by_email(email_address(email))
             except InvalidInput:

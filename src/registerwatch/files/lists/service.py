@@ -38,7 +38,7 @@ from registerwatch.files.lists.models import (
 from registerwatch.files.tables.cells import bare
 from registerwatch.files.tables.file_kinds import check_beginning
 from registerwatch.files.tables.table import ReadChoices
-from registerwatch.platform.account_places import AccountPlaces, enter_within
+from registerwatch.platform.account_slots import AccountSlots, enter_within
 from registerwatch.platform.clock import Clock, day_of
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
@@ -167,7 +167,7 @@ class ListService:
         self._disk = disk
         self._wake = wake
         self._fresh_for = fresh_for
-        self._cell_reads = AccountPlaces(
+        self._cell_reads = AccountSlots(
             most=MAX_CELL_READS,
             most_per_account=MAX_CELL_READS_OF_ACCOUNT,
             most_per_network=MAX_CELL_READS_OF_NETWORK,
@@ -454,8 +454,8 @@ class ListService:
         account_id = caller.account.id
         async with AsyncExitStack() as held:
             if reads_cells:
-                place = self._cell_reads.place(account_id, caller.network)
-                await enter_within(WAIT_SECONDS, held, place, otherwise=BUSY)
+                slot = self._cell_reads.slot(account_id, caller.network)
+                await enter_within(WAIT_SECONDS, held, slot, otherwise=BUSY)
             if has_words:
                 await self._work.require(account_id)
             seconds = 0.0

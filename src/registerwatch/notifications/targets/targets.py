@@ -31,7 +31,7 @@ from registerwatch.notifications.repository import FinishedDelivery
 from registerwatch.notifications.targets import target_repository
 from registerwatch.notifications.targets.target_addresses import StoredAddress, stored_address
 from registerwatch.notifications.targets.target_secrets import TargetSecrets
-from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.account_slots import AccountSlots
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.row_pages import RowPage
@@ -64,7 +64,7 @@ class TargetService:
         clock: Clock,
         deliveries: DeliveryService,
         channel: Channel,
-        tests: AccountPlaces,
+        tests: AccountSlots,
         notices: AccountNotices | None = None,
         secrets: TargetSecrets | None = None,
     ) -> None:
@@ -186,7 +186,7 @@ class TargetService:
 
         Tests take places of their own, few for an account: whoever's receiver hangs delays only their own tests.
         """
-        async with self._tests.place(caller.account.id):
+        async with self._tests.slot(caller.account.id):
             return await self._send_test(caller, target_id)
 
     async def _send_test(self, caller: Caller, target_id: int | None) -> TestResult:

@@ -23,7 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from registerwatch.accounts.models import Caller
 from registerwatch.errors import Overloaded
 from registerwatch.files.tables.csv_file import Rows, batches, csv_chunks, in_writer
-from registerwatch.platform.account_places import AccountPlaces, enter_within
+from registerwatch.platform.account_slots import AccountSlots, enter_within
 from registerwatch.platform.disk import MIN_FREE_FOR_FILES, DiskCheck
 from registerwatch.web.files.xlsx_sheet import XlsxSheet
 from registerwatch.web.held_answer import PIECE_BYTES, HeldAnswer
@@ -64,7 +64,7 @@ class Workbooks:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._room = DiskCheck(folder, min_free_bytes=MIN_FREE_FOR_FILES)
-        self._places = AccountPlaces(most=MAX_WORKBOOKS, most_per_account=1, most_per_network=MAX_WORKBOOKS // 2)
+        self._slots = AccountSlots(most=MAX_WORKBOOKS, most_per_account=1, most_per_network=MAX_WORKBOOKS // 2)
 
     async def response(
         self, caller: Caller, filename: str, header: Sequence[str], rows: Rows, *, title: str = "List"
@@ -74,11 +74,11 @@ class Workbooks:
         Raises `Overloaded` where no place is free in time, or the disk is full; and errors of the rows.
         """
         async with AsyncExitStack() as held:
-            own = self._places.own_place(caller.account.id)
+            own = self._slots.own_slot(caller.account.id)
             await enter_within(WAIT_SECONDS, held, own, otherwise=BUSY_ACCOUNT)
             async with AsyncExitStack() as making:
-                place = self._places.shared_place(caller.network or caller.account.id)
-                await enter_within(WAIT_SECONDS, making, place, otherwise=BUSY)
+                slot = self._slots.shared_slot(caller.network or caller.account.id)
+                await enter_within(WAIT_SECONDS, making, slot, otherwise=BUSY)
                 file = await self._made(title, header, rows)
             held.callback(file.close)
             headers = {**_headers(filename), "Content-Length": str(file.tell())}

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from registerwatch.errors import InvalidInput
-from registerwatch.platform.account_places import AccountPlaces, enter_within
+from registerwatch.platform.account_slots import AccountSlots, enter_within
 from registerwatch.web.injection import client_of
 from registerwatch.web.limits.body_limits import MAX_BODY_BYTES, max_body_bytes
 from registerwatch.web.limits.least_rate import LeastRate
@@ -33,7 +33,7 @@ BUSY_ACCOUNT = "Other files of this account are being sent. Send this one again 
 
 @asynccontextmanager
 async def place_of_body(
-    request: Request, account_id: int, places: AccountPlaces | None = None
+    request: Request, account_id: int, places: AccountSlots | None = None
 ) -> AsyncIterator[Request]:
     """The request with a body that waits for its place: one of `places`, else of the application's
     `state.large_bodies`, or of its `state.large_files` where the path takes files.
@@ -42,28 +42,28 @@ async def place_of_body(
         is_file = max_body_bytes(request.scope["path"]) > FILE_BYTES
         places = request.app.state.large_files if is_file else request.app.state.large_bodies
     async with AsyncExitStack() as held:
-        await enter_within(WAIT_SECONDS, held, places.own_place(account_id), otherwise=BUSY_ACCOUNT)
-        place = places.shared_place(client_of(request).network)
+        await enter_within(WAIT_SECONDS, held, places.own_slot(account_id), otherwise=BUSY_ACCOUNT)
+        place = places.shared_slot(client_of(request).network)
         yield Request(request.scope, _in_place(request.receive, place, held))
 
 
-def places_of_large_bodies() -> AccountPlaces:
+def places_of_large_bodies() -> AccountSlots:
     """Places for an application's `state.large_bodies`."""
     return _places(MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT)
 
 
-def places_of_files() -> AccountPlaces:
+def places_of_files() -> AccountSlots:
     """Places for an application's `state.large_files`."""
     return _places(MAX_FILES_RECEIVED, 1)
 
 
-def places_of_photos() -> AccountPlaces:
+def places_of_photos() -> AccountSlots:
     """Places for an application's `state.photos`."""
     return _places(MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT)
 
 
-def _places(most: int, most_per_account: int) -> AccountPlaces:
-    return AccountPlaces(most=most, most_per_account=most_per_account, most_per_network=most // 2)
+def _places(most: int, most_per_account: int) -> AccountSlots:
+    return AccountSlots(most=most, most_per_account=most_per_account, most_per_network=most // 2)
 
 
 def _in_place(receive: Receive, place: AbstractAsyncContextManager[None], held: AsyncExitStack) -> Receive:

@@ -21,7 +21,7 @@ from registerwatch.pages.account.rendering import app_page, fragment_asked
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, forget_form, form_of
-from registerwatch.platform.account_places import AccountPlaces
+from registerwatch.platform.account_slots import AccountSlots
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
 from registerwatch.web.files.spreadsheet import csv_response, day_or_none
 from registerwatch.web.injection import InjectedService, client_of, limits_of
@@ -68,7 +68,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
     async with AsyncExitStack() as held:
         if is_large:  # before any of it is received
             await _count_photo(request, account_id)
-            photos: AccountPlaces = request.app.state.photos
+            photos: AccountSlots = request.app.state.photos
             request = await held.enter_async_context(place_of_body(request, account_id, photos))
         form = await form_of(request)
         if not is_large and form.file("photo") is not None:

@@ -25,11 +25,11 @@ TOO_MANY = "Too many of these requests are waiting. Try again in a few seconds."
 class _Account:
     """The slots of one account, and how many of its requests have or await one."""
 
-    places: asyncio.Semaphore
+    slots: asyncio.Semaphore
     users: int = 0
 
 
-class AccountPlaces:
+class AccountSlots:
     """At most `most` slots at a time, `most_per_account` of one account and `most_per_network` of one client network.
     Waiting networks are served in a fair order, as are accounts of no known network.
     """
@@ -40,23 +40,23 @@ class AccountPlaces:
         self._accounts: dict[int, _Account] = {}
 
     @asynccontextmanager
-    async def place(self, account_id: int, network: str | None = None) -> AsyncIterator[None]:
+    async def slot(self, account_id: int, network: str | None = None) -> AsyncIterator[None]:
         """A slot while the block lasts. An account first waits for one of its own, so its others wait outside.
 
         Raises `Overloaded` where too many of the account or of all wait already.
         """
-        async with self.own_place(account_id), self.shared_place(account_id if network is None else network):
+        async with self.own_slot(account_id), self.shared_slot(account_id if network is None else network):
             yield
 
-    def shared_place(self, party: Hashable) -> AbstractAsyncContextManager[None]:
+    def shared_slot(self, party: Hashable) -> AbstractAsyncContextManager[None]:
         """A shared slot while the block lasts, for a request with one of the account. Parties are served fairly.
 
         Raises `Overloaded` where too many wait already.
         """
-        return self._queue.place(party)
+        return self._queue.slot(party)
 
     @asynccontextmanager
-    async def own_place(self, account_id: int) -> AsyncIterator[None]:
+    async def own_slot(self, account_id: int) -> AsyncIterator[None]:
         """One of the account's own slots while the block lasts.
 
         Raises `Overloaded` where too many of the account wait already.
@@ -66,7 +66,7 @@ class AccountPlaces:
         account = self._accounts.setdefault(account_id, _Account(asyncio.Semaphore(self._most_per_account)))
         account.users += 1
         try:
-            async with account.places:
+            async with account.slots:
                 yield
         finally:
             account.users -= 1
@@ -75,11 +75,11 @@ class AccountPlaces:
 
 
 async def enter_within(
-    seconds: float, held: AsyncExitStack, place: AbstractAsyncContextManager[T], *, otherwise: str
+    seconds: float, held: AsyncExitStack, slot: AbstractAsyncContextManager[T], *, otherwise: str
 ) -> T:
     """Enter a slot on a stack. Raises `Overloaded`, which says `otherwise`, where none is free in time."""
     try:
         async with asyncio.timeout(seconds):
-            return await held.enter_async_context(place)
+            return await held.enter_async_context(slot)
     except TimeoutError:
         raise Overloaded(otherwise) from None
