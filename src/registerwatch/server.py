@@ -15,7 +15,7 @@ from registerwatch.web.limits.connections import raise_file_limit
 from registerwatch.web.limits.http_server import server_config
 
 SWITCH_SECONDS = 0.0005
-"""So long a thread that does not pause by itself (`giving_way`), such as one that makes a file, keeps the interpreter
+"""So long a thread that does not pause by itself (`with_pauses`), such as one that makes a file, keeps the interpreter
 while the event loop waits for it. It is 5 ms where nothing is said, for each step of a request (docs/performance.md).
 """
 

@@ -25,7 +25,7 @@ from registerwatch.files.tables.process import TableReader, TooMuchWork
 from registerwatch.files.tables.table import Table, TableRow
 from registerwatch.platform.clock import Clock, day_of
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.giving_way import giving_way
+from registerwatch.platform.thread_pauses import with_pauses
 
 AT_ONCE = 1_000
 """Lines that are matched and stored together; so many are done anew where a node is killed."""
@@ -178,7 +178,7 @@ class ListWorker:
         if not waiting:
             return False
         codes = {each.code for each in waiting}
-        read = await asyncio.to_thread(lambda: {code: ReadLine.of_code(code) for code in giving_way(codes)})
+        read = await asyncio.to_thread(lambda: {code: ReadLine.of_code(code) for code in with_pauses(codes)})
         async with self._database.transaction() as connection:
             await repository.locked_revisions(connection)
             due = [each for each in await line_repository.due(connection, now, AT_ONCE) if each.code in read]
@@ -290,7 +290,7 @@ def _bytes_of(table: Table) -> int:
 
 
 def _read_lines(rows: Sequence[TableRow]) -> list[ReadLine]:
-    return [ReadLine.of(row) for row in giving_way(rows)]
+    return [ReadLine.of(row) for row in with_pauses(rows)]
 
 
 def _matches(lines: Iterable[ReadLine], known: Known, today: date) -> list[Match]:

@@ -10,8 +10,8 @@ import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.files.tables.cells import PROBLEMS
-from registerwatch.platform.giving_way import giving_way
 from registerwatch.platform.structs import replace
+from registerwatch.platform.thread_pauses import with_pauses
 from registerwatch.register.identifiers import (
     Kind,
     can_be_stored,
@@ -144,7 +144,7 @@ class ImportPlan:
 
 def read_lines(lines: Iterable[ListLine]) -> list[ReadLine]:
     """Read the code of each line. Half a millisecond for a line that is made to be slow."""
-    return [ReadLine.of(line) for line in giving_way(lines)]
+    return [ReadLine.of(line) for line in with_pauses(lines)]
 
 
 def plan_lines(

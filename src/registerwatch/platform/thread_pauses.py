@@ -10,7 +10,7 @@ STEP_SECONDS = 0.0005
 PAUSE_SECONDS = 0.0001
 
 
-def giving_way(items: Iterable[T]) -> Iterator[T]:
+def with_pauses(items: Iterable[T]) -> Iterator[T]:
     """The same items, with a short pause whenever work on them took half a millisecond. Without pauses a thread makes
     the event loop wait for 5 ms at each step of each request (docs/performance.md).
     """
