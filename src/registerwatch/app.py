@@ -44,11 +44,11 @@ from registerwatch.rest.routing.every_answer import EveryAnswer, RequestCounts
 from registerwatch.rest.routing.middleware import BodyRequired, StoredDevices
 from registerwatch.settings import Settings
 from registerwatch.web.compression import Compression
-from registerwatch.web.document_response import places_of_documents
+from registerwatch.web.document_response import document_slots
 from registerwatch.web.files.spreadsheet import Workbooks
 from registerwatch.web.limits.body_limits import BodyLimits
 from registerwatch.web.limits.forwarded_headers import ForwardedHeaders, NoticeForwardedHeaders
-from registerwatch.web.limits.large_bodies import places_of_files, places_of_large_bodies, places_of_photos
+from registerwatch.web.limits.large_bodies import file_slots, large_body_slots, photo_slots
 from registerwatch.web.limits.query_limit import QueryLimit
 from registerwatch.web.limits.rate_limits import build_limits
 from registerwatch.web.route_table import install_route_table
@@ -149,8 +149,8 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.service, app.state.limits, app.state.readiness = service, limits, system.Readiness()
     app.state.request_counts, app.state.has_index = counts, True
     app.state.health = HealthReport(service, forwarded)
-    app.state.large_bodies, app.state.large_files = places_of_large_bodies(), places_of_files()
-    app.state.photos, app.state.documents = places_of_photos(), places_of_documents()
+    app.state.large_bodies, app.state.large_files = large_body_slots(), file_slots()
+    app.state.photos, app.state.documents = photo_slots(), document_slots()
     app.state.sections = routes.SECTIONS
     app.state.workbooks = Workbooks(settings.data_dir)
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None

@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.audit.audit import Action
-from registerwatch.accounts.limits.mail_limits import MailLimit, take_place
+from registerwatch.accounts.limits.mail_limits import MailLimit, take_slot
 from registerwatch.accounts.limits.mail_tasks import MailTasks
 from registerwatch.accounts.members import USERS_CLOSED
 from registerwatch.accounts.models import Caller, Role
@@ -89,7 +89,7 @@ class InvitationService:
                 (MailLimit.FIRST_CONTACT_BY_ACCOUNT, str(account.id)),
                 (MailLimit.FIRST_CONTACT, address),
             ):
-                if not await take_place(connection, now, limit, whom):
+                if not await take_slot(connection, now, limit, whom):
                     raise InvalidInput(TOO_MANY)
             await confirmation_repository.add_invitation(
                 connection,

@@ -13,7 +13,7 @@ from functools import partial
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
-from registerwatch.accounts.limits.mail_limits import MailLimit, take_place
+from registerwatch.accounts.limits.mail_limits import MailLimit, take_slot
 from registerwatch.accounts.limits.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import StoredUser
@@ -61,7 +61,7 @@ class AccountNotices:
             return ()
         now, mails = int(self._clock.now()), []
         for user in await _told(connection, account_id, about):
-            if await take_place(connection, now, MailLimit.NOTICE, f"{kind} {user.email} {account_id}"):
+            if await take_slot(connection, now, MailLimit.NOTICE, f"{kind} {user.email} {account_id}"):
                 line = f"{in_words(now, user.time_zone)}: {sentence}."
                 mails.append(notice(user.email, kind, line, self._public_url, MailLimit.NOTICE.value.mails))
         return mails
@@ -71,7 +71,7 @@ class AccountNotices:
         now, whom = int(self._clock.now()), f"{NoticeKind.SIGN_INS} {user.email} {user.account_id}"
         if not (self._mailer.is_set_up and user.is_confirmed):
             return ()
-        if not await take_place(connection, now, MailLimit.NOTICE, whom):
+        if not await take_slot(connection, now, MailLimit.NOTICE, whom):
             return ()
         line = f"{in_words(now, user.time_zone)}: {user.email} {what}."
         return (sign_in_notice(user.email, line, self._public_url, MailLimit.NOTICE.value.mails),)

@@ -44,7 +44,7 @@ from registerwatch.web.certificate_filters import (
     selection_of,
     srn_of,
 )
-from registerwatch.web.document_response import PDF, document_response, hold_place_of_document
+from registerwatch.web.document_response import PDF, document_response, hold_document_slot
 from registerwatch.web.injection import InjectedService, address_of, counted
 from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import (
@@ -223,7 +223,7 @@ async def read_document(
     """
     requester = Requester(address_of(request))
     async with AsyncExitStack() as held:
-        await hold_place_of_document(request, held)
+        await hold_document_slot(request, held)
         found = await service.certificate_documents.fetch(id, uuid, requester)
         if isinstance(found, NoDocument):
             return error_answer(DocumentNotFound(False, found.uuid, found.reason, code=NOT_FOUND), 404)

@@ -1,1 +1,1 @@
-"""What every HTTP surface shares: who asks, how often, what they have already."""
+"""What every HTTP surface shares: credentials, rate limits, conditional requests."""

@@ -1,4 +1,4 @@
-"""Which certificates a query asks for: empty values mean nothing, values that there cannot be are refused."""
+"""Reads filters of certificates from a query: empty values mean nothing, impossible values are refused."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -51,13 +51,13 @@ def number_of(text: str) -> str | None:
 
 
 def status_codes(texts: Iterable[str]) -> tuple[str, ...]:
-    """The register's codes of statuses in short words or codes, each alone or several with commas between them."""
+    """The register's codes for statuses in short words or codes, each alone or several with commas."""
     words = [word.strip().lower() for text in texts for word in text.split(",") if word.strip()]
     return tuple(dict.fromkeys(map(_status_code, words)))
 
 
 def after_of(text: str) -> str | None:
-    """The id that a page begins behind; None for an empty one."""
+    """The id after which a page begins; None for an empty one."""
     if text and not _ID.fullmatch(text):
         raise InvalidInput("`after` is the `id` of the last certificate of the page before.")
     return text or None

@@ -1,9 +1,9 @@
-"""Compressed answers, for the public pages and reads alone.
+"""Compresses answers of the public pages and reads alone.
 
-An answer that holds a secret beside text of somebody else's choice must not be compressed: its length would tell the
-secret bit by bit (the BREACH attack, docs/decisions/0026-compression.md). So the paths are listed, and a request or an
-answer with a cookie is left alone. A device (`rest/middleware.py`) and `/openapi.json` (`web/prepared.py`) are packed
-where they are answered, by the same rule: they hold no secret.
+An answer that contains a secret beside foreign text must not be compressed: its length would reveal the secret bit by
+bit (the BREACH attack, docs/decisions/0026-compression.md). So the paths are listed, and a request or an answer with a
+cookie is left alone. A device (`rest/middleware.py`) and `/openapi.json` (`web/prepared.py`) are packed in these
+modules, by the same rule: they contain no secret.
 """
 
 import zlib
@@ -16,7 +16,7 @@ PUBLIC_PATHS = frozenset({"/", "/docs", "/robots.txt", "/v1/search", "/v1/certif
 PUBLIC_PREFIXES = ("/v1/devices/", "/v1/actors/", "/v1/certificates/", "/d/", "/a/", "/c/", "/docs/", "/static/")
 COMPRESSED_TYPES = (b"text/", b"application/json", b"image/svg+xml")
 KEPT_PREFIXES = ("/static/", "/docs/api/")
-"""Where an answer is the same until the next start. Its packed form is kept: anybody may ask, as often as they like."""
+"""Paths whose answers stay the same until the next start. Their packed form is kept: the public may ask at any rate."""
 MIN_BYTES = 1400
 """What fits into one packet with its headers arrives no sooner when it is shorter."""
 LEVEL = 4
@@ -32,7 +32,7 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 
 
 class Compression:
-    """Compresses what is public, long enough and text, for clients that take gzip.
+    """Compresses public, long texts for clients that accept gzip.
 
     `Vary` is on every answer at these paths, short ones and 304 too. Every `ETag` is weak, so both forms share one.
     """
@@ -65,19 +65,19 @@ class Compression:
 
 
 def is_public(path: str) -> bool:
-    """Whether answers at this path hold nothing that only one caller may see."""
+    """Whether answers at this path contain nothing that only one caller may see."""
     return path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIXES)
 
 
 @lru_cache(maxsize=256)  # clients send one of few headers, with every request
 def accepts_gzip(accepted: str) -> bool:
-    """Whether an `Accept-Encoding` header takes gzip (RFC 9110, 12.5.3)."""
+    """Whether an `Accept-Encoding` header accepts gzip (RFC 9110, 12.5.3)."""
     qualities = dict(_coding(each) for each in accepted.lower().split(","))
     return qualities.get("gzip", qualities.get("*", 0.0)) > 0
 
 
 def _coding(text: str) -> tuple[str, float]:
-    """The name of a coding and its quality: 1 where none is given, 0 where it is no number."""
+    """The name of a coding and its quality: 1 where none is given, 0 where it is not a number."""
     name, _, parameter = text.partition(";")
     given = parameter.strip().removeprefix("q=")
     try:
@@ -87,7 +87,7 @@ def _coding(text: str) -> tuple[str, float]:
 
 
 def takes_packed(request_headers: RawHeaders) -> bool:
-    """Whether a request takes gzip, and has no cookie."""
+    """Whether a request accepts gzip and has no cookie."""
     accepted = b""
     for name, value in request_headers:
         if name == b"accept-encoding":
@@ -98,7 +98,7 @@ def takes_packed(request_headers: RawHeaders) -> bool:
 
 
 def _is_packable(headers: RawHeaders) -> bool:
-    """Whether a whole answer with these headers gains by it. What is streamed tells no length and is left alone."""
+    """Whether a whole answer with these headers gets shorter. A stream has no length and is left alone."""
     long_enough = is_text = False
     for name, value in headers:
         if name in (b"content-encoding", b"set-cookie"):

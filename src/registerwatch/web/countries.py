@@ -1,4 +1,4 @@
-"""Names of countries by ISO 3166 code, in English; with the codes that the register uses beside it (EL, UK, XI)."""
+"""Names of countries by ISO 3166 code, in English; with the other codes that the register uses (EL, UK, XI)."""
 
 _TABLE = """
 AD Andorra|AE United Arab Emirates|AF Afghanistan|AG Antigua and Barbuda|AI Anguilla|AL Albania|AM Armenia|AO Angola
@@ -39,5 +39,5 @@ NAMES = {
 
 
 def country_name(code: str) -> str:
-    """The English name of a country, the code itself where it is not known."""
+    """The English name of a country; the code itself where it is not known."""
     return NAMES.get(code.upper(), code)

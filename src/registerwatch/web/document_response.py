@@ -1,6 +1,6 @@
-"""The answer that passes a document through. It comes from strangers, so no browser may show it as a page of ours.
+"""The answer that passes on a document. It is foreign content, so no browser may show it as a page of ours.
 
-A document is in memory from when it is fetched until it was sent, so few are at a time.
+A document is in memory from its fetch until it was sent, so few are fetched at a time.
 """
 
 import re
@@ -21,27 +21,27 @@ from registerwatch.web.responses import NOT_CACHED
 
 PDF = "application/pdf"
 MAX_DOCUMENTS, MAX_DOCUMENTS_OF_NETWORK = 4, 2
-"""That one process fetches and sends at a time, 80 MB at most; and for a client network."""
+"""Documents that one process fetches and sends at a time, 80 MB at most; and for a network."""
 WAIT_SECONDS = 20.0
-"""So long a request waits for those before it: the register may take as long for one."""
+"""How long a request waits for earlier ones: the register may need as long for one."""
 BUSY = "Other documents are being fetched at the moment. Try again in a few seconds."
 MAX_FILENAME = 100
 _NOT_PLAIN = re.compile(r"[^0-9A-Za-z._-]+")
 
 
-def places_of_documents() -> FairQueue:
-    """Places for an application's `state.documents`. Networks take turns."""
+def document_slots() -> FairQueue:
+    """Slots for an application's `state.documents`, shared fairly."""
     return FairQueue(MAX_DOCUMENTS, MAX_DOCUMENTS + MAX_WAITING, BUSY, most_of_party=MAX_DOCUMENTS_OF_NETWORK)
 
 
-async def hold_place_of_document(request: Request, held: AsyncExitStack) -> None:
-    """Wait for a place and hold it. Raises `Overloaded` where none is free in time."""
-    places: FairQueue = request.app.state.documents
-    await enter_within(WAIT_SECONDS, held, places.slot(client_of(request).network), otherwise=BUSY)
+async def hold_document_slot(request: Request, held: AsyncExitStack) -> None:
+    """Wait for a slot and hold it. Raises `Overloaded` where none is free in time."""
+    slots: FairQueue = request.app.state.documents
+    await enter_within(WAIT_SECONDS, held, slots.slot(client_of(request).network), otherwise=BUSY)
 
 
 def document_response(found: FetchedDocument, held: AsyncExitStack) -> Response:
-    """The document as a download, with the digest of its content. What is held is given back when it was sent."""
+    """The document as a download, with the digest of its content. `held` is closed when it was sent."""
     digest = b64encode(bytes.fromhex(found.sha256)).decode()
     headers = {
         "Content-Disposition": _attachment(found.document.name, found.document.uuid),
@@ -59,7 +59,7 @@ async def _pieces(content: bytes) -> AsyncIterator[bytes]:
 
 
 def _attachment(name: str, uuid: str) -> str:
-    """The file's name in plain letters, and as it is for clients that can take it (RFC 6266)."""
+    """The file's name in plain letters, and unchanged for clients that accept it (RFC 6266)."""
     stem = name.removesuffix(".pdf").removesuffix(".PDF")[:MAX_FILENAME].strip() or uuid
     plain = _NOT_PLAIN.sub("_", stem).strip("._") or uuid
     return f"attachment; filename=\"{plain}.pdf\"; filename*=UTF-8''{quote(stem, safe='')}.pdf"

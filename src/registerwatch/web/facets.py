@@ -1,4 +1,4 @@
-"""What surfaces answer of facets: every value with its words and its number."""
+"""Facets in answers of all surfaces: every value with its words and its number."""
 
 from collections.abc import Mapping
 from typing import Annotated

@@ -24,7 +24,7 @@ PATTERNS = {
     Facet.EMDN: "^(?:[A-Za-z](?:[0-9]{2}){0,6}|unknown)$",
     Facet.NOTIFIED_BODY: "^(?:[0-9]{4}|unknown)$",
 }
-"""The form of all others."""
+"""The form of the others."""
 _REFUSALS = {
     Facet.MANUFACTURER: "The manufacturer is an SRN such as DE-MF-000006413, or `unknown`.",
     Facet.COUNTRY: "The country is a code of two letters such as DE, or `unknown`.",
@@ -36,12 +36,12 @@ FACETS_PATTERN = f"^(?:all|(?:{_FACET})(?:,(?:{_FACET})){{0,{len(Facet) - 1}}})$
 
 
 def filters_of(status: str, risk: str) -> Filters:
-    """The filters in two values. Raises `InvalidInput` that names the values there are."""
+    """The filters in two values. Raises `InvalidInput`, which lists the allowed values."""
     return search_filters({Facet.STATUS: status, Facet.RISK: risk})
 
 
 def search_filters(values: Mapping[str, str]) -> Filters:
-    """The filters among parameters, by the names of `Facet`. Raises `InvalidInput` that says what is possible."""
+    """The filters among parameters, by the names of `Facet`. Raises `InvalidInput`, which says what is allowed."""
     given: dict[str, Any] = {}
     for name, value in values.items():
         if value:
@@ -52,7 +52,7 @@ def search_filters(values: Mapping[str, str]) -> Filters:
 
 
 def facets_of(text: str | None) -> Sequence[Facet]:
-    """The facets that are asked for, with commas between them or `all`; None for none. Raises `InvalidInput`."""
+    """The requested facets, separated by commas, or `all`; None for none. Raises `InvalidInput`."""
     if text is None:
         return ()
     if not re.fullmatch(FACETS_PATTERN, text):
@@ -78,7 +78,7 @@ def _one_of(choices: type[Choice], name: str, value: str) -> Choice:
 
 
 def _text(facet: Facet, value: str) -> str:
-    """A value as the index has it."""
+    """A value as the index stores it."""
     if not re.fullmatch(PATTERNS[facet], value):
         raise InvalidInput(_REFUSALS[facet])
     if value == UNKNOWN:

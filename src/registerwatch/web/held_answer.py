@@ -1,4 +1,4 @@
-"""Answers that hold something while they are sent: a place, a file, what is in memory."""
+"""Answers that hold something while they are sent: a slot, a file, memory."""
 
 from collections.abc import AsyncIterable, Mapping
 from contextlib import AsyncExitStack
@@ -7,11 +7,11 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 PIECE_BYTES = 65_536
-"""Of an answer, each of which is sent when the client has taken most of those before it."""
+"""Length of a piece; each is sent when the client has received most of the earlier ones."""
 
 
 class HeldAnswer(StreamingResponse):
-    """An answer in pieces that gives back what it holds when it was sent, or could not be."""
+    """An answer in pieces that releases what it holds when it was sent, or could not be."""
 
     def __init__(
         self, pieces: AsyncIterable[bytes], held: AsyncExitStack, headers: Mapping[str, str], media_type: str

@@ -1,4 +1,4 @@
-"""What endpoints are given: the service and the rate limits of their application, the credential of a request."""
+"""Arguments for endpoints: the service and the rate limits of their application, the credential of a request."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ from registerwatch.web.limits.rate_limits import Limit, RateLimits
 
 
 def service_of(request: Request) -> Service:
-    """The service that the application was made over."""
+    """The service of the application."""
     service: Service = request.app.state.service
     return service
 
@@ -37,7 +37,7 @@ def address_of(request: Request) -> str:
 
 
 def client_of(request: Request) -> Client:
-    """Where a request comes from."""
+    """The client of a request."""
     return client_at(address_of(request))
 
 

@@ -1,4 +1,4 @@
-"""What a client prefers of how its request is treated (RFC 7240): to wait for a fuller answer."""
+"""A client's preferences for its request (RFC 7240): to wait for a fuller answer."""
 
 import re
 from collections.abc import Iterable

@@ -10,14 +10,14 @@ from registerwatch.web.compression import PACKED, VARY, pack, takes_packed
 from registerwatch.web.responses import matches, weak_tag
 
 REVALIDATED = b"public, no-cache"
-"""A client keeps it, and asks each time whether it is still the one."""
+"""A client keeps the answer, and asks each time whether it is current."""
 
 
 class PreparedAnswer:
-    """An ASGI application that answers every request with the same text, or with 304 who has it.
+    """An ASGI application that answers every request with the same text, or with 304 where the client has it.
 
-    It is rendered for the first request, in a thread, and sent packed to who takes gzip: so nothing is left to
-    `Compression`.
+    It is rendered for the first request, in a thread, and sent packed to clients that accept gzip: `Compression` leaves
+    it as it is.
     """
 
     def __init__(self, render: Callable[[], bytes], media_type: str) -> None:
@@ -29,7 +29,7 @@ class PreparedAnswer:
             await asyncio.to_thread(getattr, self, "_messages")
         tag, unchanged, plain, packed = self._messages
         for message in unchanged if _has(scope, tag) else packed if takes_packed(scope["headers"]) else plain:
-            await send({**message})  # what is around it may change its message
+            await send({**message})  # the code around it may change its message
 
     @cached_property
     def _messages(self) -> tuple[str, tuple[Message, ...], tuple[Message, ...], tuple[Message, ...]]:

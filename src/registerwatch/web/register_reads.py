@@ -1,4 +1,4 @@
-"""Reading a record for a request: stored, else counted against its limit and read from the register."""
+"""Reads a record for a request: stored, else counted against its limit and read from the register."""
 
 from starlette.requests import Request
 
@@ -25,9 +25,7 @@ async def device_for(
 async def actor_for(
     request: Request, service: Service, srn: str, filters: Filters | None = None, page: int = 1
 ) -> ActorAnswer:
-    """What is known of the actor and of a page of its devices. Raises `RateLimited` where it has to be read and may
-    not.
-    """
+    """Stored facts of the actor and a page of its devices. Raises `RateLimited` where it has to be read and may not."""
     return await service.actors.read(
         srn,
         filters,

@@ -17,7 +17,7 @@ _KEY = "request_id"
 
 
 def begin_request(scope: Scope) -> bytes:
-    """The id that a client or proxy sent, or one of 16 hexadecimal digits; known until the task of the request ends."""
+    """The id from a client or proxy, or one of 16 hexadecimal digits; known until the task of the request ends."""
     request_id = _sent_id(scope) or new_request_id()
     structlog.contextvars.bind_contextvars(**{_KEY: request_id.decode()})
     return request_id
@@ -29,7 +29,7 @@ def new_request_id() -> bytes:
 
 
 def loggable_path(path: str) -> str:
-    """A path as logs show it: without the token that ends somebody's mails."""
+    """A path as logs show it: without the token of an unsubscribe link."""
     before, found, _ = path.partition(UNSUBSCRIBE_PATH)
     return before + found
 

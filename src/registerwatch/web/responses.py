@@ -12,7 +12,7 @@ from registerwatch.web.answers.answers import AnyError, ErrorBody
 JSON = "application/json"
 CACHE_RECORD = "public, max-age=60"
 CACHE_NOTHING_YET = "no-cache"
-"""Of a record of which a part is missing: it may be there the next moment."""
+"""For a record with a missing part, which may be there the next moment."""
 CACHE_SEARCH = "public, max-age=30"
 NOT_CACHED = "no-store"
 
@@ -39,7 +39,7 @@ def error_response(message: str, status: int, code: str, headers: Mapping[str, s
 
 
 def error_answer(body: AnyError, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    """An error that has more fields than all. Errors are not cached."""
+    """An error with further fields. Errors are not cached."""
     return json_response(body, status, {"Cache-Control": NOT_CACHED, **(headers or {})})
 
 
@@ -69,9 +69,7 @@ def matches(if_none_match: str | None, tag: str) -> bool:
 
 
 class _PrivateJson(Response):
-    """A 200 whose headers are all known but for its length; putting them together each time takes longer than some
-    answers.
-    """
+    """A 200 whose headers are all known but for its length; building them each time takes longer than some answers."""
 
     media_type = JSON
 

@@ -1,8 +1,8 @@
-"""Routes found in a table, where FastAPI tries one after the other.
+"""Finds routes in a table, where FastAPI tries one after the other.
 
 FastAPI 0.137 and later match the routes of included routers one by one, and twice: to find the last of sixty costs more
-than to answer. `RouteTable` is a route itself, placed before the others. It takes the requests that a route takes in
-full and leaves the rest to the routes after it, so every 404 and 405 stays what it was, and so does the description.
+than to answer. `RouteTable` is a route itself, before the others. It takes the requests that a route takes in full and
+leaves the rest to the routes after it, so every 404 and 405 stays as it was, and so does the description.
 """
 
 import re
@@ -21,14 +21,14 @@ _APP = "registerwatch.route"
 
 
 def install_route_table(app: FastAPI) -> "RouteTable":
-    """Let `app` find its routes in a table. To be called when all routes are there."""
+    """Let `app` find its routes in a table. Call it when all routes are there."""
     table = RouteTable(app.routes)
     app.router.routes.insert(0, table)
     return table
 
 
 class RouteTable(BaseRoute):
-    """Finds the route that trying all of them in their order would find first.
+    """Finds the route that the router would find first.
 
     Raises `TypeError` for a mount or a web socket among the routes.
     """
@@ -44,7 +44,7 @@ class RouteTable(BaseRoute):
         self._routes = {method: _MethodRoutes(entries) for method, entries in by_method.items()}
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """The route's own match, or none; parts of a path that the server has taken are left to the router."""
+        """The route's own match, or none; a path of which the server has taken a part is left to the router."""
         routes = self._routes.get(scope["method"]) if scope["type"] == "http" and not scope.get("root_path") else None
         entry = None if routes is None else routes.find(scope["path"])
         if entry is None or not entry.is_of_api:
@@ -52,28 +52,28 @@ class RouteTable(BaseRoute):
         return Match.FULL, {**entry.scope, "path_params": entry.values(scope["path"])}
 
     def methods_at(self, path: str) -> list[str]:
-        """The methods that any route takes at a path, sorted."""
+        """The methods of all routes at a path, sorted."""
         return sorted(method for method, routes in self._routes.items() if routes.find(path) is not None)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await scope[_APP](scope, receive, send)
 
     def url_path_for(self, name: str, /, **path_params: Any) -> NoReturn:
-        """The table has no name; the routes after it have theirs."""
+        """Raise: the routes after the table have the names."""
         raise NoMatchFound(name, path_params)
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """What is asked of a route for every request, which FastAPI's context of it looks up each time."""
+    """Facts of a route that every request needs, and that FastAPI's context looks up each time."""
 
     path: str
     start: str
-    """Of its path, up to the first parameter."""
+    """Its path up to the first parameter."""
     pattern: re.Pattern[str]
     convertors: Mapping[str, Convertor[Any]]
     is_of_api: bool
     scope: Scope
-    """What a request that it takes gets into its scope, beside the values of the path."""
+    """Additions to the scope of its request, beside the values of the path."""
 
     @classmethod
     def of(cls, context: RouteContext) -> "_Entry":
@@ -88,7 +88,7 @@ class _Entry(msgspec.Struct, frozen=True):
         )
 
     def values(self, path: str) -> dict[str, Any]:
-        """The values of the parameters in a path that it takes."""
+        """The values of the parameters in a path of it."""
         found = self.pattern.match(path) if self.convertors else None
         return {} if found is None else {name: each.convert(found[name]) for name, each in self.convertors.items()}
 

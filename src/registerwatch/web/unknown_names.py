@@ -1,6 +1,6 @@
-"""Refusing names that are not known: fields of bodies, arguments of tools, parameters of queries.
+"""Refuses unknown names: fields of bodies, arguments of tools, parameters of queries.
 
-A misspelt name that was left out would make what was done look like what was asked for. Pure.
+If a misspelt name were ignored, the result would look like the one that was asked for. Pure.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def unknown_names(sent: Collection[str], known: Collection[str]) -> Sequence[str]:
-    """What was sent and is not known, in the order in which it was sent."""
+    """The unknown ones of the names, in the order in which they were sent."""
     return [name for name in sent if name not in known]
 
 
@@ -37,7 +37,7 @@ def unknown_message(kind: Kind, unknown: Sequence[str], known: Collection[str]) 
 
 
 def shown(name: str) -> str:
-    """A name that a client sent, as it is repeated: cut, and without what UTF-8 cannot have."""
+    """A name from a client for a message: cut, and without what UTF-8 cannot have."""
     return name[:MAX_NAME_LENGTH].encode("utf-8", "replace").decode()
 
 

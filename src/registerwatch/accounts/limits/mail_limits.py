@@ -41,7 +41,7 @@ class MailLimit(Enum):
     """Mails on failing channels of an account to one of its owners."""
 
 
-async def take_place(connection: AsyncConnection, now: int, limit: MailLimit, whom: str) -> bool:
+async def take_slot(connection: AsyncConnection, now: int, limit: MailLimit, whom: str) -> bool:
     """Take a place in a limit of an address or an account; whether there was one.
 
     Who takes several in one transaction takes those of the account first, that of unproven owners before the other: one

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts import repository
 from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.deletion import DeletionService
-from registerwatch.accounts.limits.mail_limits import MailLimit, take_place
+from registerwatch.accounts.limits.mail_limits import MailLimit, take_slot
 from registerwatch.accounts.limits.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.passwords import confirmation_repository
@@ -83,7 +83,7 @@ class ConfirmationService:
         if await _is_of_a_stranger(connection, account_id, email):
             limits.insert(0, (MailLimit.FIRST_CONTACT_BY_UNPROVEN, account))
         for limit, whom in limits:
-            if not await take_place(connection, now, limit, whom):
+            if not await take_slot(connection, now, limit, whom):
                 return None
         token = confirmation_repository.new_token(email)
         await confirmation_repository.add_token(connection, email, token, now=now, expires_at=now + TOKEN_SECONDS)

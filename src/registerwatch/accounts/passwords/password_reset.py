@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.audit.audit import Action
-from registerwatch.accounts.limits.mail_limits import MailLimit, take_place
+from registerwatch.accounts.limits.mail_limits import MailLimit, take_slot
 from registerwatch.accounts.limits.mail_tasks import MailTasks
 from registerwatch.accounts.models import Caller, Profile, Role
 from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
@@ -265,7 +265,7 @@ async def _remove_new_factors(connection: AsyncConnection, holder: LinkHolder, c
 
 
 async def _may_mail(connection: AsyncConnection, email: str, now: int) -> bool:
-    return await take_place(connection, now, MailLimit.RESET_OF_UNCONFIRMED, email)
+    return await take_slot(connection, now, MailLimit.RESET_OF_UNCONFIRMED, email)
 
 
 async def _locked_user(connection: AsyncConnection, email: str) -> StoredUser | None:

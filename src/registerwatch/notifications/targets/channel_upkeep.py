@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts import repository as account_repository
 from registerwatch.accounts.audit.audit import SERVICE, Action
-from registerwatch.accounts.limits.mail_limits import MailLimit, take_place
+from registerwatch.accounts.limits.mail_limits import MailLimit, take_slot
 from registerwatch.accounts.repository import StoredUser
 from registerwatch.accounts.validation import one_line
 from registerwatch.errors import MailNotSent
@@ -106,7 +106,7 @@ class ChannelUpkeep:
         told = False
         for owner in owners:
             async with self._database.transaction() as connection:
-                is_first = await take_place(connection, now, MailLimit.FAILING_CHANNELS, f"{account_id} {owner.email}")
+                is_first = await take_slot(connection, now, MailLimit.FAILING_CHANNELS, f"{account_id} {owner.email}")
             if not is_first:
                 continue
             failing, given_up = (

@@ -7,7 +7,7 @@ from registerwatch.rest.routing.auth import caller_of
 from registerwatch.rest.routing.direct_route import Handler
 from registerwatch.rest.routing.idempotency import IdempotentRoute
 from registerwatch.web.injection import counted
-from registerwatch.web.limits.large_bodies import place_of_body
+from registerwatch.web.limits.large_bodies import slot_for_body
 from registerwatch.web.limits.rate_limits import Limit
 
 _count = counted(Limit.ACCOUNT)
@@ -25,7 +25,7 @@ class PlacedBodyRoute(IdempotentRoute):
         async def handle_in_place(request: Request) -> Response:
             await _count(request)
             caller = await caller_of(request)
-            async with place_of_body(request, caller.account.id) as placed:
+            async with slot_for_body(request, caller.account.id) as placed:
                 return await handle(placed)
 
         return handle_in_place

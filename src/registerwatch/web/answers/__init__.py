@@ -1,1 +1,1 @@
-"""The contract's objects, as REST and the tools answer them."""
+"""The objects of the contract, as REST and the tools return them."""

@@ -1,4 +1,4 @@
-"""What every described answer is built from: a struct whose fields say what they mean.
+"""The base of all described answers: a struct whose fields say what they mean.
 
 One struct is both the answer and its description: msgspec encodes it, and `/openapi.json` shows its schema.
 """
@@ -12,7 +12,7 @@ from registerwatch.register.models import field_doc
 from registerwatch.web.request_ids import current_request_id
 
 doc = field_doc
-"""What a field means, with examples: `Annotated[str, doc("Name of the watch.", "Ceramill Zolid")]`."""
+"""The meaning of a field, with examples: `Annotated[str, doc("Name of the watch.", "Ceramill Zolid")]`."""
 
 EXAMPLE_INSTANT = "2026-11-28T03:38:00Z"
 
@@ -22,12 +22,12 @@ class Answer(msgspec.Struct):
 
 
 def instant(description: str) -> msgspec.Meta:
-    """The same for an instant, ISO 8601 in UTC."""
+    """`doc` for an instant, ISO 8601 in UTC."""
     return doc(description, EXAMPLE_INSTANT, form="date-time")
 
 
 def iso_or_none(unix_seconds: int | None) -> str | None:
-    """An instant as it is answered; None stays None."""
+    """An instant as answers write it; None stays None."""
     return None if unix_seconds is None else iso_utc(unix_seconds)
 
 
@@ -51,7 +51,7 @@ class ErrorBody(AnyError):
 
 
 NOT_FOUND = "not-found"
-"""`code` of a 404."""
+"""The `code` of a 404."""
 
 
 class Done(Answer):

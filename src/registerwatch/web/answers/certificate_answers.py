@@ -1,4 +1,4 @@
-"""What REST answers of certificates and refused applications."""
+"""REST's answers about certificates and refused applications."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -36,7 +36,7 @@ EXAMPLE_ID = "c266239c-462c-4840-9017-4efac3289fbc"
 
 
 MAX_SCOPES = 500
-"""Scopes that are told of one certificate."""
+"""Scopes in the answer for one certificate."""
 
 
 class ListedCertificate(CertificateSummary, frozen=True, kw_only=True, gc=False):
@@ -58,7 +58,7 @@ class ListedCertificate(CertificateSummary, frozen=True, kw_only=True, gc=False)
 
     @classmethod
     def of(cls, certificate: StoredCertificate, today: date) -> "ListedCertificate":
-        """A stored certificate as it is told on a day."""
+        """A stored certificate as of a day."""
         return cls(**_fields(certificate, today))
 
 
@@ -83,7 +83,7 @@ class RefusedApplication(Answer):
 
     @classmethod
     def of(cls, stored: StoredRefusal) -> "RefusedApplication":
-        """A stored one."""
+        """A stored refusal."""
         return cls(
             stored.id,
             stored.reference,
@@ -108,7 +108,7 @@ class RefusedApplications(Answer):
 
     @classmethod
     def of(cls, found: RefusalsOfActor) -> "RefusedApplications":
-        """What was found."""
+        """The refusals found."""
         items = [RefusedApplication.of(each) for each in found.page.rows]
         return cls(items, found.page.more, *knowledge_fields(found.knowledge))
 
@@ -135,7 +135,7 @@ class CertificateList(Answer):
 
     @classmethod
     def of(cls, found: CertificatesPage, today: date) -> "CertificateList":
-        """What was found."""
+        """The page found."""
         rows = found.page.rows
         return cls(
             [ListedCertificate.of(each, today) for each in rows],
@@ -156,7 +156,7 @@ class CertificatesOfActorAnswer(CertificateList):
     def of_actor(
         cls, srn: str, found: CertificatesPage, refused: RefusalsOfActor, today: date
     ) -> "CertificatesOfActorAnswer":
-        """What was found of an actor."""
+        """The answer for an actor."""
         listed = CertificateList.of(found, today)
         return cls(**msgspec.structs.asdict(listed), srn=srn, refusals=RefusedApplications.of(refused))
 
@@ -173,7 +173,7 @@ class CertificateScope(Answer):
 
     @classmethod
     def of(cls, stored: StoredScope) -> "CertificateScope":
-        """A stored one."""
+        """A stored scope."""
         codes = list(stored.device_type_codes)
         risk = stored.risk_class_code
         return cls(stored.basic_udi, label(risk), risk, [label(code) for code in codes], codes, stored.description)
@@ -195,7 +195,7 @@ class ChangeOfCertificate(Answer):
 
     @classmethod
     def of(cls, observed: ObservedChange) -> "ChangeOfCertificate":
-        """An observed one."""
+        """An observed change."""
         fields = [ChangedFieldOfCertificate(each.field, each.old, each.new) for each in observed.fields]
         return cls(iso_utc(observed.observed_at), fields)
 
@@ -231,7 +231,7 @@ class DocumentOfCertificate(Answer, kw_only=True):
 
     @classmethod
     def of(cls, certificate_id: str, document: CertificateDocument, seen: SeenDocument | None) -> Self:
-        """A document as it is told, with what is known of its content."""
+        """A document as answered, with the known facts of its content."""
         return cls(
             uuid=document.uuid,
             name=document.name,
@@ -244,7 +244,7 @@ class DocumentOfCertificate(Answer, kw_only=True):
 
 
 def document_address(certificate_id: str, uuid: str) -> str:
-    """Where a document is fetched."""
+    """The address to fetch it at."""
     return f"/v1/certificates/{certificate_id}/documents/{uuid}"
 
 
@@ -296,20 +296,20 @@ class CertificateRecord(ListedCertificate, frozen=True, kw_only=True, gc=False):
     def of_details(
         cls, details: CertificateDetails, today: date, seen: Mapping[str, SeenDocument]
     ) -> "CertificateRecord":
-        """A certificate as it is told on a day. `seen` are those of its documents that were fetched before."""
+        """A certificate as of a day. `seen` are its documents that were fetched before."""
         scopes = None if details.scopes is None else [CertificateScope.of(each) for each in details.scopes[:MAX_SCOPES]]
         state, as_of, error = knowledge_fields(details.knowledge)
         own = _fields(details.certificate, today)
         named = list(details.basic_udis)
         history = [ChangeOfCertificate.of(each) for each in details.history]
-        told: dict[str, Any] = {"scopes": scopes, "basic_udis": named, "history": history}
-        told["history_complete"] = not details.has_older_history
-        told |= _facts(details, seen)
-        return cls(**own, found=True, **told, state=state, as_of=as_of, error=error)
+        fields: dict[str, Any] = {"scopes": scopes, "basic_udis": named, "history": history}
+        fields["history_complete"] = not details.has_older_history
+        fields |= _facts(details, seen)
+        return cls(**own, found=True, **fields, state=state, as_of=as_of, error=error)
 
 
 def _facts(details: CertificateDetails, seen: Mapping[str, SeenDocument]) -> dict[str, Any]:
-    """What the record of a certificate says beside its scopes, where it was read."""
+    """The fields of a certificate's record beside its scopes, where it was read."""
     facts, number = details.facts, details.certificate.id
     if facts is None:
         return {}

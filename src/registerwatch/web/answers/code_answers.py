@@ -1,4 +1,4 @@
-"""What REST answers of a code."""
+"""REST's answers about a code."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -71,7 +71,7 @@ class CodeOfDevice(OtherCode, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def codes_of_devices(coded: Iterable[CodedDevice]) -> list[CodeOfDevice]:
-    """What a code is to each of some devices."""
+    """The role of a code for each of some devices."""
     return [CodeOfDevice(udi=each.udi, **msgspec.structs.asdict(code)) for each in coded for code in each.meanings]
 
 
@@ -95,7 +95,7 @@ class ParsedCodeAnswer(Answer):
 
     @classmethod
     def of(cls, parsed: ParsedCode, coded: Iterable[CodedDevice] = ()) -> "ParsedCodeAnswer":
-        """What was read, as it is answered, and the devices of which it is another code."""
+        """A parsed code, and the devices of which it is another code."""
         return cls(
             parsed.subject,
             [CodeCandidate.of(each) for each in parsed.candidates],

@@ -1,4 +1,4 @@
-"""What REST answers of the history of devices and actors."""
+"""REST's answers about the history of devices and actors."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Self
@@ -150,7 +150,7 @@ class DeviceHistory(History, kw_only=True):
 
     @classmethod
     def of(cls, udi: str, page: HistoryPage, found: DeviceAnswer, past: AsOf | None) -> Self:
-        """A page of the history of a device, and what it was."""
+        """A page of the history of a device, and its past state."""
         history = page.history
         answer = cls(udi=udi, records=_records(history), **_shared(page, found.problem))
         if past is not None:
@@ -184,7 +184,7 @@ class ActorHistory(History, kw_only=True):
 
     @classmethod
     def of(cls, found: ActorAnswer, page: HistoryPage, past: AsOf | None) -> Self:
-        """A page of the history of an actor, and what it was."""
+        """A page of the history of an actor, and its past state."""
         answer = cls(srn=found.srn, **_shared(page, found.error))
         if past is not None:
             answer.at, answer.note, answer.unchanged_since = iso_utc(past.instant), past.note, _since(past)
@@ -193,7 +193,7 @@ class ActorHistory(History, kw_only=True):
 
 
 def parts_missing(state: Any) -> list[Part]:
-    """The parts of a device that nobody had read yet."""
+    """The parts of a device that were not read yet."""
     certificates: Iterable[Part] = () if state["has_certificates"] else ("certificates",)
     detail: Iterable[Part] = () if state["has_detail"] else ("dates", "names")
     return [*certificates, *detail]

@@ -162,8 +162,8 @@ class OneUpload(Answer):
     @classmethod
     def of(cls, state: UploadDetails) -> "OneUpload":
         """The upload as it is answered."""
-        told = state.differences
-        differences = None if told is None else DifferencesObject(told.new, told.changed, told.same, told.gone)
+        found = state.differences
+        differences = None if found is None else DifferencesObject(found.new, found.changed, found.same, found.gone)
         return cls(UploadObject.of(state.upload), CoverageObject.of(state.counts), differences)
 
 
@@ -207,17 +207,17 @@ class LineObject(Answer):
         """The line as it is answered."""
         line, stored = shown.line, shown.stored
         cells = {heading: cell for heading, cell in zip(headings, line.cells, strict=False) if cell}
-        told = cls(line.number, line.code, cells, line.subject, line.coverage, line.reason or None, line.is_watched)
+        answer = cls(line.number, line.code, cells, line.subject, line.coverage, line.reason or None, line.is_watched)
         if stored is not None:
-            told.name, told.manufacturer_name = stored.name, stored.manufacturer_name
-            told.manufacturer_srn, told.status, told.risk_class = (
+            answer.name, answer.manufacturer_name = stored.name, stored.manufacturer_name
+            answer.manufacturer_srn, answer.status, answer.risk_class = (
                 stored.manufacturer_srn,
                 stored.status or shown.standing.status[0],
                 stored.risk_class,
             )
-            told.certified_until, told.certificates_read = shown.certified_until, line.certs_read
-            told.listed = UNSET if stored.is_listed else False
-        return told
+            answer.certified_until, answer.certificates_read = shown.certified_until, line.certs_read
+            answer.listed = UNSET if stored.is_listed else False
+        return answer
 
 
 class LinesAnswer(Answer):

@@ -1,4 +1,4 @@
-"""What REST and the tools answer of devices, actors and searches."""
+"""Answers of REST and the tools about devices, actors and searches."""
 
 from collections.abc import Awaitable, Callable
 from datetime import date

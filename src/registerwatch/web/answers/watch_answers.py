@@ -1,4 +1,4 @@
-"""The contract's watch, event and sync objects, as REST and the tools answer them."""
+"""The contract's watch, event and sync objects, as REST and the tools return them."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ class AnswerOfWatches(Answer, kw_only=True):
     ] = UNSET
 
     def of_account(self, account: Account, now: float) -> Self:
-        """The answer with what is to be said of the account's period at `now` (unix seconds)."""
+        """The answer with a note about the account's period at `now` (unix seconds)."""
         ended = account.ended(now)
         if ended is not None:
             self.period_ended_at, self.notice = iso_utc(ended.at), ended.notice()
@@ -202,7 +202,7 @@ class SyncEvent(Answer, gc=False):
 
     @classmethod
     def of(cls, event: Event) -> "SyncEvent":
-        """An event without what only a stored one has."""
+        """An event, without a stored one's other fields."""
         return cls(subject=event.subject, label=event.label, summary=event.summary, changes=event.changes)
 
 
@@ -309,7 +309,7 @@ async def _objects_of(watches: Sequence[Watch], now: float) -> list[WatchObject]
 
 
 def _first_values(certificates: Iterable[SeenCertificate]) -> tuple[str, str]:
-    """The first number and the first date of expiry that any of them has; empty where none has one."""
+    """The first number and the first date of expiry that one of them has; empty where none has one."""
     number = expiry = ""
     for each in certificates:
         number, expiry = number or each.number, expiry or each.ends

@@ -49,7 +49,7 @@ async def list_rows(
     now: float,
     zone: tzinfo = UTC,
 ) -> tuple[Sequence[str], AsyncIterator[Row]]:
-    """The headings and the rows of a list, with days counted in `zone`; `has_types`: for a file that knows numbers from
+    """The headings and the rows of a list, with days counted in `zone`; `has_types`: for a file with numbers beside
     texts. Raises `InvalidInput` for no list, and for one without lines.
     """
     kept = (await lists.one(caller, list_id)).item_list.kept
@@ -66,20 +66,20 @@ async def list_rows(
 
 
 def _header(found: FoundTable) -> Sequence[str]:
-    """The headings: those of the file, then ours, which get a mark where the file has the same."""
+    """The headings: those of the file, then ours, which are marked where the file has the same."""
     return [*found.headings, *(f"{each} (Registerwatch)" if each in found.headings else each for each in OURS)]
 
 
 def _row(shown: ShownLine, found: FoundTable, typed: Sequence[int], is_watched: str) -> Row:
-    """One line, with values in the columns of the file that are `typed`; `is_watched` are the words of one that is."""
+    """One line, with values in the columns of the file that are `typed`; `is_watched` is the text for a watched one."""
     line, stored, certificates = shown.line, shown.stored, shown.standing.certificates
     cells: list[Cell] = [*line.cells, *[""] * (len(found.own_headings) - len(line.cells))]
     cells.insert(found.code_column, line.code)
     for column in typed:
         cells[column] = _value(cells[column])
-    told: Row = ["", "", "", "", ""]
+    ours: Row = ["", "", "", "", ""]
     if stored is not None:
-        told = [
+        ours = [
             stored.name,
             stored.manufacturer_name,
             stored.manufacturer_srn,
@@ -91,7 +91,7 @@ def _row(shown: ShownLine, found: FoundTable, typed: Sequence[int], is_watched: 
         line.subject,
         COVERAGE_WORDS[line.coverage],
         line.reason,
-        *told,
+        *ours,
         certificates_words(shown),
         day_or_none(certificates.first_end),
         day_or_none(certificates.covered_until),
@@ -105,7 +105,7 @@ def _value(cell: Cell) -> Cell:
 
 
 def certificates_words(shown: ShownLine) -> str:
-    """How the certificates of a line's device stand: `Withdrawn (1 of 2)`; empty for actors, and for what the copy does
+    """The certificates of a line's device: `Withdrawn (1 of 2)`; empty for actors, and for devices that the copy does
     not have.
     """
     line = shown.line

@@ -1,11 +1,11 @@
-"""Lists to download, as CSV and workbooks (XLSX), of texts that strangers can set.
+"""Downloads of lists, as CSV and workbooks (XLSX), with texts that strangers can set.
 
-No program that opens them runs a formula. In CSV, which has no types, a cell that could be one gets an apostrophe; in
+A program that opens them runs no formula. In CSV, which has no types, a cell that could be one gets an apostrophe; in
 XLSX every text is written as text, so that leading zeros of a UDI-DI stay too. Days and instants are dates there.
 
-CSV begins with a byte order mark for Excel. Programs that read the file are told its encoding by the answer; they have
-`/v1` anyway. Rows are read and written a batch at a time, as `csv_file.py` says. A workbook is written to a file
-that has no name, in the data folder: there is room, and nothing of it is left when the process is killed.
+CSV begins with a byte order mark for Excel. Programs get the encoding from the answer's headers; they have `/v1`
+anyway. Rows are read and written in batches, as in `csv_file.py`. A workbook is written to a nameless file in the data
+folder, which has room; the file is gone when the process is killed.
 """
 
 import re
@@ -34,9 +34,9 @@ log = structlog.get_logger(__name__)
 CSV = "text/csv; charset=utf-8"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MAX_WORKBOOKS = 4
-"""That one process makes at a time, by one thread in turn."""
+"""Workbooks that one process makes at a time."""
 WAIT_SECONDS = 30.0
-"""So long a workbook waits for those before it, and as long for the last one of the account to be sent."""
+"""How long a workbook waits for earlier ones, and as long for the account's last one to be sent."""
 BUSY = "Many workbooks are being made at the moment. Try again in a few seconds, or take the CSV file."
 BUSY_ACCOUNT = "Another workbook of this account is being made or sent. Try again when it has arrived."
 NO_ROOM = "The disk of this service is nearly full, so it makes no workbooks now. Take the CSV file."
@@ -57,8 +57,8 @@ async def csv_response(filename: str, header: Sequence[str], rows: Rows) -> Resp
 
 
 class Workbooks:
-    """Makes workbooks, few at a time: of an account one until it was sent, of a client network half of those that there
-    may be. Networks take turns.
+    """Makes workbooks, few at a time: one per account until it was sent, and for a client network half of all. Networks
+    are served in a fair order.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,7 +71,7 @@ class Workbooks:
     ) -> Response:
         """A download of a workbook with one sheet.
 
-        Raises `Overloaded` where no place is free in time, or the disk is full; and errors of the rows.
+        Raises `Overloaded` where no slot is free in time, or the disk is full; and errors of the rows.
         """
         async with AsyncExitStack() as held:
             own = self._slots.own_slot(caller.account.id)
@@ -109,19 +109,19 @@ class Workbooks:
         return file
 
     async def _require_room(self) -> None:
-        """Raise `Overloaded` where the disk has little room: what the register says is stored first."""
+        """Raise `Overloaded` where the disk has little room: the register's records have priority."""
         if await self._room.problem() is not None:
             raise Overloaded(NO_ROOM)
 
 
 def workbooks_of(request: Request) -> Workbooks:
-    """What makes the workbooks of the application."""
+    """The maker of the application's workbooks."""
     workbooks: Workbooks = request.app.state.workbooks
     return workbooks
 
 
 def day_or_none(iso: str) -> date | None:
-    """A day of which files keep that it is one; None of an empty text."""
+    """An ISO day as a date, which files store as such; None for an empty text."""
     return date.fromisoformat(iso) if iso else None
 
 
@@ -131,6 +131,6 @@ async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
 
 
 def _headers(filename: str) -> dict[str, str]:
-    """The headers of a download. File names are ours, never a user's."""
+    """The headers of a download. File names never come from users."""
     assert _FILENAME.fullmatch(filename), "a file name has to be safe within a header"
     return {"Content-Disposition": f'attachment; filename="{filename}"', "Cache-Control": NOT_CACHED}

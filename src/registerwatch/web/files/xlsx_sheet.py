@@ -1,6 +1,6 @@
 """An Excel workbook with one sheet, written row by row (ECMA-376). Every text is written as text.
 
-It is packed as it is written, so that there is no file but the one that is given.
+It is packed while it is written, so that the given file is the only one.
 """
 
 import re
@@ -16,19 +16,19 @@ from registerwatch.files.tables.formula_guard import FORMULA, NOT_IN_XML
 from registerwatch.files.tables.table import column_letters
 
 MAX_CELL_LENGTH = 32_767
-"""What Excel takes."""
+"""Excel's limit."""
 FIRST_YEAR = 1900
-"""Dates before it are text: Excel has no others."""
+"""Earlier dates are text: Excel has no others."""
 BEFORE_FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001  # workbooks have no zones
-"""Days are counted from here. Excel has a 29 February 1900, so those before it are one less."""
+"""Days are counted from here. Excel has a 29 February 1900, so earlier days are one less."""
 NO_LEAP_DAY = 60
 ESCAPED = "_x005F_"
 _LIKE_ESCAPES = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
-"""Excel takes `_x000D_` for the character of this number."""
+"""Excel reads `_x000D_` as the character of this number."""
 MAX_WIDTH, MIN_WIDTH = 60, 8
-"""Of a column, in characters."""
+"""Columns, in characters."""
 PLAIN, LIKE_FORMULA, DAY, INSTANT, HEADING, HEADING_LIKE_FORMULA = range(6)
-"""Places of formats in `cellXfs`. A text that looks like a formula stays text also when somebody edits it."""
+"""Indexes of formats in `cellXfs`. A text that looks like a formula stays text also when it is edited."""
 
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -66,18 +66,18 @@ _PARTS = {
 
 
 class XlsxSheet:
-    """A workbook with one sheet, of which only the rows that are being written are in memory."""
+    """A workbook with one sheet. Only the rows that are being written are in memory."""
 
     def __init__(self, file: IO[bytes], title: str, header: Sequence[str]) -> None:
         self._archive = ZipFile(file, "w", ZIP_DEFLATED)
         self._title = title
         self._header = header
-        self._letters = [column_letters(place) for place in range(len(header))]
+        self._letters = [column_letters(position) for position in range(len(header))]
         self._rows = 0
         self._sheet: IO[bytes] | None = None
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Write rows. The first ones tell how wide the columns are."""
+        """Write rows. The first ones set the widths of the columns."""
         sheet = self._sheet or self._begin(rows)
         sheet.write("".join(map(self._row, rows)).encode())
 
@@ -96,7 +96,7 @@ class XlsxSheet:
         self._archive.close()
 
     def discard(self) -> None:
-        """Let go of the file, of which nothing is to be used."""
+        """Discard the file, of which nothing is used."""
         for each in (self._sheet, self._archive):
             if each is not None:
                 with suppress(OSError, ValueError):
@@ -105,10 +105,10 @@ class XlsxSheet:
     def _begin(self, rows: Sequence[Row]) -> IO[bytes]:
         sheet = self._sheet = self._archive.open(_SHEET, "w")
         columns = []
-        for place, name in enumerate(self._header, start=1):
-            longest = max((len(str(row[place - 1] or "")) for row in rows), default=0)
+        for position, name in enumerate(self._header, start=1):
+            longest = max((len(str(row[position - 1] or "")) for row in rows), default=0)
             width = min(MAX_WIDTH, max(MIN_WIDTH, len(name), longest) + 2)
-            columns.append(f'<col min="{place}" max="{place}" width="{width}" customWidth="1"/>')
+            columns.append(f'<col min="{position}" max="{position}" width="{width}" customWidth="1"/>')
         head = (
             f'{_XML}<worksheet xmlns="{_MAIN}"><sheetViews><sheetView tabSelected="1" workbookViewId="0">'
             '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>'
@@ -120,31 +120,31 @@ class XlsxSheet:
     def _row(self, row: Row, *, is_heading: bool = False) -> str:
         self._rows += 1
         number, letters = self._rows, self._letters
-        letters += [column_letters(place) for place in range(len(letters), len(row))]
-        cells = [_cell(f"{letters[place]}{number}", value, is_heading) for place, value in enumerate(row)]
+        letters += [column_letters(position) for position in range(len(letters), len(row))]
+        cells = [_cell(f"{letters[position]}{number}", value, is_heading) for position, value in enumerate(row)]
         return f'<row r="{number}">{"".join(cells)}</row>'
 
 
-def _cell(place: str, value: Cell, is_heading: bool) -> str:
+def _cell(reference: str, value: Cell, is_heading: bool) -> str:
     if value is None or value == "":
         return ""
     if isinstance(value, bool):
-        return f'<c r="{place}" t="b"><v>{value:d}</v></c>'
+        return f'<c r="{reference}" t="b"><v>{value:d}</v></c>'
     if isinstance(value, date):
         if value.year >= FIRST_YEAR:
             form = INSTANT if isinstance(value, datetime) else DAY
-            return f'<c r="{place}" s="{form}"><v>{_days(value)}</v></c>'
+            return f'<c r="{reference}" s="{form}"><v>{_days(value)}</v></c>'
         value = str(value)
     if not isinstance(value, str):
-        return f'<c r="{place}"><v>{value}</v></c>'
+        return f'<c r="{reference}"><v>{value}</v></c>'
     text = _LIKE_ESCAPES.sub(ESCAPED, NOT_IN_XML.sub("", value)[:MAX_CELL_LENGTH])
     form = (HEADING if is_heading else PLAIN) + (1 if FORMULA.match(text) else 0)
     style = f' s="{form}"' if form else ""
-    return f'<c r="{place}"{style} t="inlineStr"><is><t xml:space="preserve">{escape(text)}</t></is></c>'
+    return f'<c r="{reference}"{style} t="inlineStr"><is><t xml:space="preserve">{escape(text)}</t></is></c>'
 
 
 def _days(value: date) -> float | int:
-    """A day or an instant as workbooks count them."""
+    """A day or an instant as workbooks count it."""
     instant = value if isinstance(value, datetime) else datetime.combine(value, time())
     passed = instant - BEFORE_FIRST_DAY
     days = passed.days - 1 if passed.days <= NO_LEAP_DAY else passed.days

@@ -1,1 +1,1 @@
-"""Limits of requests: rates, sizes, connections, and whom a request is counted for."""
+"""Limits of requests: rates, sizes, connections, and by whom requests are counted."""

@@ -1,4 +1,4 @@
-"""How large the body of a request may be, whatever the method and however it is sent."""
+"""Limits the size of a request's body, whatever the method and however it is sent."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from registerwatch.errors import InvalidInput
 
 MAX_BODY_BYTES = 64 * 1024
-"""The largest body that is accepted where nothing else is said. A batch of 20 tool calls has a few."""
+"""The largest body of a path without a limit of its own. A batch of 20 tool calls has a few."""
 LARGER_BODIES: Mapping[str, int] = {
     "/v1/import": 2 * 1024 * 1024,
     "/app/import": 2 * 1024 * 1024,
@@ -17,14 +17,14 @@ LARGER_BODIES: Mapping[str, int] = {
     "/app/scan": 10 * 1024 * 1024,  # a photo as a phone takes it
     "/v1/billing/webhook": 256 * 1024,  # the provider's longest events, invoices of many lines, have some 100 KiB
 }
-"""Paths that take more, in bytes."""
+"""Paths with a higher limit, in bytes."""
 BROKEN_OFF = "The body broke off before its end."
 
 
 class BodyLimits:
-    """Bounds what applications further in can receive: beyond the limit, receiving raises `InvalidInput`.
+    """Limits what inner applications can receive: beyond the limit, receiving raises `InvalidInput`.
 
-    A body that says at its beginning that it is too large is not received at all.
+    A body whose declared length is too large is not received at all.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -42,12 +42,12 @@ def max_body_bytes(path: str) -> int:
 
 
 def too_large(path: str) -> str:
-    """What is said of a body that is too large for a path."""
+    """The message for a body that is too large for a path."""
     return f"The body has more than {max_body_bytes(path) // 1024:,} KiB, and nothing here needs as much."
 
 
 def declared_length(scope: Scope) -> int:
-    """What the request says that its body has, in bytes; 0 where it does not say."""
+    """The declared length of the request's body, in bytes; 0 for none."""
     for name, value in scope["headers"]:
         if name == b"content-length":
             return int(value) if value.isdigit() and len(value) < 20 else 0
@@ -55,7 +55,7 @@ def declared_length(scope: Scope) -> int:
 
 
 def refuse_declared_excess(request: Request) -> None:
-    """Raises `InvalidInput` for a body that says that it is too large; nothing of it is received."""
+    """Raises `InvalidInput` for a body whose declared length is too large; nothing of it is received."""
     path = request.scope["path"]
     if declared_length(request.scope) > max_body_bytes(path):
         raise InvalidInput(too_large(path))

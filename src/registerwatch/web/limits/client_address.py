@@ -12,13 +12,13 @@ _PORT = re.compile(r":[0-9]{1,5}$")
 """Some proxies add the client's port: `198.51.100.1:4711`, `[2001:db8::1]:4711`."""
 
 MAX_HOPS = 20
-"""Proxies that are looked at: nobody has so many, and a header can name thousands."""
+"""Proxies that are looked at: real chains are shorter, and a header can name thousands."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def client_address(request: Request, trusted: Sequence[Network]) -> str:
-    """The client's address; of an IPv6 address its /64 network, which is what one customer of a provider has.
+    """The client's address; for an IPv6 address its /64 network, which is what one customer of a provider has.
 
     `X-Forwarded-For` counts only where the connection comes from a trusted proxy, and then from the right up to the
     first address that is not a trusted proxy: everything left of it can be forged.
@@ -39,7 +39,7 @@ def client_address(request: Request, trusted: Sequence[Network]) -> str:
 
 
 def parsed_address(text: str) -> Address | None:
-    """An address as connections and proxies write it; IPv4 where it is IPv4 in IPv6. None for no address."""
+    """An address as connections and proxies write it; IPv4 in IPv6 as IPv4. None for any other text."""
     bare = _PORT.sub("", text) if text.count(":") == 1 or text.startswith("[") else text
     try:
         address = ipaddress.ip_address(bare.strip("[]"))

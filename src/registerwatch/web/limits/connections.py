@@ -1,4 +1,4 @@
-"""Open connections, by client address: no address can take all of them."""
+"""Limits open connections by client address: none can take all of them."""
 
 import ipaddress
 import resource
@@ -10,12 +10,12 @@ from typing import Protocol
 from registerwatch.web.limits.client_address import network_of, parsed_address
 
 MAX_CONNECTIONS = 4_096
-"""Of one process. One that waits for its next request takes some 15 KiB."""
+"""Connections of one process. An idle one takes some 15 KiB."""
 SHARE_OF_FILES = 0.75
-"""Of the files that the process may open; the rest is for databases, the search index, deliveries."""
+"""Share of the files that the process may open; the rest is for databases, the index, deliveries."""
 MAX_FILES = 65_536
 MAX_OF_NO_CROWD = 32
-"""An address that has more connections loses its own, whatever they do."""
+"""An address that has more connections loses its own, in any state."""
 TIMES_OF_NETWORK = 10
 """All of an IPv6 /48, which one customer may have, count as one address with a tenth of its connections."""
 
@@ -25,17 +25,17 @@ class Connection(Protocol):
 
     @property
     def is_answering(self) -> bool:
-        """Whether a request of it is being answered."""
+        """Whether a request on it is being answered."""
 
     def end_now(self) -> None:
-        """End it without another word."""
+        """End it without sending more."""
 
 
 class ConnectionTable:
     """The open connections. Where there is one too many, the address that has most of them loses its oldest idle one.
 
-    So whoever opens thousands of connections only ends their own, and nobody else notices. Where they come from
-    thousands of addresses, no connection that is being answered ends while another one is idle.
+    So a client that opens thousands of connections only ends its own. Where they come from thousands of addresses, no
+    connection that is being answered ends while another one is idle.
     """
 
     def __init__(self, max_connections: int) -> None:
@@ -85,7 +85,7 @@ class ConnectionTable:
         ended.end_now()
 
     def _oldest_idle(self, addresses: Iterable[str], new: Connection) -> tuple[Connection, str] | None:
-        """The new connection does not count: it had no time yet to ask for something."""
+        """The oldest idle connection but the new one, which had no time yet for a request."""
         for address in addresses:
             for each in self._by_address[address]:
                 if not each.is_answering and each is not new:
@@ -104,7 +104,7 @@ def _network_of(address: str) -> str:
 
 
 def address_group(host: str) -> str:
-    """What counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
+    """The key of one client: an IPv4 address, or the /64 network of an IPv6 address."""
     address = parsed_address(host.partition("%")[0])
     if address is None:
         return host
@@ -112,7 +112,7 @@ def address_group(host: str) -> str:
 
 
 def max_connections() -> int:
-    """How many connections this process takes, by how many files it may open."""
+    """How many connections this process accepts, by how many files it may open."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MAX_CONNECTIONS if files == resource.RLIM_INFINITY else min(MAX_CONNECTIONS, int(files * SHARE_OF_FILES))
 

@@ -1,4 +1,4 @@
-"""Noticing a reverse proxy that nobody named in the settings: behind it all clients count as one."""
+"""Detects a reverse proxy that the settings do not name: behind it all clients count as one."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class ForwardedHeaders:
 
     @property
     def warning(self) -> str | None:
-        """What the operator should look at; None for nothing."""
+        """A warning for the operator; None without one."""
         return UNKNOWN_PROXY if self.were_seen and not self.are_trusted else None
 
 

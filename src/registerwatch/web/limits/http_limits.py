@@ -1,7 +1,7 @@
 """Limits of incoming requests and connections: sizes, numbers, and the time in which a request has to arrive.
 
-uvicorn has none of them: one header could fill the memory, a client could keep connections open by sending a byte now
-and then, and thousands of requests in one packet would be taken on at once.
+uvicorn has none of them: one header could fill the memory, a client could keep connections open by single bytes now and
+then, and thousands of requests in one packet would be accepted at once.
 """
 
 import asyncio
@@ -21,24 +21,24 @@ from registerwatch.web.request_ids import new_request_id
 from registerwatch.web.security_headers import NOTHING_ALLOWED
 
 MAX_HEAD_BYTES = 32 * 1024
-"""Of the request line with all headers."""
+"""Request line with all headers."""
 MAX_HEADERS = 200
 MAX_PIPELINED = 16
-"""Requests that wait on one connection until those before them are answered."""
+"""Requests that wait on one connection until earlier ones are answered."""
 FREE_PIECES, PIECE_BYTES = 512, 512
-"""A body may come in so many packets and chunks, and in one more for so many bytes: each is a call of Python."""
+"""Packets and chunks that a body may have, and bytes for each further one: each is a call of Python."""
 MAX_DROPPED_BYTES = 10 * 1024 * 1024
-"""What is read of a body after its request was answered, so that clients that send all of it first see the answer: the
-longest that anything takes."""
+"""Bytes of a body that are read after its request was answered, so that clients that send all of it first see the
+answer: the longest body of any path."""
 ARRIVAL_SECONDS = 30.0
-"""Within which a request has to arrive completely, and a new connection has to send its first byte."""
+"""Time for a request to arrive completely, and for a new connection to send its first byte."""
 UNREAD_SECONDS = 60
-"""For which a client may leave an answer unread that the system holds already."""
+"""Time for which a client may leave an answer unread that the system has buffered."""
 SEND_BUFFER_BYTES = 64 * 1024
-"""What the system holds for one connection and its client does not take; Linux counts twice as much, with its own data.
-By itself it would hold 4 MiB."""
+"""The system's buffer for one connection whose client does not read; Linux counts twice as much, with its own data.
+Its default would be 4 MiB."""
 SLICE_BYTES = 32 * 1024
-"""What is parsed at once of a packet, so that the first part of it can refuse the rest."""
+"""Part of a packet that is parsed at once, so that its beginning can refuse the rest."""
 
 MALFORMED = "This is no HTTP request."
 BAD_HOST = "An HTTP/1.1 request has one `Host` header, which names a host."
@@ -71,13 +71,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._progress_check: asyncio.TimerHandle | None = None
         self._rate = LeastRate()
-        """At which the client takes the present answer, where that is longer than what the system holds of it."""
+        """The client's rate for the present answer, where the system cannot buffer all of it."""
         self._unsent, self._unsent_at = 0, 0.0
         self._holds_next = False
         self._is_arriving = self._is_in_head = False
         self._head_bytes = self._pieces = self._body_bytes = self._dropped_bytes = 0
         self._proper_host: bytes | None = None
-        """Of the request before, so that it is looked at once a connection."""
+        """The previous request's, so that it is checked once per connection."""
 
     @property
     def is_answering(self) -> bool:
@@ -86,7 +86,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         return cycle is not None and not cycle.response_complete
 
     def end_now(self) -> None:
-        """End the connection without another word."""
+        """End the connection without sending more."""
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -126,7 +126,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             super().on_response_complete()
 
     def on_response_complete(self) -> None:
-        """Begin the next request of the connection, once the client has taken most of the answer before it."""
+        """Begin the next request of the connection, once the client has received most of the answer before it."""
         self._holds_next = bool(self.pipeline) and self.flow.write_paused
         if not self.flow.write_paused:
             self._rate = LeastRate()
@@ -175,7 +175,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         return self.client[0] if self.client else ""
 
     def _parse(self, data: bytes) -> None:
-        """As uvicorn does it, without its log lines, of which a client could cause any number."""
+        """Parse as uvicorn does, without its log lines, which a client could cause in any number."""
         self._head_bytes += len(data)  # an upper bound: a part of the body may be in the same packet
         self._unset_keepalive_if_required()
         try:
@@ -187,11 +187,11 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self._is_arriving and self._head_bytes > MAX_HEAD_BYTES:
             self._refuse(431, HEAD_TOO_LARGE, "head-too-large")
         elif self._deadline is None and (self._is_arriving or not self.is_answering):
-            # A request, or line ends before one, which the time limit of idle connections does not outlive.
+            # A request, or line ends before one: the time limit of idle connections does not cover it.
             self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._time_out)
 
     def _has_proper_host(self) -> bool:
-        """Whether there is one host that is written as one; HTTP/1.0 needs none (RFC 9112, 3.2)."""
+        """Whether there is one valid host; HTTP/1.0 needs none (RFC 9112, 3.2)."""
         host = None
         for name, value in self.headers:
             if name == b"host":
@@ -277,7 +277,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
 
 def _limit_what_is_unread(transport: asyncio.Transport) -> None:
-    """Let the system hold little of an answer, and end the connection where the client does not take what was sent,
+    """Let the system buffer little of an answer, and end the connection where the client does not read what was sent,
     also after it was closed.
     """
     connection = transport.get_extra_info("socket")
@@ -289,7 +289,7 @@ def _limit_what_is_unread(transport: asyncio.Transport) -> None:
 
 
 def _forget_what_is_unread(transport: asyncio.Transport) -> None:
-    """Have the system drop what it holds when the connection is closed, instead of trying on to send it."""
+    """Make the system drop its buffer when the connection is closed, instead of trying on to send it."""
     connection = transport.get_extra_info("socket")
     if connection is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,4 +1,4 @@
-"""How uvicorn is configured to serve an application. Loads nothing of the application itself."""
+"""The configuration of uvicorn for an application. Loads nothing of the application itself."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +12,13 @@ from registerwatch.web.limits.http_limits import BoundedHttpProtocol
 from registerwatch.web.limits.refusal_log import RefusalLog
 
 KEEP_ALIVE_SECONDS = 75
-"""For idle connections: longer than reverse proxies keep theirs, so that a proxy never sends on a closed connection."""
+"""Limit of idle connections: longer than that of reverse proxies, so that they never send on a closed connection."""
 
 
 def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
     """The configuration of uvicorn: no proxy headers (the settings name trusted proxies), no access log.
 
-    Without `limit_concurrency`, which answers 503 to everybody while one client has too many connections.
+    `limit_concurrency` is not set: it answers 503 to all while one client has too many connections.
     """
     protocol = partial(BoundedHttpProtocol, table=ConnectionTable(max_connections()), refusal_log=RefusalLog())
     return uvicorn.Config(

@@ -1,7 +1,6 @@
-"""Places for large bodies of accounts: each is received whole, so few are at a time.
+"""Slots for large bodies of accounts: each is received whole, so few are at a time.
 
-Client networks take turns, and none has more than half of the places, so that bodies that come slowly keep no others
-out.
+Client networks share them fairly, and none has more than half, so that slow bodies do not keep others out.
 """
 
 import asyncio
@@ -21,55 +20,53 @@ from registerwatch.web.limits.least_rate import LeastRate
 MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT = 64, 2
 """Bodies of more than 64 KiB that one process receives at a time, 128 MiB at most; and of an account all bodies."""
 FILE_BYTES, MAX_FILES_RECEIVED = 2 * 1024 * 1024, 8
-"""Paths that take more are those of files, of which so few are received at a time: 80 MiB at most."""
+"""Paths with a higher limit are those of files, which are received 8 at a time: 80 MiB at most."""
 MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT = 8, 2
 """Photos that one process receives, holds and has read at a time, 80 MiB at most; and of an account."""
 WAIT_SECONDS = 5.0
-"""So long a body waits for its place; then the client is to come again, instead of keeping its connection."""
+"""How long a body waits for its slot; then the client is to try again, instead of keeping its connection."""
 TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 64 KiB a second."
 BUSY = "Many files are being sent at the moment. Send yours again in a few seconds."
 BUSY_ACCOUNT = "Other files of this account are being sent. Send this one again when they have arrived."
 
 
 @asynccontextmanager
-async def place_of_body(
-    request: Request, account_id: int, places: AccountSlots | None = None
-) -> AsyncIterator[Request]:
-    """The request with a body that waits for its place: one of `places`, else of the application's
-    `state.large_bodies`, or of its `state.large_files` where the path takes files.
+async def slot_for_body(request: Request, account_id: int, slots: AccountSlots | None = None) -> AsyncIterator[Request]:
+    """The request with a body that waits for its slot: one of `slots`, else of the application's `state.large_bodies`,
+    or of its `state.large_files` where the path takes files.
     """
-    if places is None:
+    if slots is None:
         is_file = max_body_bytes(request.scope["path"]) > FILE_BYTES
-        places = request.app.state.large_files if is_file else request.app.state.large_bodies
+        slots = request.app.state.large_files if is_file else request.app.state.large_bodies
     async with AsyncExitStack() as held:
-        await enter_within(WAIT_SECONDS, held, places.own_slot(account_id), otherwise=BUSY_ACCOUNT)
-        place = places.shared_slot(client_of(request).network)
-        yield Request(request.scope, _in_place(request.receive, place, held))
+        await enter_within(WAIT_SECONDS, held, slots.own_slot(account_id), otherwise=BUSY_ACCOUNT)
+        slot = slots.shared_slot(client_of(request).network)
+        yield Request(request.scope, _in_slot(request.receive, slot, held))
 
 
-def places_of_large_bodies() -> AccountSlots:
-    """Places for an application's `state.large_bodies`."""
-    return _places(MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT)
+def large_body_slots() -> AccountSlots:
+    """Slots for an application's `state.large_bodies`."""
+    return _slots(MAX_RECEIVED, MAX_RECEIVED_OF_ACCOUNT)
 
 
-def places_of_files() -> AccountSlots:
-    """Places for an application's `state.large_files`."""
-    return _places(MAX_FILES_RECEIVED, 1)
+def file_slots() -> AccountSlots:
+    """Slots for an application's `state.large_files`."""
+    return _slots(MAX_FILES_RECEIVED, 1)
 
 
-def places_of_photos() -> AccountSlots:
-    """Places for an application's `state.photos`."""
-    return _places(MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT)
+def photo_slots() -> AccountSlots:
+    """Slots for an application's `state.photos`."""
+    return _slots(MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT)
 
 
-def _places(most: int, most_per_account: int) -> AccountSlots:
+def _slots(most: int, most_per_account: int) -> AccountSlots:
     return AccountSlots(most=most, most_per_account=most_per_account, most_per_network=most // 2)
 
 
-def _in_place(receive: Receive, place: AbstractAsyncContextManager[None], held: AsyncExitStack) -> Receive:
-    """Receive a body, which waits for a place of all once more than 64 KiB of it have come, and is not to be slow then.
+def _in_slot(receive: Receive, slot: AbstractAsyncContextManager[None], held: AsyncExitStack) -> Receive:
+    """Receive a body, which waits for a shared slot once more than 64 KiB of it have come, and must not be slow then.
 
-    Who sends nothing takes nothing from others.
+    A silent client takes no shared slot.
     """
     received = 0
     rate: LeastRate | None = None
@@ -85,7 +82,7 @@ def _in_place(receive: Receive, place: AbstractAsyncContextManager[None], held: 
         length = len(message.get("body", b""))
         received += length
         if received - length <= MAX_BODY_BYTES < received:
-            await enter_within(WAIT_SECONDS, held, place, otherwise=BUSY)
+            await enter_within(WAIT_SECONDS, held, slot, otherwise=BUSY)
             rate = LeastRate()
         elif rate is not None:
             rate.note(length, time.monotonic() - began)

@@ -1,4 +1,4 @@
-"""How many parameters a query may have: each costs more to look at than to send."""
+"""Limits the parameters of a query: each costs more to look at than to send."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -10,7 +10,7 @@ TOO_MANY = f"The query has more than {MAX_PARAMETERS} parameters."
 
 
 class QueryLimit:
-    """Refuses a query with more parameters than any page or program of ours sends."""
+    """Refuses a query with more parameters than our pages or programs send."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -14,7 +14,7 @@ MAX_ADDRESSES = 200_000
 """Addresses that are counted for one rule, some 50 MB. Beyond it the least recent address is dropped."""
 
 MAX_DROPPED_AT_ONCE = 1_000
-"""Addresses of one rule that one request drops at most, so that no request takes long."""
+"""Addresses of one rule that one request drops at most, so that it stays quick."""
 
 
 class RateLimitRule(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class RateLimitRule(msgspec.Struct, frozen=True):
 
 
 class RateLimitUsage(msgspec.Struct, frozen=True):
-    """How much of a rule an address has used after a request, which was `allowed` or one too many.
+    """The use of a rule by an address after a request, which was `allowed` or one too many.
 
     `remaining` requests are left now; in `reset` whole seconds, at least 1, the oldest counted one leaves the window.
     """
@@ -81,7 +81,7 @@ class MemoryRateCounter:
         return usage_of(rule, allowed, len(times), times[0] + rule.seconds - now)
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
     def _drop_expired(self, now: float) -> None:
         for rule, counted in self._counted.items():
@@ -98,7 +98,7 @@ def _expired(counted: OrderedDict[str, list[float]], until: float) -> list[str]:
 
 
 def usage_of(rule: RateLimitRule, allowed: bool, counted: int, seconds_left: float) -> RateLimitUsage:
-    """The usage when `counted` requests count and the oldest does so for `seconds_left` more."""
+    """The usage with `counted` requests, the oldest of which counts for `seconds_left` more."""
     reset = min(rule.seconds, max(1, math.ceil(seconds_left)))
     remaining = max(0, rule.amount - counted) if allowed else 0
     return RateLimitUsage(rule, allowed, remaining, reset)

@@ -1,4 +1,4 @@
-"""Counting requests for all processes together, in Redis or Valkey; each for itself while that does not answer."""
+"""Counts requests for all processes together, in Redis or Valkey; each for itself while that does not answer."""
 
 import asyncio
 import time
@@ -19,14 +19,14 @@ from registerwatch.platform.clock import Clock
 from registerwatch.web.limits.rate_limit_memory import RateCounter, RateLimitRule, RateLimitUsage, usage_of
 
 TIMEOUT_SECONDS = 0.5
-"""For one count: connecting and both round trips."""
+"""Time for one count: connecting and both round trips."""
 
 PAUSE_SECONDS = 5.0
-"""After a failure, until Redis is asked again."""
+"""Pause after a failure before Redis is asked again."""
 
 MAX_CONNECTIONS = 20
-PLACE_SECONDS = 5.0
-"""So long a request waits for one of them while Redis answers others."""
+SLOT_SECONDS = 5.0
+"""How long a request waits for a connection while Redis answers others."""
 MAX_REMEMBERED = 10_000
 """Addresses of one limit for which Redis had nothing left."""
 KEY_PREFIX = "registerwatch"
@@ -37,8 +37,8 @@ log = structlog.get_logger(__name__)
 class RedisRateCounter:
     """Counts in Redis or Valkey, under `registerwatch:limit/…`; every key expires with its window.
 
-    Two round trips for a request: the library counts with one script and reads what is left with another.
-    Raises `RedisError` or `OSError` where there is no answer in time.
+    A request takes two round trips: the library counts with one script and reads what is left with another. Raises
+    `RedisError` or `OSError` where there is no answer in time.
     """
 
     def __init__(self, url: str, timeout: float = TIMEOUT_SECONDS) -> None:
@@ -73,13 +73,13 @@ class RedisRateCounter:
 
 
 class FallbackRateCounter:
-    """Counts in Redis, and in memory while Redis does not answer. Neither knows what the other counted.
+    """Counts in Redis, and in memory while Redis does not answer. The two counts are separate.
 
     After a failure Redis is not asked for `PAUSE_SECONDS`; then one request asks it again, and the others are counted
-    in memory meanwhile. Whom Redis has nothing left for is refused meanwhile, until Redis would allow one more.
+    in memory meanwhile. An address with nothing left in Redis is refused meanwhile, until Redis would allow a request.
 
-    As many requests as there are connections ask Redis at a time. The others wait, and this is no time of Redis: who
-    sends many requests at once cannot make it look as if it did not answer.
+    As many requests as there are connections ask Redis at a time. The wait of the others is not Redis's time: a client
+    that sends many requests at once cannot make Redis seem silent.
     """
 
     def __init__(self, shared: RedisRateCounter, own: RateCounter, clock: Clock) -> None:
@@ -87,17 +87,17 @@ class FallbackRateCounter:
         self._own = own
         self._clock = clock
         self._asked_at: float | None = None
-        """When Redis last failed to answer, None while it answers."""
-        self._places = asyncio.Semaphore(MAX_CONNECTIONS)
+        """When Redis last failed to answer; None while it answers."""
+        self._slots = asyncio.Semaphore(MAX_CONNECTIONS)
         self._used_up: dict[RateLimitRule, OrderedDict[str, float]] = {}
-        """For whom Redis had nothing left, and until when."""
+        """Addresses with nothing left in Redis, and until when."""
 
     async def hit(self, rule: RateLimitRule, address: str) -> RateLimitUsage:
-        """Count a request, if it is allowed. Takes `PLACE_SECONDS` and `TIMEOUT_SECONDS` seconds at most."""
+        """Count a request, if it is allowed. Takes `SLOT_SECONDS` and `TIMEOUT_SECONDS` seconds at most."""
         if not self._should_ask_redis():
             return await self._hit_own(rule, address)
         asked_at = self._asked_at
-        if not await self._has_place():
+        if not await self._has_slot():
             return await self._hit_own(rule, address)
         try:
             if self._asked_at != asked_at:  # it failed to answer others
@@ -107,7 +107,7 @@ class FallbackRateCounter:
             self._note_failure(error)
             return await self._hit_own(rule, address)
         finally:
-            self._places.release()
+            self._slots.release()
         self._note_answer()
         self._note_usage(address, usage)
         return usage
@@ -116,17 +116,17 @@ class FallbackRateCounter:
         """Close the connections."""
         await self._shared.aclose()
 
-    async def _has_place(self) -> bool:
-        """Wait for a place among those who ask Redis; false where none came free in time."""
+    async def _has_slot(self) -> bool:
+        """Wait for a connection to Redis; false where none came free in time."""
         try:
-            async with asyncio.timeout(PLACE_SECONDS):
-                await self._places.acquire()
+            async with asyncio.timeout(SLOT_SECONDS):
+                await self._slots.acquire()
         except TimeoutError:
             return False
         return True
 
     async def _hit_own(self, rule: RateLimitRule, address: str) -> RateLimitUsage:
-        """Count in memory, but for whom Redis would refuse."""
+        """Count in memory; refuse whom Redis would refuse."""
         used_up = self._used_up.get(rule)
         left = used_up.get(address, 0.0) - self._clock.now() if used_up is not None else 0.0
         if 0 < left <= rule.seconds:
@@ -134,7 +134,7 @@ class FallbackRateCounter:
         return await self._own.hit(rule, address)
 
     def _note_usage(self, address: str, usage: RateLimitUsage) -> None:
-        """Remember for whom nothing is left."""
+        """Note an address that has nothing left."""
         used_up = self._used_up.setdefault(usage.rule, OrderedDict())
         used_up.pop(address, None)
         if not usage.remaining:
@@ -172,7 +172,7 @@ def _connections(url: str, timeout: float) -> BlockingConnectionPool:
     """A pool; no connection is opened yet. Raises `ConfigurationError`, which repeats nothing of the URL.
 
     Sending and reading have no time limit of their own: the client would send within `asyncio.wait_for`, which before
-    Python 3.12 can swallow the cancellation by which the limit for the whole count works.
+    Python 3.12 can swallow the cancellation that the limit for the whole count relies on.
     """
     try:
         pool = BlockingConnectionPool.from_url(

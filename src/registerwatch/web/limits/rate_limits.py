@@ -49,20 +49,20 @@ class Limit(Enum):
     PROOF = RateLimitRule("proof", 10, 600)
     """Passwords that one session tries where a page asks for it again."""
     ACCOUNT_DELETE = RateLimitRule("account-delete", 10, 3600)
-    """Of an address, of a session, and of the keys of an account together."""
+    """Deletions by an address, by a session, and by all keys of an account."""
     CALENDAR = RateLimitRule("calendar", 10, 60)
-    """Calendars of one account: the largest takes two seconds of the processor."""
+    """Calendars of one account: the largest takes two seconds of processor time."""
     DOWNLOAD = RateLimitRule("download", 20, 60)
-    """Files of lists that one account makes on pages: the largest takes seconds of the processor."""
+    """Files of lists that one account makes on pages: the largest takes seconds of processor time."""
     SCAN = RateLimitRule("scan", 60, 60)
-    """Photos that one account has read: each takes up to three seconds of the processor."""
+    """Photos that one account has read: each takes up to three seconds of processor time."""
     ACCOUNT_PASSWORDS = RateLimitRule("account-passwords", 30, 60)
     """Passwords that one session or the keys of an account set, and users that they add."""
     ACCOUNT_CHANGES = RateLimitRule("account-changes", 500, 24 * 3600)
     """Passwords, users and keys that one session or the keys of an account set or add: each has a line in the audit
-    trail. Removing them is not counted: nobody removes more than was added."""
+    trail. Removals are not counted: there are no more of them than additions."""
     USER_SIGN_INS = RateLimitRule("user-sign-ins", 30, 3600)
-    """Sign-ins as one user from clients from which they never signed in, all of these together. One address alone may
+    """Sign-ins as one user from clients that never signed in as them, all of these together. One address alone may
     try 20 logins and 8 trials an hour, which stay below."""
     USER_SIGN_INS_A_DAY = RateLimitRule("user-sign-ins-a-day", 100, 24 * 3600)
 
@@ -70,7 +70,7 @@ class Limit(Enum):
 OF_NETWORKS = frozenset(
     {Limit.TRIAL, Limit.LOGIN, Limit.SECOND_STEP, Limit.PASSWORD_FORGOT, Limit.PASSWORD_RESET, Limit.ACCOUNT_DELETE}
 )
-"""Limits of what is guessed or made in numbers: whoever has many IPv6 addresses is counted by their network as well."""
+"""Limits of guesses and of mass requests: a client with many IPv6 addresses is counted by its network as well."""
 
 
 class RateLimits(msgspec.Struct, frozen=True):
@@ -95,17 +95,17 @@ class RateLimits(msgspec.Struct, frozen=True):
             await self._hit(request, rule, network)
 
     async def check_party(self, request: Request, limit: Limit, party: str) -> None:
-        """The same by who asks, wherever they ask from. The headers tell it only where it refuses."""
+        """Count a request by its party instead of its address. The headers show only refusals."""
         if self.enabled:
-            await self._hit(request, limit.value, party, is_told=False)
+            await self._hit(request, limit.value, party, is_noted=False)
 
     def address_of(self, request: Request) -> str:
         """The client address that requests are counted by."""
         return client_address(request, self.trusted_proxies)
 
-    async def _hit(self, request: Request, rule: RateLimitRule, party: str, *, is_told: bool = True) -> None:
+    async def _hit(self, request: Request, rule: RateLimitRule, party: str, *, is_noted: bool = True) -> None:
         usage = await self._counts.hit(rule, party)
-        if is_told or not usage.allowed:
+        if is_noted or not usage.allowed:
             _note(request.scope, usage)
         if not usage.allowed:
             message = f"Too many requests: {rule.amount} in {rule.seconds} s are allowed. Try again in {usage.reset} s."
@@ -117,7 +117,7 @@ class RateLimits(msgspec.Struct, frozen=True):
 
 
 def noted_headers(scope: MutableMapping[str, Any]) -> dict[str, str]:
-    """`RateLimit-*` headers for the answer to this request, none when it was not counted."""
+    """`RateLimit-*` headers for the answer to this request; none when it was not counted."""
     usage: RateLimitUsage | None = scope.get("state", {}).get(_NOTED)
     if usage is None:
         return {}
@@ -136,7 +136,7 @@ def rate_headers(limit: int, remaining: int, reset: int, window: int) -> dict[st
 
 
 def build_limits(settings: Settings, clock: Clock) -> RateLimits:
-    """The limits that the settings describe. No connection is opened yet. Raises `ConfigurationError`."""
+    """The limits in the settings. No connection is opened yet. Raises `ConfigurationError`."""
     return RateLimits(settings.rate_limits, settings.trusted_proxies, _counts(settings, clock))
 
 
@@ -153,7 +153,7 @@ _NOTED = "rate_limit"
 
 
 def _note(scope: MutableMapping[str, Any], usage: RateLimitUsage) -> None:
-    """Keep the limit with the fewest requests left; of two alike the later one."""
+    """Keep the limit with the fewest requests left; of two equal ones the later."""
     state = scope.setdefault("state", {})
     noted: RateLimitUsage | None = state.get(_NOTED)
     if noted is None or usage.remaining <= noted.remaining:

@@ -1,4 +1,4 @@
-"""Log lines of what is refused: with the client's address, and few of them however many there are."""
+"""Log lines for refusals: with the client's address, and few of them however many refusals there are."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 
 class RefusalLog:
-    """Logs what is no proper request."""
+    """Logs invalid requests."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._lines = LinesPerMinute(MAX_LINES, now)
@@ -35,13 +35,13 @@ class RefusalLog:
 
 
 class DenialLog:
-    """Logs who asked for what they may not do."""
+    """Logs callers without the needed rights."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._lines = LinesPerMinute(MAX_DENIALS, now)
 
     def note(self, caller: Caller, client: str, *, what: str, code: str) -> None:
-        """Log a denial, unless there were many. `what` is a route or a tool; users and keys are told by number."""
+        """Log a denial, unless there were many. `what` is a route or a tool; users and keys are logged by number."""
         left_out = self._lines.take()
         if left_out is not None:
             log.warning(

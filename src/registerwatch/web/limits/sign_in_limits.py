@@ -1,4 +1,4 @@
-"""Slowing down who guesses the password of one user from many addresses."""
+"""Slows down guesses of one user's password from many addresses."""
 
 from starlette.requests import Request
 
@@ -12,8 +12,8 @@ from registerwatch.web.limits.rate_limits import Limit
 async def check_user(request: Request, email: str) -> None:
     """Count an attempt to sign in as a user from a client from which they never did. Raises `RateLimited`.
 
-    An address that nobody has is counted in the same way, so that a refusal does not tell who has an account. What is
-    no address is nobody's.
+    Unknown e-mail addresses are counted in the same way, so that a refusal does not reveal who has an account. Text
+    that is no address is not counted.
     """
     limits, client = limits_of(request), client_of(request)
     try:

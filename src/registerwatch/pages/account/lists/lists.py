@@ -28,7 +28,7 @@ from registerwatch.watches.tags import tags_of_text
 from registerwatch.web.files.list_files import COVERAGE_WORDS, certificates_words, list_rows
 from registerwatch.web.files.spreadsheet import csv_response, workbooks_of
 from registerwatch.web.injection import InjectedService
-from registerwatch.web.limits.large_bodies import place_of_body
+from registerwatch.web.limits.large_bodies import slot_for_body
 
 PATH = "/app/lists"
 PAGE_ROWS = 50
@@ -64,7 +64,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
     """Take a file: for a new list, or for the one whose id the form has."""
     form, lists = Form(()), service.lists.service
     try:
-        async with place_of_body(request, visitor.caller.account.id) as placed:
+        async with slot_for_body(request, visitor.caller.account.id) as placed:
             form = await form_of(placed)
         if form["scanned"]:
             return await _scanned(service, visitor, form)

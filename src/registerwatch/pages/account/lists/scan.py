@@ -26,7 +26,7 @@ from registerwatch.register.standing import COVERED_UNTIL, FIRST_END
 from registerwatch.web.files.spreadsheet import csv_response, day_or_none
 from registerwatch.web.injection import InjectedService, client_of, limits_of
 from registerwatch.web.limits.body_limits import MAX_BODY_BYTES, declared_length
-from registerwatch.web.limits.large_bodies import place_of_body
+from registerwatch.web.limits.large_bodies import slot_for_body
 from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.security_headers import WITH_CAMERA
 
@@ -69,7 +69,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
         if is_large:  # before any of it is received
             await _count_photo(request, account_id)
             photos: AccountSlots = request.app.state.photos
-            request = await held.enter_async_context(place_of_body(request, account_id, photos))
+            request = await held.enter_async_context(slot_for_body(request, account_id, photos))
         form = await form_of(request)
         if not is_large and form.file("photo") is not None:
             await _count_photo(request, account_id)

@@ -22,7 +22,7 @@ from registerwatch.watches.imports.import_text import MAX_LINES
 from registerwatch.watches.tags import tags_of_text
 from registerwatch.web.files.spreadsheet import csv_response
 from registerwatch.web.injection import InjectedService, client_of
-from registerwatch.web.limits.large_bodies import place_of_body
+from registerwatch.web.limits.large_bodies import slot_for_body
 
 router = account_pages()
 
@@ -56,7 +56,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
     """Show what a list would bring; with `step`, add what was shown, or download the lines that were not added."""
     form = Form(())
     try:
-        async with place_of_body(request, visitor.caller.account.id) as placed:
+        async with slot_for_body(request, visitor.caller.account.id) as placed:
             form = await form_of(placed)
         if form["step"] == "add":
             return await _added(request, service, visitor, form)
