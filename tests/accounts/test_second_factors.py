@@ -12,7 +12,7 @@ from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.models import Caller, NewSession
 from registerwatch.accounts.passwords.password_reset import EndedAccess
 from registerwatch.accounts.second_factors import recovery_codes, second_factor_repository, totp
-from registerwatch.accounts.second_factors.code_check import TOLD_AT
+from registerwatch.accounts.second_factors.code_check import MAILED_AT
 from registerwatch.accounts.second_factors.guessed_codes import MAX_ELSEWHERE, MAX_OF_NETWORK
 from registerwatch.accounts.sessions.clients import Client
 from registerwatch.accounts.sessions.sign_in_steps import MAX_TRIES, NewStep
@@ -237,7 +237,7 @@ async def test_guessing_codes_ends_for_a_day_where_it_comes_from_and_is_told(
     for number in range(MAX_OF_NETWORK):
         await guess(accounts, THIEF, 1)
         await mails_settled(accounts)
-        assert len(mail.mails) == (number + 1 >= TOLD_AT) + (number + 1 == MAX_OF_NETWORK)
+        assert len(mail.mails) == (number + 1 >= MAILED_AT) + (number + 1 == MAX_OF_NETWORK)
     assert "20 wrong codes from 203.0.113.9, and codes are not taken from there until" in mail.mails[-1].text
     clock.move(DAY - 1)
     with pytest.raises(RateLimited, match="recovery code"):

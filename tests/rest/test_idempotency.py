@@ -15,7 +15,7 @@ from registerwatch.accounts.limits.idempotency import (
     KEPT_SECONDS,
     MAX_KEPT_LENGTH,
     MAX_REQUESTS,
-    Places,
+    RequestQuota,
 )
 from registerwatch.accounts.tables import api_keys, idempotent_requests
 from tests.pages.account.pages_client import PagesClient
@@ -101,12 +101,12 @@ async def test_the_answers_that_an_account_has_kept_are_bounded_and_the_newest_s
     assert (last.text, last.headers["idempotent-replayed"]) == (answers[-1].text, "true")
 
 
-async def fill(harness: ServiceHarness, places: Places, number: int) -> None:
+async def fill(harness: ServiceHarness, quota: RequestQuota, number: int) -> None:
     """Let the first account have sent so many requests with a key today."""
-    row = {"account_id": 1, "fingerprint": "", "started_at": int(harness.clock.now()), "places": places}
+    row = {"account_id": 1, "fingerprint": "", "started_at": int(harness.clock.now()), "places": quota}
     async with harness.database.transaction() as connection:
         await connection.execute(
-            insert(idempotent_requests), [{"digest": f"{places} {each}", **row} for each in range(number)]
+            insert(idempotent_requests), [{"digest": f"{quota} {each}", **row} for each in range(number)]
         )
 
 
@@ -117,7 +117,7 @@ async def test_who_may_not_manage_takes_no_places_of_those_who_may_or_of_forms(
     [device] = harness.unique_devices(1)
     pages = PagesClient(harness)
     await pages.sign_in()
-    await fill(harness, Places.OTHERS, MAX_REQUESTS)
+    await fill(harness, RequestQuota.OTHERS, MAX_REQUESTS)
 
     taken = await post(harness, "/v1/watches", made.json()["api_key"], {"subject": device.primary_di})
     managing = [await post(harness, "/v1/webhooks", each, HOOK) for each in (owner.api_key, owner.session)]
@@ -145,7 +145,7 @@ async def test_answers_of_those_who_may_not_manage_drop_none_of_those_who_may(
 async def test_an_account_sends_a_bounded_number_of_requests_with_a_key_in_a_day(
     harness: ServiceHarness, owner: NewAccount
 ) -> None:
-    await fill(harness, Places.MANAGERS, MAX_REQUESTS - 1)
+    await fill(harness, RequestQuota.MANAGERS, MAX_REQUESTS - 1)
     last, one_more, again = [await post(harness, "/v1/webhooks", owner.api_key, HOOK, key) for key in ("a", "b", "a")]
     without = await harness.post("/v1/webhooks", owner.api_key, **HOOK)
     harness.clock.move(KEPT_SECONDS)

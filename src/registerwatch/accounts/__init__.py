@@ -1,1 +1,1 @@
-"""Who gets in: accounts, users, sessions, API keys, passwords, plans."""
+"""Accounts, users, sessions, API keys, passwords, plans."""

@@ -1,4 +1,4 @@
-"""What the operator of the service does with accounts, from the command line."""
+"""Operations on accounts for the operator of the service, from the command line."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from registerwatch.platform.structs import replace
 
 
 class AccountListing(msgspec.Struct, frozen=True):
-    """An account in the list of all."""
+    """An account in a list."""
 
     account: Account
     users: int
@@ -40,7 +40,7 @@ class AccountAdmin:
         self._public_url = public_url
 
     async def create(self, email: str, name: str, plan: PlanName, expires_at: int | None) -> NewAccount:
-        """Make an account whose owner has no password yet. Without an end of its period it lasts as long as a trial.
+        """Make an account whose owner has no password yet. Without an end its period is as long as a trial's.
 
         Raises `InvalidInput` for a bad or taken address.
         """
@@ -81,7 +81,7 @@ class AccountAdmin:
         return profile
 
     async def caller(self, email: str) -> Caller:
-        """The operator as whoever calls for the account of the user with this address. Raises `NoSuchAccount`."""
+        """A caller for the operator in the account of the user with this address. Raises `NoSuchAccount`."""
         async with self._database.reading() as connection:
             stored = await self._stored(connection, email)
         return Caller(account_of(stored, self._plans), Role.OWNER, audit.OPERATOR, None)

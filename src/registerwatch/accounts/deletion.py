@@ -1,4 +1,4 @@
-"""Deleting an account, and what has to end outside of this service with it."""
+"""Deletes an account, and ends what belongs to it outside of this service."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -17,13 +17,13 @@ WRONG_OWNER_PASSWORD = "The password is not that of an owner."  # noqa: S105  # 
 
 
 class DeletionHook(Protocol):
-    """Implemented by packages that have something outside of this service that ends with an account."""
+    """Implemented by packages with something outside of this service that ends with an account."""
 
     async def note(self, connection: AsyncConnection, account_id: int) -> Sequence[str]:
-        """Store, in the transaction that deletes the account, what must be ended; its ids."""
+        """Store, in the transaction that deletes the account, what to end; returns its ids."""
 
     async def end(self, ids: Sequence[str], /) -> None:
-        """End it after the account is deleted. Raises nothing when that cannot be done now."""
+        """End these after the account is deleted. Raises nothing when that cannot be done now."""
 
 
 class DeletionService:
@@ -38,20 +38,20 @@ class DeletionService:
         self._hook = hook
 
     async def delete(self, caller: Caller, password: str) -> None:
-        """Delete the account with all that is in it, and end what it pays for.
+        """Delete the account with its contents, and end what it pays for.
 
         Raises `WrongPassword` unless it is an owner's password, and `PasswordTooNew` for 24 hours after it was set
-        without the one before it.
+        without the previous one.
         """
         await self._check_password(caller, password)
         await self.delete_without_password(caller.account.id)
 
     async def delete_without_password(self, account_id: int) -> None:
-        """Delete an account as `delete` does, where it was proved otherwise who asks: on a page, or by the operator."""
+        """Delete an account as `delete` does, where another check replaces the password: a page's or the operator's."""
         await self.delete_where(account_id, _always)
 
     async def delete_where(self, account_id: int, is_due: Callable[[AsyncConnection], Awaitable[bool]]) -> bool:
-        """The same where, with the account locked, `is_due` says so; whether it does."""
+        """Delete an account if `is_due`, with it locked, says so; returns that."""
         ids: Sequence[str] = ()
         async with self._database.transaction() as connection:
             await repository.lock_account(connection, account_id)
@@ -65,7 +65,7 @@ class DeletionService:
         return True
 
     async def _check_password(self, caller: Caller, password: str) -> None:
-        """All owners' passwords are compared, so that the time tells nothing."""
+        """Compare all owners' passwords, so that the time reveals nothing."""
         async with self._database.reading() as connection:
             owners = await repository.owners(connection, caller.account.id)
         matches = [

@@ -1,4 +1,4 @@
-"""What every surface says of an account whose period has ended: its watches are not read any more. Pure."""
+"""The notice of all surfaces for an account whose period has ended: its watches are not read any more. Pure."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ IN_A_CELL = "period ended"
 
 
 class EndedPeriod(msgspec.Struct, frozen=True):
-    """The end of an account's period, in unix seconds. Each end of an account is another one."""
+    """The end of an account's period, in unix seconds. Each end of an account is a new value."""
 
     account_id: int
     at: int
@@ -21,11 +21,11 @@ class EndedPeriod(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The same for the same end, for ids of entries."""
+        """Equal for the same end, for ids of entries."""
         return f"period/{self.account_id}/{self.at}"
 
     def notice(self, zone_name: str = "UTC") -> str:
-        """When it ended, and what follows for who looks at watches."""
+        """When it ended, and what follows for readers of watches."""
         return (
             f"The period of the account ended on {in_words(self.at, zone_name)}: its watches are not read any more."
             " That no change is shown since then does not mean that there was none."

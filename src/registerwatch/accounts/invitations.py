@@ -1,4 +1,4 @@
-"""Inviting members by a mailed link: they set their own password, and the link proves their address."""
+"""Invites members by a mailed link: they set their own password, and the link proves their address."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ HAS_ACCOUNT = (
 
 
 class InvitationService:
-    """Invites and takes in members. The surface checks whether the caller may."""
+    """Invites and adds members. The surface checks whether the caller may."""
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class InvitationService:
 
     @property
     def can_mail(self) -> bool:
-        """Whether a mail server is set; without one nobody can be invited."""
+        """Whether a mail server is set; without one no invitation can be sent."""
         return self._mailer.is_set_up
 
     async def invite(self, caller: Caller, email: str) -> None:
-        """Mail an invitation. Its answer does not tell whether the address belongs to somebody.
+        """Mail an invitation. Its answer does not reveal whether the address belongs to a user.
 
-        Only an owner who has proven their own address invites: the mail names it. Raises `InvalidInput`, `CapReached`,
+        Only an owner with a proven address may invite: the mail names it. Raises `InvalidInput`, `CapReached`,
         `MailNotSent` where no mail is set up, `SignupClosed` where owners may not add users.
         """
         if not self._owners_may_add_users:
@@ -112,7 +112,7 @@ class InvitationService:
             return await confirmation_repository.invitations_of(connection, caller.account.id, now)
 
     async def withdraw(self, caller: Caller, email: str) -> None:
-        """Let the invitation of an address lead nowhere any more. Raises `InvalidInput` where there is none."""
+        """Make the invitation of an address invalid. Raises `InvalidInput` where there is none."""
         address = email_address(email)
         async with self._database.transaction() as connection:
             account = await locked_account(connection, caller, self._plans)

@@ -87,7 +87,7 @@ class MemberService:
     async def trail_page(
         self, caller: Caller, *, after: int | None = None, before: int | None = None, limit: int
     ) -> RowPage[AuditEntry]:
-        """Lines of the audit trail that come after one, oldest first, or else the newest ones, or those before one,
+        """Lines of the audit trail: after a given one, oldest first, or else the newest ones or those before one,
         newest first.
         """
         async with self._database.reading() as connection:
@@ -98,7 +98,7 @@ class MemberService:
             return RowPage.cut(found, limit)
 
     async def add_user(self, caller: Caller, email: str, password: str) -> Profile:
-        """Add a member, to whom a link is mailed that proves the address or takes it back.
+        """Add a member, who is mailed a link that proves the address or releases it.
 
         Raises `InvalidInput` (bad or taken address, short password), `CapReached`, `KeyHasEnd`, or `SignupClosed` where
         owners may not add users.
@@ -156,10 +156,10 @@ class MemberService:
         return profile
 
     async def set_role(self, caller: Caller, user_id: int, role: Role) -> Profile:
-        """Make a user of the account an owner or a member; it counts for their next request.
+        """Make a user of the account an owner or a member, from their next request on.
 
-        Raises `InvalidInput` for an unknown id, where no owner would be left, and for a new owner who has not proven
-        their address where mail can prove it.
+        Raises `InvalidInput` for an unknown id, where no owner would be left, and for a new owner without a proven
+        address where mail can prove it.
         """
         async with self._database.transaction() as connection:
             account = await locked_account(connection, caller, self._plans)
@@ -185,7 +185,7 @@ class MemberService:
     async def _changed_role(
         self, connection: AsyncConnection, caller: Caller, user: StoredUser, role: Role
     ) -> Sequence[Mail]:
-        """Store a role; the mails about it, which go to whoever was an owner and the user too."""
+        """Store a role; returns the mails about it, to the previous owners and the user."""
         before = await self._notices.prepare(
             connection, caller, NoticeKind.USERS, f"made {user.email} {_WITH_ARTICLE[role]}", about=user.email
         )

@@ -1,4 +1,4 @@
-"""Accounts and who acts for them. Instants are unix seconds."""
+"""Accounts and their callers. Instants are unix seconds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,24 +15,24 @@ PERIOD_ENDED = "The account's period has ended. What is stored can still be read
 
 
 class Role(StrEnum):
-    """What a user may do: an owner everything, a member not manage users, keys and webhooks."""
+    """Rights of a user: an owner has all, a member may not manage users, keys and webhooks."""
 
     OWNER = "owner"
     MEMBER = "member"
 
 
 class Scope(StrEnum):
-    """What an API key may do; each has what the ones before it have. Sessions have all, within their user's role."""
+    """Rights of an API key; each scope includes the ones before it. Sessions have all, within their user's role."""
 
     READ = "read"
-    """Read what the account watches and what changed."""
+    """Read the account's watches and changes."""
     WATCH = "watch"
     """Add, name and remove watches, sync and import too."""
     MANAGE = "manage"
     """Everything: users, keys, webhooks, feeds, billing, the password, the end of the account."""
 
     def includes(self, needed: "Scope") -> bool:
-        """Whether whoever has this scope may do what needs the other one."""
+        """Whether this scope allows what needs the other one."""
         return _RANK[self] >= _RANK[needed]
 
 
@@ -73,7 +73,7 @@ class User(Struct, frozen=True):
     is_confirmed: bool = False
     """Whether a mailed link proved the address."""
     signed_in_at: int | None = None
-    """Last sign-in; None before the first that was stored."""
+    """Last sign-in; None before the first stored one."""
 
 
 class Key(Struct, frozen=True):
@@ -88,7 +88,7 @@ class Key(Struct, frozen=True):
     expires_at: int | None = None
     """None where it has no end."""
     last_used_at: int | None = None
-    """About; None before the first use that was stored."""
+    """Approximate; None before the first stored use."""
 
     def works(self, now: float) -> bool:
         """Whether it is neither revoked nor over."""
@@ -97,12 +97,12 @@ class Key(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a user by a session, or a program by an API key, which acts as the account."""
+    """The caller: a user by a session, or a program by an API key, which acts as the account."""
 
     account: Account
     role: Role
     name: str
-    """How the audit trail names them: the user's e-mail, the masked key, or `operator`."""
+    """Name in the audit trail: the user's e-mail, the masked key, or `operator`."""
     user_id: int | None
     """None for an API key and for the operator."""
     session: str | None = field(default=None, repr=False)
@@ -110,15 +110,15 @@ class Caller:
     key_id: int | None = None
     """The API key, None without one."""
     scope: Scope = Scope.MANAGE
-    """That of the API key."""
+    """The API key's."""
     key_expires_at: int | None = None
-    """None where there is no key, or one without an end."""
+    """None without a key, and for one without an end."""
     time_zone: str = "UTC"
-    """Of the user, an IANA name."""
+    """The user's, an IANA name."""
     proved_at: int = 0
-    """When the session's user last proved by a password that it is them; 0 where that is not known."""
+    """When the session's user last gave the password as a proof; 0 where that is not known."""
     network: str | None = None
-    """Where the request comes from (`clients.Client`), None where that is not known."""
+    """The network of the request (`clients.Client`); None where that is not known."""
 
     def require_scope(self, needed: Scope) -> None:
         """Raise `ScopeTooNarrow` where the API key may not do this."""
@@ -128,7 +128,7 @@ class Caller:
             )
 
     def require_no_end(self) -> None:
-        """Raise `KeyHasEnd` for an API key with an end: this would let whoever has the key in after it."""
+        """Raise `KeyHasEnd` for an API key with an end: this action would give access after that."""
         if self.key_expires_at is not None:
             raise KeyHasEnd(
                 "This API key has an end, and sets no password and adds no user. Use another key, or sign in."
@@ -136,7 +136,7 @@ class Caller:
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """An account with its people and programs, as one of them sees it. `role` and `scope` are those of who asks."""
+    """An account with its people and programs, as the caller sees it. `role` and `scope` are the caller's."""
 
     account: Account
     role: Role
@@ -146,7 +146,7 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def shows_secrets(self) -> bool:
-        """Whether who asks may see what signs the account's webhooks."""
+        """Whether the caller may see what signs the account's webhooks."""
         return self.role is Role.OWNER and self.scope is Scope.MANAGE
 
 
@@ -170,7 +170,7 @@ class NewAccount:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key that was just made: the only time that its secret is told."""
+    """A key that was just made: the only time that its secret is shown."""
 
     id: int
     label: str

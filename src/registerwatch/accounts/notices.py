@@ -1,9 +1,9 @@
-"""Telling owners by mail what changed in their account: passwords, keys, members, channels, feeds, second factors.
+"""Mails to owners about changes in their account: passwords, keys, members, channels, feeds, second factors.
 
-A user is told of their own sign-in from elsewhere. Nobody can switch these mails off.
+A user gets a mail about their own sign-in from elsewhere. These mails cannot be switched off.
 
-Only to addresses that are proven, after the change was committed, and without secrets. Each kind has a limit of its
-own, so that many harmless changes of one kind hide none of another.
+They go only to proven addresses, after the change was committed, and without secrets. Each kind has a limit of its own,
+so that many harmless changes of one kind hide none of another.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from registerwatch.platform.clock import Clock, in_words
 
 
 class NoticeKind(StrEnum):
-    """What a notice is about."""
+    """The subjects of notices."""
 
-    PASSWORD = "password"  # noqa: S105  # the name of what changed
+    PASSWORD = "password"  # noqa: S105  # the name of a subject
     KEYS = "keys"
     USERS = "users"
     WEBHOOKS = "webhooks"
@@ -47,27 +47,27 @@ class AccountNotices:
     async def prepare(
         self, connection: AsyncConnection, caller: Caller, kind: NoticeKind, what: str, *, about: str | None = None
     ) -> Sequence[Mail]:
-        """The mails to the owners, and to the user with the address `about`, of what the caller does in a transaction.
+        """The mails about a caller's action in a transaction, to the owners and to the user with the address `about`.
 
-        They are handed to `send` when it has ended. `what` goes on after the name of who did it: `made the API key …`.
+        Pass them to `send` when it has ended. `what` continues the name of the caller: `made the API key …`.
         """
         return await self.prepare_for(connection, caller.account.id, kind, f"{caller.name} {what}", about=about)
 
     async def prepare_for(
         self, connection: AsyncConnection, account_id: int, kind: NoticeKind, sentence: str, *, about: str | None = None
     ) -> Sequence[Mail]:
-        """The same, where a mailed link let somebody in."""
+        """The mails about access by a mailed link."""
         if not self._mailer.is_set_up:
             return ()
         now, mails = int(self._clock.now()), []
-        for user in await _told(connection, account_id, about):
+        for user in await _recipients(connection, account_id, about):
             if await take_slot(connection, now, MailLimit.NOTICE, f"{kind} {user.email} {account_id}"):
                 line = f"{in_words(now, user.time_zone)}: {sentence}."
                 mails.append(notice(user.email, kind, line, self._public_url, MailLimit.NOTICE.value.mails))
         return mails
 
     async def prepare_sign_in(self, connection: AsyncConnection, user: StoredUser, what: str) -> Sequence[Mail]:
-        """The mail to a user alone of their own sign-in."""
+        """The mail about a sign-in, to its user alone."""
         now, whom = int(self._clock.now()), f"{NoticeKind.SIGN_INS} {user.email} {user.account_id}"
         if not (self._mailer.is_set_up and user.is_confirmed):
             return ()
@@ -83,14 +83,14 @@ class AccountNotices:
 
 
 def no_notices(clock: Clock) -> AccountNotices:
-    """For who has nobody to tell."""
+    """Notices that are never sent."""
     return AccountNotices(clock, NoMailer(), public_url="")
 
 
-async def _told(connection: AsyncConnection, account_id: int, about: str | None) -> Sequence[StoredUser]:
-    """The owners, and the user whom it is about, whose addresses are proven."""
-    told = [owner for owner in await repository.owners(connection, account_id) if owner.is_confirmed]
+async def _recipients(connection: AsyncConnection, account_id: int, about: str | None) -> Sequence[StoredUser]:
+    """The owners, and the user with the address `about`, with proven addresses."""
+    recipients = [owner for owner in await repository.owners(connection, account_id) if owner.is_confirmed]
     user = None if about is None else await repository.user_by_email(connection, about)
     if user is not None and user.account_id == account_id and user.is_confirmed:
-        told.append(user)
-    return list({each.id: each for each in told}.values())
+        recipients.append(user)
+    return list({each.id: each for each in recipients}.values())

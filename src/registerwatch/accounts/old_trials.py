@@ -1,4 +1,4 @@
-"""Deleting trials that ended long ago and never paid, after a mail that says so."""
+"""Deletes trials that ended long ago and never paid, after a mail that says so."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ from registerwatch.platform.db.engine import Database
 
 DAY = 24 * 3600
 KEPT_SECONDS = 365 * DAY
-"""A trial is kept for so long after its end."""
+"""How long a trial is kept after its end."""
 NOTICE_SECONDS = 30 * DAY
-"""Between the mail and the deletion; as long where there is nobody to mail."""
+"""Time between the mail and the deletion; the same without an address to mail."""
 MAX_PER_RUN = 100
-"""Accounts that one run announces, and that it deletes: mails go out one after the other."""
+"""Accounts that one run announces, and that it deletes: mails are sent one by one."""
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +38,7 @@ class OldTrial(msgspec.Struct, frozen=True):
 
 
 class OldTrialService:
-    """Announces deletions, and carries them out a month later. A trial that goes on meanwhile stays."""
+    """Announces deletions, and carries them out a month later. A trial that is prolonged meanwhile stays."""
 
     def __init__(
         self, database: Database, clock: Clock, mailer: Mailer, deletion: DeletionService, *, public_url: str
@@ -50,7 +50,7 @@ class OldTrialService:
         self._public_url = public_url
 
     async def run(self) -> None:
-        """Delete what was announced, and announce what is due next."""
+        """Delete announced trials, and announce those that are due next."""
         for trial in await self._found(_is_announced(int(self._clock.now()) - NOTICE_SECONDS)):
             await self._delete(trial)
         for trial in await self._found(~_is_announced(int(self._clock.now()))):
@@ -72,8 +72,8 @@ class OldTrialService:
             log.info("deleted a trial that ended long ago", account=trial.id, ended=iso_utc(trial.expires_at))
 
     async def _announce(self, trial: OldTrial) -> None:
-        """Mail the owners who have proven their addresses. Where the mail server refuses one, the next run tries again:
-        nobody's account goes unannounced because of it.
+        """Mail the owners with proven addresses. Where the mail server refuses one, the next run tries again, so that
+        each account is announced.
         """
         now = int(self._clock.now())
         try:
@@ -100,8 +100,8 @@ def _is_old(now: int) -> ColumnElement[bool]:
 
 
 def _is_announced(before: int) -> ColumnElement[bool]:
-    """Whether the deletion was announced by then, for the period that the account has now: an account that went on
-    after a mail gets another one when it has ended again.
+    """Whether the deletion was announced by then, for the account's present period: an account that was prolonged after
+    a mail gets another one when it has ended again.
     """
     return exists().where(
         deletion_notices.c.account_id == accounts.c.id,

@@ -1,4 +1,4 @@
-"""What an account may use: what its plan says, and less for a trial of which no owner has confirmed their address."""
+"""The shares of an account: those of its plan, and less for a trial without an owner with a confirmed address."""
 
 from sqlalchemy import exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,7 +17,7 @@ class PlanShares:
         self._needs_confirmation = needs_confirmation
 
     async def of(self, connection: AsyncConnection, account_id: int) -> Plan | None:
-        """The plan of an account, None where there is no such account."""
+        """The plan of an account; None where there is no such account."""
         is_owner = (users.c.account_id == accounts.c.id) & (users.c.role == Role.OWNER.value)
         is_confirmed = exists().where(is_owner, users.c.confirmed_at.is_not(None))
         found = select(accounts.c.plan, is_confirmed).where(accounts.c.id == account_id)

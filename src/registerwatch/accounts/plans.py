@@ -9,7 +9,7 @@ from registerwatch.errors import CapReached
 
 
 class PlanName(StrEnum):
-    """The plans there are."""
+    """All plans."""
 
     TRIAL = "trial"
     STANDARD = "standard"
@@ -18,8 +18,8 @@ class PlanName(StrEnum):
 
 class Plan(msgspec.Struct, frozen=True):
     """The caps of a plan: watches, users, API keys that are not revoked, lines of all saved lists together, seconds of
-    the processor that may be used in an hour for what the account sends to be read, and bytes of what is stored for its
-    lists: files that wait to be read or kept, and lines.
+    processor time in an hour for reading what the account sends, and bytes stored for its lists: files that wait to be
+    read or kept, and lines.
     """
 
     name: PlanName
@@ -33,7 +33,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 MIB = 1024 * 1024
 UNCONFIRMED_WORK_SECONDS, UNCONFIRMED_STORED_BYTES = 40, 5 * MIB
-"""The same of a trial of which no owner has confirmed their address, where that is possible."""
+"""Caps of a trial without an owner with a confirmed address, where confirming is possible."""
 
 
 def keep_cap(present: int, cap: int, what: str) -> None:

@@ -1,4 +1,4 @@
-"""What people set about themselves and their account: the name of the account, and which time zones there are."""
+"""The settings of users and accounts: the name of the account, and the available time zones."""
 
 from functools import cache
 from zoneinfo import available_timezones
@@ -30,12 +30,12 @@ NO_NAME = "Type the name of the company or hospital."
 
 @cache
 def time_zones() -> tuple[str, ...]:
-    """The zones that are offered: UTC, and those of places by region."""
+    """The zones on offer: UTC, and those of cities by region."""
     return (UTC, *sorted(zone for zone in available_timezones() if zone.startswith(REGIONS)))
 
 
 class ProfileService:
-    """Changes what an account is called."""
+    """Changes the name of an account."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -55,7 +55,7 @@ class ProfileService:
 
 
 def zone_of(text: str) -> str:
-    """The zone that somebody typed, whole or by its city alone. Raises `InvalidInput`."""
+    """The zone in a user's text, whole or by its city alone. Raises `InvalidInput`."""
     wanted = text.strip().replace(" ", "_").casefold()
     found = [zone for zone in time_zones() if zone.casefold() == wanted]
     found = found or [zone for zone in time_zones() if zone.casefold().rpartition("/")[2] == wanted]
@@ -65,7 +65,7 @@ def zone_of(text: str) -> str:
 
 
 def zone_of_browser(text: str) -> str:
-    """The zone that the browser of a new user names; UTC where it names none, or one that is not offered."""
+    """The zone of a new user's browser; UTC where it names none, or one that is not offered."""
     try:
         return zone_of(text)
     except InvalidInput:

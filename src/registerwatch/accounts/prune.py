@@ -1,4 +1,4 @@
-"""Deleting what has expired."""
+"""Deletes what has expired."""
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.limits.idempotency import KEPT_SECONDS
@@ -11,14 +11,14 @@ from registerwatch.platform.db.engine import Database
 
 DAY = 24 * 3600
 REVOKED_KEYS_KEPT = 90 * DAY
-"""A revoked key is listed for so long, then the audit trail alone remembers it."""
+"""How long a revoked key is listed; then only the audit trail has it."""
 AUDIT_KEPT = 400 * DAY
 """A year and a month: an audit of the last year finds all of it."""
 
 
 class AccountPruner:
     """Deletes expired sessions, reset tokens and steps of sign-ins, keys revoked long ago, old lines of audit trails,
-    clients that nobody signed in from for long.
+    clients without a sign-in for long.
     """
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -26,7 +26,7 @@ class AccountPruner:
         self._clock = clock
 
     async def prune(self) -> int:
-        """Delete; the number of rows but for counts of mails. Any number of processes may do this at any time."""
+        """Delete; returns the rows without counts of mails. Any number of processes may do this at any time."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             await forget_old_counts(connection, now)

@@ -59,13 +59,13 @@ class CredentialHolder(Struct, frozen=True):
 
 
 class AccountQueries:
-    """What nearly every request reads, by prepared statements."""
+    """Reads for nearly every request, by prepared statements."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def holder(self, credential: Credential, now: int) -> CredentialHolder | None:
-        """Who holds a credential; None when it is unknown, revoked or expired."""
+        """The holder of a credential; None when it is unknown, revoked or expired."""
         if credential.kind == "key":
             row, holder = await self._one(_BY_KEY, digest=credential.digest, now=now), _program
         else:
@@ -81,7 +81,7 @@ class AccountQueries:
         return [repository.listed_key(row) for row in await self._database.rows(_KEYS, account_id=account_id)]
 
     async def user_by_email(self, email: str) -> StoredUser | None:
-        """The one user with this address. It says which account they belong to."""
+        """The one user with this address, with the id of their account."""
         row = await self._one(_USER_BY_EMAIL, email=email)
         return repository.stored_user(row) if row is not None else None
 

@@ -1,4 +1,4 @@
-"""The SQL of accounts, users, credentials and audit trails. Whatever belongs to an account takes the account's id.
+"""The SQL of accounts, users, credentials and audit trails. Functions for an account's rows take the account's id.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -58,9 +58,9 @@ class StoredUser:
     password_hash: str | None = field(repr=False)
     is_confirmed: bool = False
     unproven_password_at: int | None = None
-    """When a key or a session set the password without the one before it; None where the user proved who they are."""
+    """When a key or a session set the password without the previous one; None where the user proved who they are."""
     time_zone: str = "UTC"
-    """In which they read times, an IANA name."""
+    """Zone of the times they see, an IANA name."""
 
 
 _USER = select(
@@ -117,7 +117,7 @@ async def open_trial(
     expires_at: int,
     now: int,
 ) -> tuple[StoredAccount, int]:
-    """Add a trial account that ends at `expires_at` (unix seconds), with its owner; the account and the owner's id.
+    """Add a trial account that ends at `expires_at` (unix seconds), with its owner; returns it and the owner's id.
 
     Raises SQLAlchemy's `IntegrityError` when a user has this address.
     """
@@ -142,7 +142,7 @@ async def account(connection: AsyncConnection, account_id: int) -> StoredAccount
 
 
 async def lock_account(connection: AsyncConnection, account_id: int) -> StoredAccount | None:
-    """An account whose users and keys nobody else changes until this transaction ends.
+    """An account whose users and keys cannot change elsewhere until this transaction ends.
 
     On SQLite a transaction holds the whole database from its start.
     """
@@ -153,9 +153,9 @@ async def lock_account(connection: AsyncConnection, account_id: int) -> StoredAc
 async def locked(connection: AsyncConnection, caller: Caller) -> StoredAccount:
     """Like `lock_account`, for requests of an account.
 
-    Raises `Unauthenticated` where the account was deleted, or the caller's credential ended, while the request waited:
-    whoever ends all credentials of an account in a transaction that locks it is followed by no change of theirs. The
-    same where an owner was made a member meanwhile: a request may be sent slowly.
+    Raises `Unauthenticated` where, while the request waited, the account was deleted, the caller's credential ended, or
+    an owner became a member: a request may be sent slowly. So no change of theirs follows a transaction that locks the
+    account and ends all its credentials.
     """
     stored = await lock_account(connection, caller.account.id)
     if stored is None or not await _is_in(connection, caller):
@@ -188,7 +188,7 @@ async def rename_account(connection: AsyncConnection, account_id: int, name: str
 
 
 async def delete_account(connection: AsyncConnection, account_id: int) -> None:
-    """Delete an account with all that belongs to it.
+    """Delete an account with all its rows.
 
     Its watches and webhooks are locked first, in the order in which observations and deliveries lock them: that
     prevents deadlocks.
@@ -211,7 +211,7 @@ async def all_accounts(connection: AsyncConnection) -> Sequence[tuple[StoredAcco
 
 
 async def user_by_email(connection: AsyncConnection, email: str) -> StoredUser | None:
-    """The one user with this address. It says which account they belong to."""
+    """The one user with this address, with the id of their account."""
     return await _one_user(connection, USER_BY_EMAIL, {"email": email})
 
 
@@ -287,7 +287,7 @@ async def set_password(connection: AsyncConnection, account_id: int, user_id: in
 async def note_password_setter(
     connection: AsyncConnection, account_id: int, user_id: int, *, unproven_at: int | None
 ) -> None:
-    """Remember when a user's password was set without the one before it; None where they proved who they are."""
+    """Note when a user's password was set without the previous one; None where they proved who they are."""
     of_user = users.c.id == user_id, users.c.account_id == account_id
     await connection.execute(update(users).where(*of_user).values(key_set_password_at=unproven_at))
 
@@ -308,7 +308,7 @@ async def add_key(
     scope: Scope = Scope.MANAGE,
     expires_at: int | None = None,
 ) -> int:
-    """Add an API key; what is stored of it is its digest. Its id."""
+    """Add an API key, of which a digest is stored; returns its id."""
     values = {
         "account_id": account_id,
         "label": label,
@@ -344,14 +344,14 @@ async def remove_keys(connection: AsyncConnection, account_id: int, key_ids: Seq
 async def add_session(
     connection: AsyncConnection, user_id: int, digest: str, *, now: int, expires_at: int, proved_at: int | None
 ) -> None:
-    """Open a session. `proved_at` is None where its user was not asked who they are."""
+    """Open a session. `proved_at` is None where its user gave no proof of identity."""
     values = {"digest": digest, "user_id": user_id, "created_at": now, "expires_at": expires_at, "proved_at": proved_at}
     await connection.execute(insert(sessions).values(values))
     await connection.execute(update(users).where(users.c.id == user_id).values(signed_in_at=now))
 
 
 async def note_proof(connection: AsyncConnection, digest: str, now: int) -> None:
-    """The user of a session has proved again who they are."""
+    """Note that a session's user proved their identity again."""
     await connection.execute(update(sessions).where(sessions.c.digest == digest).values(proved_at=now))
 
 
@@ -390,7 +390,7 @@ async def delete_expired(
     connection: AsyncConnection, *, now: int, keys_before: int, audit_before: int, requests_before: int
 ) -> int:
     """Delete expired sessions and reset tokens, and keys revoked or over, audit lines written and requests with an
-    Idempotency-Key begun before; how many rows.
+    Idempotency-Key begun before; returns how many.
     """
     expired = (
         delete(sessions).where(sessions.c.expires_at <= now),
@@ -410,7 +410,7 @@ async def note(
 
 
 async def note_by(connection: AsyncConnection, caller: Caller, now: int, action: Action, subject: str = "") -> None:
-    """The same for what a caller does in their account."""
+    """Write a line about a caller's action in their account."""
     await note(connection, caller.account.id, now, caller.name, action, subject)
 
 

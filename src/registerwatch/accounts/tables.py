@@ -1,4 +1,4 @@
-"""The tables of accounts, their users, and how they get in."""
+"""The tables of accounts, their users, and their credentials."""
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
 
@@ -17,7 +17,7 @@ accounts = Table(
     Column(
         "paused_until", BigInteger, index=True, doc="until when its notifications wait, null or past where they do not"
     ),
-    sqlite_autoincrement=True,  # an id is never given twice, so nobody holds an old one of something else
+    sqlite_autoincrement=True,  # an id is never given twice, so an old one never refers to another row
 )
 
 users = Table(
@@ -72,7 +72,7 @@ sessions = Table(
     Column("proved_at", BigInteger, doc="when its user last proved who they are, null where they did not"),
 )
 
-confirmation_tokens = Table(  # all of an address go away when one is used; they outlive whoever has used the address
+confirmation_tokens = Table(  # all of an address are deleted when one is used; they outlive users with the address
     "confirmation_tokens",
     metadata,
     Column("digest", Text, primary_key=True, doc="SHA-256 of the token, in hex"),
@@ -81,7 +81,7 @@ confirmation_tokens = Table(  # all of an address go away when one is used; they
     Column("expires_at", BigInteger, nullable=False, index=True),
 )
 
-invitations = Table(  # an invitation goes away when it is accepted
+invitations = Table(  # an invitation is deleted when it is accepted
     "invitations",
     metadata,
     Column("digest", Text, primary_key=True, doc="SHA-256 of the token, in hex"),
@@ -107,7 +107,7 @@ deletion_notices = Table(
     Column("noticed_at", BigInteger, nullable=False, doc="last mail that its period ends or it is deleted"),
 )
 
-reset_tokens = Table(  # a token goes away when it is used
+reset_tokens = Table(  # a token is deleted when it is used
     "reset_tokens",
     metadata,
     Column("digest", Text, primary_key=True, doc="SHA-256 of the token, in hex"),
@@ -150,7 +150,7 @@ totp_factors = Table(
     Column("last_step", BigInteger, nullable=False, doc="time step of the last code that was used: none works twice"),
 )
 
-recovery_codes = Table(  # a code goes away when it is used
+recovery_codes = Table(  # a code is deleted when it is used
     "recovery_codes",
     metadata,
     Column("digest", Text, primary_key=True, doc="SHA-256 of the user's id and the code, in hex"),
@@ -179,7 +179,7 @@ passkeys = Table(
     of_user(),
     Column("credential_id", Text, nullable=False, doc="the authenticator's, in URL-safe base64"),
     Column("public_key", Text, nullable=False, doc="COSE, in URL-safe base64"),
-    Column("sign_count", BigInteger, nullable=False, doc="as the authenticator told it last; many always tell 0"),
+    Column("sign_count", BigInteger, nullable=False, doc="as the authenticator last sent it; many always send 0"),
     Column("label", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("last_used_at", BigInteger),
@@ -187,7 +187,7 @@ passkeys = Table(
     sqlite_autoincrement=True,
 )
 
-passkey_challenges = Table(  # a challenge goes away when it is answered
+passkey_challenges = Table(  # a challenge is deleted when it is answered
     "passkey_challenges",
     metadata,
     Column("digest", Text, primary_key=True, doc="SHA-256 of the challenge, in hex"),
@@ -210,7 +210,7 @@ sign_in_steps = Table(  # the password was right, and the second factor is to co
     Column("tries", Integer, nullable=False, doc="codes that were wrong"),
 )
 
-provider_links = Table(  # whom the OpenID provider signs in
+provider_links = Table(  # people whom the OpenID provider signs in
     "provider_links",
     metadata,
     Column("id", ROW_ID, primary_key=True),
@@ -224,7 +224,7 @@ provider_links = Table(  # whom the OpenID provider signs in
     sqlite_autoincrement=True,
 )
 
-provider_requests = Table(  # who was sent to the OpenID provider; goes away when they come back
+provider_requests = Table(  # people at the OpenID provider; deleted when they come back
     "provider_requests",
     metadata,
     Column("digest", Text, primary_key=True, doc="SHA-256 of the state, in hex"),
@@ -257,22 +257,22 @@ idempotent_requests = Table(  # POSTs that carry an Idempotency-Key; kept for a 
     Column("fingerprint", Text, nullable=False, doc="HMAC of method, address and body, under a key that is not stored"),
     Column("started_at", BigInteger, nullable=False, index=True),
     Column("status", Integer, doc="HTTP status of the answer, null while the request is carried out"),
-    Column("body", Text, doc="the answer, null while there is none and where it held a secret that is told once"),
+    Column("body", Text, doc="the answer, null while there is none and where it held a secret that is shown once"),
     Column(
         "places",
         Text,
         nullable=False,
         server_default="",
-        doc="accounts.limits.idempotency.Places: whose places it takes",
+        doc="accounts.limits.idempotency.RequestQuota: where it counts",
     ),
 )
 
 
 def owner_of_app_secret(user_id: int) -> str:
-    """What the secret of an authenticator app belongs to, for the cipher."""
+    """The owner of an authenticator app's secret, for the cipher."""
     return f"authenticator app of user {user_id}"
 
 
 _IDS = totp_factors.c.user_id, totp_factors.c.user_id, owner_of_app_secret
 SEALED = (SealedColumn("secrets of authenticator apps", totp_factors.c.secret, *_IDS),)
-"""The columns that are encrypted."""
+"""The encrypted columns."""

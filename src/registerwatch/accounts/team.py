@@ -14,20 +14,20 @@ from registerwatch.platform.db.engine import Database
 
 
 class Teammate(msgspec.Struct, frozen=True):
-    """A user, and what they have beside their password."""
+    """A user, and their factors beside the password."""
 
     user: User
     second_factors: SecondFactors
 
 
 class Team(msgspec.Struct, frozen=True):
-    """The users, oldest first, and who is invited."""
+    """The users, oldest first, and the invitations."""
 
     people: Sequence[Teammate]
     invitations: Sequence[OpenInvitation]
 
     def person(self, user_id: int) -> Teammate | None:
-        """The user with an id; None where it is none of the account."""
+        """The user with an id; None where the account has none."""
         return next((each for each in self.people if each.user.id == user_id), None)
 
 

@@ -1,4 +1,4 @@
-"""Checking and cleaning e-mail addresses, names and labels."""
+"""Checks and cleans e-mail addresses, names and labels."""
 
 import re
 import unicodedata
@@ -11,14 +11,14 @@ MAX_EMAIL_LENGTH = 254
 MAX_LABEL_LENGTH = 80
 MAX_NAME_LENGTH = 200
 MAX_CLEANED_LENGTH = 4_000
-"""Characters that are cleaned of a text; more would block the process."""
+"""Characters of a text that are cleaned; more would block the process."""
 
 _BIDI_CONTROLS = re.compile(r"[\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Characters that change the direction of the text behind them, even outside of the text that holds them."""
+"""Characters that change the direction of the text behind them, even outside of the text that contains them."""
 
 
 def email_address(text: str) -> str:
-    """An e-mail address in the form by which it is kept and found: normalized (RFC 6531), in lower case.
+    """An e-mail address in its stored form: normalized (RFC 6531), in lower case.
 
     Normalizing the result changes nothing. Raises `InvalidInput`. Whether the address receives mail is not checked.
     """
@@ -36,8 +36,8 @@ def company_name(text: str, email: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text without control characters, line breaks, bidirectional controls and repeated spaces; 4,000 characters of
-    a longer one.
+    """A text without control characters, line breaks, bidirectional controls and repeated spaces; cut to 4,000
+    characters first.
     """
     text = text[:MAX_CLEANED_LENGTH]
     visible = unicodedata.normalize("NFC", _BIDI_CONTROLS.sub("", text))

@@ -1,4 +1,4 @@
-"""The use cases of accounts, built together."""
+"""Builds the use cases of accounts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Accounts(msgspec.Struct, frozen=True):
-    """What surfaces, commands and background work call."""
+    """The use cases of accounts."""
 
     sessions: SessionService
     members: MemberService
@@ -77,7 +77,7 @@ class Accounts(msgspec.Struct, frozen=True):
         return self.password_reset.mails, self.confirmations.mails, self.invitations.mails, self.notices.mails
 
     async def close(self) -> None:
-        """End what is under way, and store what is known."""
+        """End what is under way, and store what is noted."""
         with suppress(DatabaseUnavailable):
             await self.uses.store()
         await asyncio.gather(*(each.close() for each in self.mails))

@@ -1,4 +1,4 @@
-"""The audit trail: who did what in an account, for its owner."""
+"""The audit trail of an account for its owner: who did what."""
 
 from enum import StrEnum
 
@@ -6,26 +6,26 @@ import msgspec
 
 NEWEST = 100
 MAX_LINES_A_DAY = 100
-"""Of one repeatable action of one actor in an account; one more line stands for all that follow on that day (UTC)."""
+"""Lines for one repeatable action of one actor in an account; a last line counts the others of that day (UTC)."""
 MAX_SUBJECT_LENGTH = 500
 OPERATOR = "operator"
-"""The actor where the operator of the service did something."""
+"""The actor of an action by the operator of the service."""
 
 UNKNOWN_PERSON = "unknown"
-"""The actor where nobody knows who did something."""
+"""The actor of an action by an unknown person."""
 
 PAYMENT_PROVIDER = "payment provider"
-"""The actor where the payment provider did something."""
+"""The actor of an action by the payment provider."""
 
 MAIL_SERVER = "mail server"
-"""The actor where a mail server reported something."""
+"""The actor of a report by a mail server."""
 
 SERVICE = "service"
-"""The actor where the service did something by itself."""
+"""The actor of an action by the service itself."""
 
 
 class Action(StrEnum):
-    """What is recorded."""
+    """Recorded actions."""
 
     ACCOUNT_OPENED = "account opened"
     ACCOUNT_RENAMED = "account renamed"
@@ -33,16 +33,16 @@ class Action(StrEnum):
     SIGNED_IN = "signed in"
     SESSIONS_ENDED = "sessions ended"
     SIGN_IN_FAILED = "sign-in failed"
-    PASSWORD_CHANGED = "password changed"  # noqa: S105  # the name of what happened
+    PASSWORD_CHANGED = "password changed"  # noqa: S105  # the name of an action
     PASSWORD_RESET = "password reset"  # noqa: S105
     SECOND_FACTOR_ADDED = "second factor added"
     SECOND_FACTOR_REMOVED = "second factor removed"
     RECOVERY_CODES_MADE = "recovery codes made"
     RECOVERY_CODE_USED = "recovery code used"
     PASSKEY_COPIED = "passkey perhaps copied"
-    """Its count of signatures went back."""
+    """Its count of signatures decreased."""
     SIGN_IN_LINKED = "sign-in linked"
-    """To a person whom the OpenID provider signs in."""
+    """Linked to a person at the OpenID provider."""
     SIGN_IN_UNLINKED = "sign-in unlinked"
     KEY_CREATED = "key created"
     KEY_REVOKED = "key revoked"
@@ -58,7 +58,7 @@ class Action(StrEnum):
     WEBHOOK_CHANGED = "webhook changed"
     CHANNEL_CHANGED = "channel changed"
     MAILS_TURNED_OFF = "mails turned off"
-    """As they came back as undeliverable."""
+    """They came back as undeliverable."""
     MAILS_TURNED_ON = "mails turned on"
     FEED_MADE = "feed made"
     FEED_ENDED = "feed ended"
@@ -90,14 +90,14 @@ REPEATABLE = frozenset(
         Action.SUBSCRIPTION_RESUMED,
     }
 )
-"""What can be done again and again. Everything else (passwords, keys, users, plans) has a line each time; a rate limit
+"""Actions that can be repeated at will. All others (passwords, keys, users, plans) have a line each time; a rate limit
 bounds how often an account does that."""
 
 
 class AuditEntry(msgspec.Struct, frozen=True):
     """One line of the trail: at `created_at` (unix seconds) `actor` did `action` to `subject` (or to nothing).
 
-    A line with `repeated` stands for so many of them, the last at `last_at` to `subject`.
+    A line with `repeated` counts that many actions, the last at `last_at` to `subject`.
     """
 
     id: int

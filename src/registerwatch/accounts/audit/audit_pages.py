@@ -1,4 +1,4 @@
-"""Reading the audit trail as people do: filtered, page by page in both directions, or all of it."""
+"""Reads the audit trail: filtered, page by page in both directions, or all of it."""
 
 from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
@@ -12,14 +12,14 @@ from registerwatch.platform.db.engine import Database
 
 PAGE_LINES = 50
 LINES_AT_ONCE = 500
-"""Of a trail that is read from end to end."""
+"""Lines per batch of a whole trail."""
 
 
 class ActionGroup(StrEnum):
-    """What actions are about."""
+    """Subjects of actions."""
 
     ACCESS = "access"
-    """Sign-ins, passwords, second factors, and whatever no other group has."""
+    """Sign-ins, passwords, second factors, and all that no other group has."""
     PEOPLE = "people"
     KEYS = "keys"
     WEBHOOKS = "webhooks"
@@ -64,7 +64,7 @@ def actions_of(group: ActionGroup) -> Sequence[Action]:
 
 
 class TrailPage(msgspec.Struct, frozen=True):
-    """Lines of the trail, the newest first; whether there are newer and older ones that the filter lets pass."""
+    """Lines of the trail, the newest first; whether there are newer and older ones that match the filter."""
 
     entries: Sequence[AuditEntry]
     has_newer: bool
@@ -80,7 +80,7 @@ class AuditTrailReader:
     async def page(
         self, account_id: int, chosen: TrailFilter, *, before: int | None = None, after: int | None = None
     ) -> TrailPage:
-        """The newest lines; or those before the line with this id, or else those next after one."""
+        """The newest lines; or those before the line with this id, or else those right after one."""
         async with self._database.reading() as connection:
             if after is not None and before is None:
                 found = await audit_trail.following(connection, account_id, chosen, after, PAGE_LINES + 1)
@@ -93,7 +93,7 @@ class AuditTrailReader:
         return TrailPage(shown, has_newer, has_older)
 
     async def all(self, account_id: int, chosen: TrailFilter) -> AsyncIterator[Sequence[AuditEntry]]:
-        """Every line that the filter lets pass, the newest first, some at a time."""
+        """Every line that matches the filter, the newest first, in batches."""
         before: int | None = None
         while True:
             async with self._database.reading() as connection:

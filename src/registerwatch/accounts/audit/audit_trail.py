@@ -39,8 +39,8 @@ _NEWEST = (
 
 
 class TrailFilter(msgspec.Struct, frozen=True):
-    """Which lines of a trail are read: all, or those of some actions, of one actor, written from `since` on and before
-    `until` (unix seconds).
+    """A filter of lines: all, or those of some actions, of one actor, written from `since` on and before `until` (unix
+    seconds).
     """
 
     actions: Sequence[Action] | None = None
@@ -55,10 +55,10 @@ EVERY_LINE = TrailFilter()
 async def add(
     connection: AsyncConnection, account_id: int, *, now: int, actor: str, action: Action, subject: str
 ) -> None:
-    """Write a line into the trail of an account that the caller has locked or just made: so lines become visible in
-    the order of their ids, and who reads what comes after one leaves none out.
+    """Write a line into the trail of an account that the caller has locked or just made: so lines become visible in the
+    order of their ids, and a reader who goes on after one misses none.
 
-    What an actor can do again and again has so many lines a day; a last one stands for all that follow.
+    A repeatable action has a maximum of lines a day; a last one counts all that follow.
     """
     subject = subject if len(subject) <= MAX_SUBJECT_LENGTH else f"{subject[: MAX_SUBJECT_LENGTH - 1]}…"
     is_last = False
@@ -94,7 +94,7 @@ async def preceding(
 async def following(
     connection: AsyncConnection, account_id: int, chosen: TrailFilter, line: int, limit: int
 ) -> Sequence[AuditEntry]:
-    """The chosen lines of the account's trail next after a line, oldest first."""
+    """The chosen lines of the account's trail right after a line, oldest first."""
     found = _chosen(chosen).where(audit.c.id > line).order_by(audit.c.id).limit(limit)
     return [AuditEntry(*row) for row in await connection.execute(found, {"account_id": account_id})]
 

@@ -1,1 +1,1 @@
-"""What an account may use, and the places that accounts share."""
+"""Limits of an account, and the quotas that accounts share."""

@@ -1,11 +1,11 @@
-"""Requests that are carried out once, however often they are sent with one Idempotency-Key.
+"""Carries out a request once, however often it is sent with the same Idempotency-Key.
 
 Source: draft-ietf-httpapi-idempotency-key-header-07. A request that ends in an error is forgotten, so that it can be
-sent again. Answers are kept for a day, but for those with a secret that is told once; they can hold webhook secrets, so
-they are encrypted where there is a key.
+sent again. Answers are kept for a day, except those with a secret that is shown once; they can contain webhook secrets,
+so they are encrypted where there is a key.
 
-How many are remembered is bounded for each kind of caller apart: a program that may only watch leaves those who manage
-the account, and the forms of pages, their places.
+Each kind of caller has a quota of its own: a program that may only watch uses up neither that of the account's managers
+nor that of forms on pages.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ from registerwatch.platform.secret_cipher import SecretCipher
 
 KEPT_SECONDS = 24 * 3600
 MAX_REQUESTS = 5_000
-"""Of one kind of callers of an account within a day."""
+"""In one quota of an account within a day."""
 MAX_KEPT_LENGTH = 2 * 1024 * 1024
-"""Of the answers that are kept for one kind, in characters; the newest stay. Long imports get 120,000 each."""
+"""Characters of the kept answers for one kind; the newest stay. Long imports get 120,000 each."""
 ABANDONED_SECONDS = 180
-"""A request that has not ended by then was broken off: no request takes as long."""
+"""A request that has not ended by then was broken off: each ends sooner."""
 
 UNDER_WAY = "A request with this Idempotency-Key is under way. Send it again when that has ended."
 OTHER_REQUEST = "This Idempotency-Key came with another request before. Each request needs a key of its own."
@@ -47,8 +47,8 @@ TOO_MANY_FORMS = (
 )
 
 
-class Places(StrEnum):
-    """Among whose requests one is counted."""
+class RequestQuota(StrEnum):
+    """The quota in which a request counts."""
 
     MANAGERS = "managers"
     OTHERS = "others"
@@ -56,8 +56,8 @@ class Places(StrEnum):
     FORMS_OF_MEMBERS = "forms of members"
 
     @classmethod
-    def of(cls, caller: Caller, *, form: bool = False) -> "Places":
-        """Those of a caller, of a form on a page where it is one."""
+    def of(cls, caller: Caller, *, form: bool = False) -> "RequestQuota":
+        """The quota of a caller, or of their forms on pages."""
         manages = caller.role is Role.OWNER and caller.scope is Scope.MANAGE
         if form:
             return cls.FORMS_OF_OWNERS if manages else cls.FORMS_OF_MEMBERS
@@ -65,32 +65,32 @@ class Places(StrEnum):
 
     @property
     def too_many(self) -> str:
-        """What is said when all are taken."""
-        return TOO_MANY if self in (Places.MANAGERS, Places.OTHERS) else TOO_MANY_FORMS
+        """The message when it is used up."""
+        return TOO_MANY if self in (RequestQuota.MANAGERS, RequestQuota.OTHERS) else TOO_MANY_FORMS
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """The answer that a request got before: HTTP status and body."""
+    """The earlier answer to a request: HTTP status and body."""
 
     status: int
     body: str
 
 
 class IdempotentRequest(msgspec.Struct, frozen=True):
-    """One request by its key and what it asks.
+    """One request by its key and its content.
 
-    `digest` is of the credential and the key. `fingerprint` is of what it asks, under a key that is not stored: by a
-    plain digest of a body, whoever reads the database could guess the password in it.
+    `digest` is of the credential and the key. `fingerprint` is of the content, under a key that is not stored: from a
+    plain digest of a body, a reader of the database could guess the password in it.
     """
 
     account_id: int
     digest: str
     fingerprint: str
-    places: Places
+    quota: RequestQuota
 
 
 class IdempotencyStore:
-    """Remembers requests and their answers."""
+    """Stores requests and their answers."""
 
     def __init__(self, database: Database, clock: Clock, cipher: SecretCipher | None = None) -> None:
         self._database = database
@@ -98,11 +98,11 @@ class IdempotencyStore:
         self._clock = clock
 
     async def begin(self, request: IdempotentRequest) -> Answered | None:
-        """None where the request is to be carried out now; else the answer that it got.
+        """None where the request is to be carried out now; else its earlier answer.
 
-        Raises `SecretUnreadable` where it cannot be decrypted, `RateLimited` where callers of its kind sent too many,
-        `IdempotencyConflict` while it is under way, where its answer was not kept, and where the key belongs to another
-        request.
+        Raises `SecretUnreadable` where that cannot be decrypted, `RateLimited` where the quota is used up,
+        `IdempotencyConflict` while the request is under way, where its answer was not kept, and where the key belongs
+        to another request.
         """
         if await self._is_new(request):
             return None
@@ -147,7 +147,7 @@ class IdempotencyStore:
                         account_id=request.account_id,
                         fingerprint=request.fingerprint,
                         started_at=now,
-                        places=request.places,
+                        places=request.quota,
                     )
                 )
         except IntegrityError:
@@ -156,19 +156,19 @@ class IdempotencyStore:
 
 
 async def _require_room(connection: AsyncConnection, request: IdempotentRequest, now: int) -> None:
-    """Raises `RateLimited` for a new request of callers that sent too many."""
-    of_today = *_places_of(request), table.c.started_at > now - KEPT_SECONDS
+    """Raises `RateLimited` for a new request whose quota is used up."""
+    of_today = *_in_quota(request), table.c.started_at > now - KEPT_SECONDS
     known = table.c.digest == request.digest
     sent = (await connection.execute(select(func.count()).where(*of_today))).scalar_one()
     if sent >= MAX_REQUESTS and (await connection.execute(select(table.c.digest).where(known))).one_or_none() is None:
-        raise RateLimited(request.places.too_many, retry_after=KEPT_SECONDS, limit=MAX_REQUESTS, window=KEPT_SECONDS)
+        raise RateLimited(request.quota.too_many, retry_after=KEPT_SECONDS, limit=MAX_REQUESTS, window=KEPT_SECONDS)
 
 
 async def _drop_old_answers(connection: AsyncConnection, request: IdempotentRequest) -> None:
-    """Drop the oldest answers of callers that have too much of them; that they were given stays known."""
+    """Drop the oldest answers of a quota that has too many; the requests stay known."""
     kept = (
         select(table.c.digest, func.length(table.c.body))
-        .where(*_places_of(request), table.c.body.is_not(None))
+        .where(*_in_quota(request), table.c.body.is_not(None))
         .order_by(table.c.started_at.desc(), table.c.digest)
     )
     total, dropped = 0, []
@@ -180,15 +180,15 @@ async def _drop_old_answers(connection: AsyncConnection, request: IdempotentRequ
         await connection.execute(update(table).where(table.c.digest.in_(dropped[at : at + 500])).values(body=None))
 
 
-def _places_of(request: IdempotentRequest) -> tuple[ColumnElement[bool], ...]:
-    return table.c.account_id == request.account_id, table.c.places == request.places
+def _in_quota(request: IdempotentRequest) -> tuple[ColumnElement[bool], ...]:
+    return table.c.account_id == request.account_id, table.c.places == request.quota
 
 
 def digest_of_parts(*parts: bytes) -> str:
-    """SHA-256 in hex of parts."""
+    """SHA-256 of parts, in hex."""
     return hashlib.sha256(joined(*parts)).hexdigest()
 
 
 def joined(*parts: bytes) -> bytes:
-    """Parts, each with its length, so that no two lists of parts are alike."""
+    """Parts, each with its length: different lists give different results."""
     return b"".join(b"%d:%b" % (len(part), part) for part in parts)

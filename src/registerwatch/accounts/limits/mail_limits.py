@@ -1,7 +1,7 @@
-"""How many mails one address gets, and one account causes, so that nobody can fill a stranger's mailbox.
+"""Limits the mails to one address, and those of one account, so that a stranger's mailbox cannot be filled.
 
-Counts are kept in the database, by digest, in fixed windows of time. They outlive accounts: to delete one and to open
-it again allows no more mails.
+Counts are kept in the database, by digest, in fixed windows of time. They outlive accounts: deleting one and opening it
+again allows no more mails.
 """
 
 from enum import Enum
@@ -17,7 +17,7 @@ DAY = 24 * 3600
 
 
 class MailRule(msgspec.Struct, frozen=True):
-    """At most so many mails in a window."""
+    """Maximum of mails in a window."""
 
     name: str
     mails: int
@@ -28,13 +28,13 @@ class MailLimit(Enum):
     """The limits; each is counted separately."""
 
     FIRST_CONTACT = MailRule("first-contact", 5)
-    """Confirmations and invitations to one address that nobody has proven."""
+    """Confirmations and invitations to one address that is not proven."""
     FIRST_CONTACT_BY_ACCOUNT = MailRule("first-contact-by-account", 20)
-    """The same that one account causes."""
+    """All first contacts of one account."""
     FIRST_CONTACT_BY_UNPROVEN = MailRule("first-contact-by-unproven", 3)
-    """Those of them that go to others than its owner, where no owner of the account has proven an address."""
+    """Those to others than the owner, where no owner of the account has a proven address."""
     RESET_OF_UNCONFIRMED = MailRule("reset-of-unconfirmed", 5)
-    """Reset links to one address that nobody has proven; other users have a limit by the hour."""
+    """Reset links to one address that is not proven; other users have a limit by the hour."""
     NOTICE = MailRule("notice", 10)
     """Notices of one kind to one address."""
     FAILING_CHANNELS = MailRule("failing-channels", 1)
@@ -42,11 +42,10 @@ class MailLimit(Enum):
 
 
 async def take_slot(connection: AsyncConnection, now: int, limit: MailLimit, whom: str) -> bool:
-    """Take a place in a limit of an address or an account; whether there was one.
+    """Count a mail to an address or of an account; returns whether it was within the limit.
 
-    Who takes several in one transaction takes those of the account first, that of unproven owners before the other: one
-    order prevents deadlocks, and an account that
-    has none left uses up no place of a stranger's address.
+    A transaction with several limits takes those of the account first, that of unproven owners before the other: one
+    order prevents deadlocks, and an account that has none left uses up nothing of a stranger's address.
     """
     digest, expires_at, most = _row(limit.value, mailbox(whom), now)
     values = {"digest": digest, "expires_at": expires_at, "most": most}
@@ -54,8 +53,8 @@ async def take_slot(connection: AsyncConnection, now: int, limit: MailLimit, who
 
 
 def mailbox(address: str) -> str:
-    """What counts as one mailbox: many providers ignore what follows a plus, some ignore dots. Else any number of mails
-    could go to one person. Two people who count as one get fewer mails, nothing else.
+    """The key of one mailbox: many providers ignore what follows a plus, some ignore dots. Else one person could get
+    any number of mails. Two people with the same key get fewer mails, nothing else.
     """
     local_part, at, domain = address.rpartition("@")
     return local_part.partition("+")[0].replace(".", "") + at + domain

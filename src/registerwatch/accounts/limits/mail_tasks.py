@@ -1,4 +1,4 @@
-"""Sending mails after the request that caused them was answered."""
+"""Sends mails after the request that caused them was answered."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ class MailTasks:
         self._sending: set[asyncio.Task[None]] = set()
 
     def start(self, send: Callable[[], Awaitable[None]]) -> None:
-        """Send in the background; where 100 are being sent, none more. Errors are logged."""
+        """Send in the background; while 100 are being sent, drop it. Errors are logged."""
         if len(self._sending) >= MAX_SENDING:
             log.error(f"no {self._what} was mailed: too many are being sent already")
             return
@@ -30,7 +30,7 @@ class MailTasks:
         task.add_done_callback(self._sending.discard)
 
     async def settled(self) -> None:
-        """Wait until every mail that was asked for has gone out or failed."""
+        """Wait until every requested mail was sent or has failed."""
         await asyncio.gather(*self._sending)
 
     async def close(self) -> None:

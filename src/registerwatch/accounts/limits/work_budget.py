@@ -1,7 +1,7 @@
-"""Seconds of the processor that an account may use in an hour for what it sends to be read: files, photos, lists.
+"""Limits processor seconds that an account may use in an hour for reading what it sends: files, photos, lists.
 
-Limits of requests do not bound this: a file of some KB can take as long as ten thousand others. What was used is in one
-row of each account, so all processes count together.
+Limits of requests do not bound this: a file of some KB can take as long as ten thousand others. The used time is in one
+row per account, so all processes count together.
 """
 
 import asyncio
@@ -36,12 +36,12 @@ class WorkBudget:
         self._refuses = refuses
 
     async def run(self, account_id: int, work: Callable[[], T]) -> T:
-        """What a function gives, run in a thread and measured. Raises `RateLimited` where nothing is left."""
+        """The result of a function, run in a thread and measured. Raises `RateLimited` where nothing is left."""
         await self.require(account_id)
         return await self.measured(account_id, work)
 
     async def measured(self, account_id: int, work: Callable[[], T]) -> T:
-        """The same for work that goes on with what was begun: it is counted and not refused."""
+        """The same as `run` for the rest of begun work: counted and not refused."""
         seconds: list[float] = []
         try:
             return await asyncio.to_thread(_measured, work, seconds)
@@ -49,7 +49,7 @@ class WorkBudget:
             await run_uncancelled(self.spend(account_id, sum(seconds)))
 
     async def require(self, account_id: int) -> None:
-        """Raise `RateLimited` where the account has nothing left. What is begun may use more than is left."""
+        """Raise `RateLimited` where the account has nothing left. Begun work may use more than is left."""
         if not self._refuses:
             return
         now = int(self._clock.now())
@@ -65,7 +65,7 @@ class WorkBudget:
         raise RateLimited(message, retry_after=wait, limit=share, window=WINDOW_SECONDS)
 
     async def spend(self, account_id: int, seconds: float) -> None:
-        """Note that work for an account took so many seconds of the processor."""
+        """Note the seconds of processor time that work for an account took."""
         now = int(self._clock.now())
         used = literal(max(1, round(seconds * MILLISECONDS)))
         row = select(accounts.c.id, literal(now), used).where(
@@ -94,7 +94,7 @@ class WorkBudget:
 
 
 def used_in_window(now: int) -> ColumnElement[int]:
-    """The milliseconds that were used for the account of a row of `work_used` in its present hour."""
+    """The milliseconds used by the account of a row of `work_used` in its present hour."""
     return case((_goes_on(now), work_used.c.milliseconds), else_=0)
 
 
@@ -103,7 +103,7 @@ def _goes_on(now: int) -> ColumnElement[bool]:
 
 
 def _measured(work: Callable[[], T], seconds: list[float]) -> T:
-    """What work gives; `seconds` gets what it took, also where it raises."""
+    """The result of work; `seconds` gets its duration, also where it raises."""
     began = time.thread_time()
     try:
         return work()

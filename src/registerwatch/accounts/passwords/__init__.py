@@ -1,1 +1,1 @@
-"""Passwords, and proofs of who one is."""
+"""Passwords, and proofs of identity."""

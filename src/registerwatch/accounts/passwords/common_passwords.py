@@ -1,7 +1,7 @@
-"""The most common passwords, and those that an address gives away.
+"""The most common passwords, and those that an address reveals.
 
 Source: the list of the package zxcvbn (MIT), 30,000 passwords of published leaks; 11,611 of them have eight characters
-or more. Its file is loaded alone: the rest of the package builds tables that nothing here needs.
+or more. Only its file is loaded: the rest of the package builds tables that are not needed here.
 """
 
 import unicodedata
@@ -18,7 +18,7 @@ GIVEN_AWAY = "Your e-mail address gives this password away. Choose another one."
 
 
 def refuse_common(password: str, email: str) -> None:
-    """Raise `InvalidInput` for a password that many people have, or that the e-mail address gives away.
+    """Raise `InvalidInput` for a common password, or one that can be guessed from the e-mail address.
 
     The first call takes some 10 milliseconds.
     """

@@ -1,8 +1,8 @@
-"""Proving an e-mail address by a mailed link, and taking it back from whoever used it before.
+"""Proves an e-mail address by a mailed link, or ends its use by another person.
 
-Whoever signs up, or is added to an account, may have been named by a stranger. Until a mailed link has been used,
-nobody knows whose address it is. The link shows what was made with it so far; who reads the mailbox decides whether it
-was them, which they show by the password, or lets all of it end.
+A sign-up, or an owner who adds a member, may name a stranger's address. Until a mailed link has been used, its real
+user is unknown. The link shows what was made with the address so far. The reader of the mailbox either confirms it as
+their own, by the password, or lets all of it end.
 """
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -42,7 +42,7 @@ OWNER_ALONE = "This address is a member of its account: leave it, and open one o
 
 
 class ConfirmationService:
-    """Mails links that prove an address, and does what people decide when they open one."""
+    """Mails links that prove an address, and carries out their users' decisions."""
 
     def __init__(
         self,
@@ -72,9 +72,9 @@ class ConfirmationService:
         return self._mailer.is_set_up
 
     async def prepare(self, connection: AsyncConnection, account_id: int, email: str) -> Mail | None:
-        """The mail to a user who has not proven their address, with a new link; None where none may be sent.
+        """The mail to a user with an unproven address, with a new link; None where none may be sent.
 
-        It is handed to `send` when the transaction has ended.
+        Pass it to `send` when the transaction has ended.
         """
         if not self._mailer.is_set_up:
             return None
@@ -96,7 +96,7 @@ class ConfirmationService:
             self.mails.start(lambda: self._mailer.send(mail))
 
     async def send_again(self, user: StoredUser) -> None:
-        """Mail one more link to a user who has not proven their address."""
+        """Mail one more link to a user with an unproven address."""
         if user.is_confirmed or not self._mailer.is_set_up:
             return
         async with self._database.transaction() as connection:
@@ -104,11 +104,11 @@ class ConfirmationService:
         self.send(mail)
 
     async def is_open(self, caller: Caller) -> bool:
-        """Whether a mailed link is to prove the address of who is signed in, and none has."""
+        """Whether the caller's address is to be proven by a mailed link, and is not."""
         return (await self._unproven(caller)) is not None
 
     async def mail_again(self, caller: Caller) -> None:
-        """Mail one more link to who is signed in. Raises `InvalidInput` where none is needed or no more may be sent."""
+        """Mail one more link to the caller. Raises `InvalidInput` where none is needed or no more may be sent."""
         user = await self._unproven(caller)
         if user is None:
             raise InvalidInput(IS_CONFIRMED)
@@ -126,15 +126,15 @@ class ConfirmationService:
         return user if user is not None and not user.is_confirmed else None
 
     async def look(self, token: str) -> tuple[LinkHolder, EarlierAccess]:
-        """Whom a link was mailed to, and what was made in their account so far. Raises `LinkNotValid`."""
+        """The addressee of a link, and what was made in their account so far. Raises `LinkNotValid`."""
         async with self._database.reading() as connection:
             holder = await self._holder(connection, token)
             return holder, await confirmation_repository.earlier_access(connection, holder, self._now())
 
     async def keep(self, token: str, password: str) -> None:
-        """Prove an owner's address, and let what was made go on: whoever has the password made it.
+        """Prove an owner's address, and keep what was made: the person with the password made it.
 
-        Raises `LinkNotValid`, `WrongPassword`, `InvalidInput` for a member, whose password somebody else chose.
+        Raises `LinkNotValid`, `WrongPassword`, `InvalidInput` for a member, whose password another person chose.
         """
         async with self._database.reading() as connection:
             holder = await self._holder(connection, token)
@@ -153,7 +153,7 @@ class ConfirmationService:
             await self._note(connection, holder, Action.ADDRESS_CONFIRMED)
 
     async def join(self, token: str, password: str) -> None:
-        """Prove a member's address, and set a password in the place of that which somebody else chose.
+        """Prove a member's address, and replace the password that another person chose.
 
         Raises `LinkNotValid`, `InvalidInput` for a password that cannot be set and for an owner.
         """
@@ -194,13 +194,13 @@ class ConfirmationService:
             await confirmation_repository.forget_links(connection, holder.email)
 
     async def leave(self, token: str) -> None:
-        """Take a member's address out of its account. Raises `LinkNotValid`, `InvalidInput` for an owner."""
+        """Remove a member's address from its account. Raises `LinkNotValid`, `InvalidInput` for an owner."""
         async with self._database.transaction() as connection:
             await self._leave(connection, token)
 
     async def leave_and_open(self, token: str, password: str, *, zone: str = "") -> None:
-        """Take a member's address out of its account, and open a trial with it, whose address is proven. `zone` is the
-        time zone that the browser names.
+        """Remove a member from the account, and open a trial for their address, which is proven. `zone` is the time
+        zone of the browser.
 
         Raises `LinkNotValid`, `SignupClosed`, `InvalidInput` for an owner and for a password that cannot be set.
         """
@@ -255,7 +255,7 @@ class ConfirmationService:
 
 
 async def take_account_over(connection: AsyncConnection, holder: LinkHolder, password_hash: str, now: int) -> None:
-    """End every way into an account that the caller has locked, set its owner's password, note that it is proven."""
+    """End all access to an account that the caller has locked, set its owner's password, note that it is proven."""
     account_id, user_id = holder.account_id, holder.user_id
     has_ended = await confirmation_repository.end_earlier_access(connection, account_id, user_id, now)
     has_ended |= await end_own_ways_in(connection, holder, now)
@@ -268,7 +268,7 @@ async def take_account_over(connection: AsyncConnection, holder: LinkHolder, pas
 
 
 async def end_keys_and_sessions(connection: AsyncConnection, holder: LinkHolder, now: int) -> None:
-    """End the keys and sessions of an account that the caller has locked, and its owner's own ways in."""
+    """End the keys and sessions of an account that the caller has locked, and its owner's other access."""
     account_id, user_id = holder.account_id, holder.user_id
     ended = await confirmation_repository.end_keys_and_sessions(connection, account_id, user_id, now)
     if await end_own_ways_in(connection, holder, now) or ended:
@@ -278,10 +278,10 @@ async def end_keys_and_sessions(connection: AsyncConnection, holder: LinkHolder,
 
 
 async def end_own_ways_in(connection: AsyncConnection, holder: LinkHolder, now: int) -> bool:
-    """End the links to a link's holder at a provider, and their passkeys; whether there were any.
+    """End a holder's links to a provider and their passkeys; returns whether there were any.
 
-    Passkeys are a second factor too, and whoever reads the mailbox must not be the one who takes it away. So they end
-    where an authenticator app or recovery codes are left to be asked for, and stay where neither is.
+    Passkeys are a second factor too, which the reader of the mailbox must not be able to remove. So they end only where
+    an authenticator app or recovery codes remain as a second factor.
     """
     links = await provider_repository.forget(connection, holder.user_id)
     factors = await second_factor_repository.factors_of(connection, holder.account_id, holder.user_id)
@@ -296,7 +296,7 @@ async def end_own_ways_in(connection: AsyncConnection, holder: LinkHolder, now: 
 async def forget_factors_of_others(connection: AsyncConnection, holder: LinkHolder) -> None:
     """Remove second factors and links to a provider from before the address was proven.
 
-    Second factors of a proven address stay, whatever a mail says: else whoever reads the mailbox would need none.
+    Those of a proven address stay, whatever a mail says: else a reader of the mailbox would need no second factor.
     """
     if not holder.is_confirmed:
         await second_factor_repository.remove_all(connection, holder.user_id)
@@ -304,6 +304,6 @@ async def forget_factors_of_others(connection: AsyncConnection, holder: LinkHold
 
 
 async def _is_of_a_stranger(connection: AsyncConnection, account_id: int, email: str) -> bool:
-    """Whether a mail to this address goes to somebody else than the owners of an account, none of whom is proven."""
+    """Whether a mail to this address goes to another person than the account's owners, none of whom is proven."""
     owners = await repository.owners(connection, account_id)
     return not any(owner.is_confirmed or owner.email == email for owner in owners)

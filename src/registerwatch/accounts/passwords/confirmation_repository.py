@@ -1,4 +1,4 @@
-"""The SQL of proven addresses: tokens of mailed links, invitations, and the access that there was before a proof.
+"""The SQL of proven addresses: tokens of mailed links, invitations, and the access before a proof.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -34,11 +34,11 @@ from registerwatch.notifications.tables import feeds, webhooks
 from registerwatch.platform.structs import replace
 
 UNDELIVERABLE = "Mails to this address came back as undeliverable"
-"""How the reason begins for which mails to a user were turned off until they reach the address again."""
+"""Beginning of the reason for which mails to a user were turned off until they reach the address again."""
 
 
 class LinkHolder(msgspec.Struct, frozen=True):
-    """Whoever reads the mailbox that a link was sent to: the user with the address, and their account."""
+    """The reader of a link's mailbox: the user with the address, and their account."""
 
     account_id: int
     account_name: str
@@ -50,7 +50,7 @@ class LinkHolder(msgspec.Struct, frozen=True):
 
 
 class EarlierAccess(msgspec.Struct, frozen=True):
-    """Ways in that were made so far, as the holder of a link is shown them: a user's own, and an owner's account's."""
+    """Access so far, as the holder of a link sees it: a user's own, and that to an owner's account."""
 
     passkeys: Sequence[Passkey]
     provider_links: Sequence[ProviderLink]
@@ -64,13 +64,13 @@ class EarlierAccess(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the password alone is left."""
+        """Whether there is only the password."""
         ways = self.passkeys, self.provider_links, self.keys, self.webhook_hosts, self.feeds
         return not (self.sessions or any(ways) or self.other_users or self.invitations)
 
 
 class Invitation(msgspec.Struct, frozen=True):
-    """Who was invited into which account, by whom."""
+    """An invitation into an account, and its sender."""
 
     digest: str
     account_id: int
@@ -80,7 +80,7 @@ class Invitation(msgspec.Struct, frozen=True):
 
 
 class OpenInvitation(msgspec.Struct, frozen=True):
-    """An invitation that was not accepted yet, as the account is shown it. Instants are unix seconds."""
+    """An invitation that was not accepted yet, as the account sees it. Instants are unix seconds."""
 
     email: str
     invited_by: str
@@ -104,12 +104,12 @@ _HOLDER = (
 
 
 def new_token(email: str) -> str:
-    """A token for a confirmation mail to this address, which it names: what is stored does not."""
+    """A token for a confirmation mail to this address, which it contains: what is stored does not."""
     return f"{urlsafe_b64encode(email.encode()).decode().rstrip('=')}.{credentials.new_token()}"
 
 
 def address_in(token: str) -> str | None:
-    """The address that a token of a confirmation mail names; None for other tokens."""
+    """The address in a token of a confirmation mail; None for other tokens."""
     named, dot, _ = token.partition(".")
     try:
         return urlsafe_b64decode(named + "=" * (-len(named) % 4)).decode() if dot else None
@@ -118,15 +118,15 @@ def address_in(token: str) -> str | None:
 
 
 async def add_token(connection: AsyncConnection, email: str, token: str, *, now: int, expires_at: int) -> None:
-    """Store the token of a confirmation mail, as digests. It stands for the mailbox, whoever uses the address when it
-    is opened: a stranger who opens and deletes accounts uses up the mails of a day, but none of their links.
+    """Store the token of a confirmation mail, as digests. It is for the mailbox, whichever account has the address when
+    it is opened: a stranger who opens and deletes accounts uses up a day's mails, but ends no links.
     """
     values = {"digest": digest_of(token), "address": digest_of(email), "created_at": now, "expires_at": expires_at}
     await connection.execute(insert(confirmation_tokens).values(values))
 
 
 async def link_holder(connection: AsyncConnection, token: str, now: int) -> LinkHolder | None:
-    """Whom the link of a confirmation mail, or one to set a password, was sent to; None when it works no more."""
+    """The addressee of a link to confirm or to set a password; None when it is not valid any more."""
     email, tokens = address_in(token), confirmation_tokens
     if email is None:
         return await reset_holder(connection, digest_of(token), now)
@@ -137,7 +137,7 @@ async def link_holder(connection: AsyncConnection, token: str, now: int) -> Link
 
 
 async def reset_holder(connection: AsyncConnection, digest: str, now: int) -> LinkHolder | None:
-    """Whose password the link of a reset mail sets; None when it works no more."""
+    """The user whose password a reset link sets; None when it is not valid any more."""
     works = reset_tokens.c.digest == digest, reset_tokens.c.expires_at > now
     return await _one_holder(connection, _HOLDER.join(reset_tokens, reset_tokens.c.user_id == users.c.id).where(*works))
 
@@ -151,7 +151,7 @@ async def _one_holder(connection: AsyncConnection, found: Select[*tuple[Any, ...
 
 
 async def confirm(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> None:
-    """Note that a user has proven their address. Links that were mailed to them lead nowhere any more."""
+    """Note that a user has proven their address. Earlier links to them become invalid."""
     of_user = users.c.id == user_id, users.c.account_id == account_id, users.c.confirmed_at.is_(None)
     await connection.execute(update(users).where(*of_user).values(confirmed_at=now))
     email = (await connection.execute(select(users.c.email).where(users.c.id == user_id))).scalar_one_or_none()
@@ -162,7 +162,7 @@ async def confirm(connection: AsyncConnection, account_id: int, user_id: int, no
 
 
 async def resume_mails(connection: AsyncConnection, account_id: int, user_id: int) -> bool:
-    """Send mails to a user again where they were turned off as they came back; whether they were."""
+    """Turn a user's mails on again where they came back before; returns whether they had."""
     of_user = webhooks.c.user_id == user_id, webhooks.c.account_id == account_id
     came_back = webhooks.c.paused_at.is_not(None), webhooks.c.paused_reason.startswith(UNDELIVERABLE, autoescape=True)
     resumed = update(webhooks).where(*of_user, *came_back)
@@ -171,7 +171,7 @@ async def resume_mails(connection: AsyncConnection, account_id: int, user_id: in
 
 
 async def earlier_access(connection: AsyncConnection, holder: LinkHolder, now: int) -> EarlierAccess:
-    """The ways in but for the holder's password."""
+    """The access besides the holder's password."""
     account_id, user_id = holder.account_id, holder.user_id
     own = EarlierAccess(
         await passkey_repository.of_user(connection, user_id),
@@ -198,9 +198,10 @@ async def earlier_access(connection: AsyncConnection, holder: LinkHolder, now: i
 
 
 async def end_earlier_access(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> bool:
-    """End every way into an account, which the caller has locked, but for this user's password; whether there was one.
+    """End all access to an account, which the caller has locked, but this user's password; returns whether there was
+    any.
 
-    Keys are revoked; sessions, links, webhooks, feeds, invitations and the other users go.
+    Keys are revoked; sessions, links, webhooks, feeds, invitations and other users deleted.
     """
     ended = await end_keys_and_sessions(connection, account_id, user_id, now)
     in_order = select(webhooks.c.id).where(webhooks.c.account_id == account_id).order_by(webhooks.c.id)
@@ -212,8 +213,8 @@ async def end_earlier_access(connection: AsyncConnection, account_id: int, user_
 
 
 async def end_keys_and_sessions(connection: AsyncConnection, account_id: int, user_id: int, now: int) -> int:
-    """End all keys, sessions and links to set a password of an account, which the caller has locked; how many keys and
-    sessions there were. From where this user signed in is forgotten.
+    """End all keys, sessions and links to set a password of an account, which the caller has locked; returns the number
+    of keys and sessions. The known clients of this user are forgotten.
     """
     active = api_keys.c.account_id == account_id, api_keys.c.revoked_at.is_(None)
     ended = (await connection.execute(update(api_keys).where(*active).values(revoked_at=now))).rowcount
@@ -224,14 +225,14 @@ async def end_keys_and_sessions(connection: AsyncConnection, account_id: int, us
 
 
 async def forget_links(connection: AsyncConnection, email: str) -> None:
-    """Let the confirmation mails to an address lead nowhere any more: one of them was used."""
+    """Make the confirmation mails to an address invalid: one of them was used."""
     await connection.execute(delete(confirmation_tokens).where(confirmation_tokens.c.address == digest_of(email)))
 
 
 async def add_invitation(
     connection: AsyncConnection, account_id: int, *, email: str, digest: str, invited_by: str, now: int, expires_at: int
 ) -> None:
-    """Store an invitation in the place of an earlier one of the same address."""
+    """Store an invitation, which replaces an earlier one of the same address."""
     of_address = invitations.c.account_id == account_id, invitations.c.email == email
     await connection.execute(delete(invitations).where(*of_address))
     values = {
@@ -262,13 +263,13 @@ async def invitations_of(connection: AsyncConnection, account_id: int, now: int)
 
 
 async def withdraw_invitation(connection: AsyncConnection, account_id: int, email: str) -> bool:
-    """Remove the invitation of an address into the account; whether there was one."""
+    """Remove the invitation of an address; returns whether there was one."""
     of_address = invitations.c.account_id == account_id, invitations.c.email == email
     return (await connection.execute(delete(invitations).where(*of_address))).rowcount > 0
 
 
 async def withdraw_invitations_by(connection: AsyncConnection, account_id: int, email: str) -> None:
-    """Remove the invitations into the account that a user has sent, who is no owner of it any more."""
+    """Remove a user's invitations into the account, of which they are not an owner any more."""
     by_user = invitations.c.account_id == account_id, invitations.c.invited_by == email
     await connection.execute(delete(invitations).where(*by_user))
 
@@ -297,7 +298,7 @@ async def remove_invitation(connection: AsyncConnection, account_id: int, digest
 
 
 async def delete_expired(connection: AsyncConnection, now: int) -> int:
-    """Delete tokens and invitations that are over; how many rows."""
+    """Delete expired tokens and invitations; returns how many."""
     over = (delete(table).where(table.c.expires_at <= now) for table in (confirmation_tokens, invitations))
     return sum([(await connection.execute(statement)).rowcount for statement in over])
 

@@ -1,4 +1,4 @@
-"""Setting passwords: by a caller who is signed in, or by a link that is mailed."""
+"""Sets passwords: for a caller who is signed in, or by a mailed link."""
 
 from enum import StrEnum
 
@@ -38,7 +38,7 @@ from registerwatch.platform.db.engine import Database
 TOKEN_SECONDS = 3600
 NEW_FACTOR_SECONDS = 24 * 3600
 LINKS_PER_HOUR = 3
-"""Mails to one person, from however many client addresses they are requested."""
+"""Mails to one person, from any number of client addresses."""
 MAX_TOKEN_LENGTH = 200
 
 BAD_TOKEN = "This link is not valid: it was used already, is older than an hour, or was cut off. Ask for a new one."  # noqa: S105
@@ -49,20 +49,20 @@ log = structlog.get_logger(__name__)
 
 
 class EndedAccess(StrEnum):
-    """What of the earlier access ends when somebody sets a password by a mailed link."""
+    """The earlier access that ends when a password is set by a mailed link."""
 
     OWN_SESSIONS = "own sessions"
-    """Those of the user, which end with every new password."""
+    """The user's sessions, which end with every new password."""
     KEYS_AND_SESSIONS = "keys and sessions"
     """All keys and sessions of an owner's account, the user's passkeys, and the links to them at a provider."""
     ALL = "all"
-    """Webhooks, feeds, invitations and other users of an owner's account too; and, where the link is used from where
-    the user signed in before, their second factors of the last 24 hours: whoever stole the password may have made them.
+    """Webhooks, feeds, invitations and other users of an owner's account too; and, where the link is used from a known
+    client of the user, their second factors of the last 24 hours: the thief of the password may have made them.
     """
 
 
 class ResetReport(msgspec.Struct, frozen=True):
-    """What a new password by a mailed link ended beside the user's sessions, in words, and what it left."""
+    """Access that a new password by a mailed link ended beside the user's sessions, in words, and what is left."""
 
     ended: str
     left: EarlierAccess
@@ -99,10 +99,10 @@ class PasswordResetService:
     async def change(self, caller: Caller, password: str, *, is_proved: bool = False) -> Profile:
         """Set the caller's password; that of the first owner when the caller is an API key.
 
-        Their other sessions end. Without `is_proved`, that is without the password before it, the new one is no proof
-        for a day (`unproven_passwords.py`), and mailed links go on: whoever stole a key or a session can set one, again
-        and again, and must not end the link by which the owner comes back. Raises `InvalidInput` for a short one, and
-        `KeyHasEnd`.
+        Their other sessions end. Without `is_proved`, that is without the previous password, the new one is no proof
+        for a day (`unproven_passwords.py`), and mailed links stay valid: a thief of a key or a session can set one,
+        again and again, and must not end the link by which the owner comes back. Raises `InvalidInput` for a short one,
+        and `KeyHasEnd`.
         """
         caller.require_no_end()
         chosen = await self._passwords.allowed(
@@ -133,8 +133,8 @@ class PasswordResetService:
     def send_link(self, email: str) -> None:
         """Mail a link to the user with this address. Raises `InvalidInput` for what is not an address.
 
-        The mail is sent after the request was answered, so that neither the answer nor its time tells whether there is
-        such a user. Errors are logged.
+        The mail is sent after the request was answered, so that neither the answer nor its time reveals whether there
+        is such a user. Errors are logged.
         """
         address = email_address(email)
         self.mails.start(lambda: self._send_link(address))
@@ -142,8 +142,8 @@ class PasswordResetService:
     async def link(self, email: str, *, is_mailed: bool = False) -> str:
         """A link that lets a user set a new password, once, within an hour.
 
-        Raises `NoSuchAccount`, or `InvalidInput` when three were made in the last hour. Where anybody may ask for it
-        (`is_mailed`) an address that nobody has proven gets five in a day.
+        Raises `NoSuchAccount`, or `InvalidInput` when three were made in the last hour. For public requests
+        (`is_mailed`) an address that is not proven gets five in a day.
         """
         now = self._now()
         async with self._database.transaction() as connection:
@@ -162,11 +162,11 @@ class PasswordResetService:
         self, token: str, password: str, client: Client = UNKNOWN_CLIENT, *, ends: EndedAccess | None = None
     ) -> ResetReport:
         """Set a password by a link's token, which proves the address. The user's sessions and links end, and they may
-        sign in from this client however many others guess their password.
+        sign in from this client however often their password is guessed elsewhere.
 
-        All other access ends too where nobody had proven the address: a stranger may have opened the account. `ends`
-        says otherwise. A second factor of a proven address goes on being asked for, but for those that
-        `EndedAccess.ALL` names, and wrong codes count anew. Raises `InvalidInput`.
+        All other access ends too where the address was not proven: a stranger may have opened the account. `ends`
+        overrides that. Second factors of a proven address stay in force, but for those that `EndedAccess.ALL` names,
+        and wrong codes count anew. Raises `InvalidInput`.
         """
         digest = credentials.digest_of(token[:MAX_TOKEN_LENGTH])
         async with self._database.reading() as connection:
@@ -240,7 +240,7 @@ async def _end_access(
 
 
 def _in_words(ends: EndedAccess, holder: LinkHolder, left: EarlierAccess, *, is_new_gone: bool) -> str:
-    """What ended beside the user's sessions; empty where nothing did."""
+    """The access that ended beside the user's sessions; empty for none."""
     if ends is EndedAccess.OWN_SESSIONS:
         return ""
     words = "links to a provider" if left.passkeys else "passkeys and links to a provider"
@@ -252,8 +252,8 @@ def _in_words(ends: EndedAccess, holder: LinkHolder, left: EarlierAccess, *, is_
 
 
 async def _remove_new_factors(connection: AsyncConnection, holder: LinkHolder, client: Client, now: int) -> bool:
-    """Remove the holder's second factors of the last day, if they finished a sign-in from this client before; whether
-    there were any.
+    """Remove the holder's second factors of the last day, if they finished a sign-in from this client before; returns
+    whether any were.
     """
     if not await known_clients.has_signed_in(connection, holder.user_id, client, now):
         return False

@@ -1,4 +1,4 @@
-"""Hashing and comparing passwords: argon2id, in threads of low priority, those of sign-ins apart from all others.
+"""Hashes and compares passwords: argon2id, in threads of low priority, those of sign-ins apart from all others.
 
 Parameters are those of the OWASP Password Storage Cheat Sheet (19 MiB, 2 passes, 1 lane).
 """
@@ -25,9 +25,9 @@ MIN_PASSWORD_LENGTH = 8
 MAX_PASSWORD_LENGTH = 1_024
 MAX_WAITING = 64
 MAX_OF_ACCOUNT = 8
-"""Passwords of one account that wait or are worked on, beside its users' sign-ins."""
+"""Passwords of one account that wait or are being hashed, beside its users' sign-ins."""
 SIGN_IN_NICENESS = 2
-"""At full load these threads get four tenths of a core beside the event loop: with less of it sign-ins pile up, with as
+"""At full load these threads get four tenths of a core beside the event loop: with less sign-ins pile up, with as
 much as the event loop reads take longer (docs/performance.md)."""
 ACCOUNT_NICENESS = 10
 
@@ -50,7 +50,7 @@ def acceptable(password: str) -> str:
 
 
 def owasp_hasher() -> PasswordHasher:
-    """The hasher that passwords are stored by."""
+    """The hasher for stored passwords."""
     return PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1, type=Type.ID)
 
 
@@ -70,14 +70,14 @@ class Passwords:
         self._account_queue = FairQueue(1, MAX_WAITING, TOO_MANY_PASSWORDS)
 
     async def hashed(self, password: str, *, account_id: int | None = None) -> str:
-        """The hash to store. `account_id` is the account that asks for it, None for somebody who is getting in.
+        """The hash to store. `account_id` is the account of the request, None for a sign-in or a sign-up.
 
         Raises `Overloaded` when too many passwords are waiting already, `RateLimited` when too many of the account are.
         """
         return await self._in_thread(lambda: self._hasher.hash(_normalized(password)), account_id)
 
     async def is_right(self, password: str, stored: str | None, *, account_id: int | None = None) -> bool:
-        """Whether this is the password that was stored; takes as long when nothing was. Raises as `hashed` does."""
+        """Whether this is the stored password; takes as long when none is stored. Raises as `hashed` does."""
         bounded = password[: MAX_PASSWORD_LENGTH + 1]  # normalizing megabytes would block the process
         return await self._in_thread(lambda: self._compare(_normalized(bounded), stored), account_id)
 
@@ -88,26 +88,26 @@ class Passwords:
         return acceptable(password)
 
     async def refuse_common(self, password: str, email: str) -> None:
-        """Raise `InvalidInput` for what cannot be set, is very common, or is given away by the address."""
+        """Raise `InvalidInput` for one that cannot be set, is common, or is revealed by the address."""
         chosen = acceptable(password)
         await self._in_thread(lambda: refuse_common(chosen, email), None)
 
     def is_outdated(self, stored: str) -> bool:
-        """Whether it was stored with other parameters than a new one would be."""
+        """Whether its parameters differ from those of a new one."""
         return self._hasher.check_needs_rehash(stored)
 
     def close(self) -> None:
-        """Let the threads finish what they are doing; what is queued is dropped."""
+        """Let the threads finish their present work; what is queued is dropped."""
         for threads in (self._sign_ins, self._accounts):
             threads.shutdown(wait=False, cancel_futures=True)
 
     @cached_property
     def _dummy_hash(self) -> str:
-        """A hash that no password matches, compared with where none is stored, so that the answer takes as long."""
+        """A hash that no password matches, for comparison where none is stored, so that the answer takes as long."""
         return self._hasher.hash(os.urandom(16))
 
     def _compare(self, password: bytes, stored: str | None) -> bool:
-        dummy = self._dummy_hash  # computed by the first call, whether or not it needs one: its time would tell
+        dummy = self._dummy_hash  # computed by the first call in any case: its time would reveal the need
         try:
             self._hasher.verify(dummy if stored is None else stored, password)
         except VerifyMismatchError:
@@ -140,7 +140,7 @@ def _normalized(password: str) -> bytes:
 
 
 def _sign_in_threads() -> int:
-    """As many as there are cores but one, which is left to other requests; 4 at most."""
+    """The number of cores but one, which is left to other requests; 4 at most."""
     return max(1, min(4, len(os.sched_getaffinity(0)) - 1)) if hasattr(os, "sched_getaffinity") else 1
 
 

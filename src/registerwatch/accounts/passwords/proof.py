@@ -1,4 +1,4 @@
-"""Proving again who one is, before what an open session alone should not be enough for."""
+"""Asks for a new proof of identity where an open session alone is not enough."""
 
 from registerwatch.accounts import repository
 from registerwatch.accounts.models import Caller
@@ -17,7 +17,7 @@ from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 
 PROOF_SECONDS = 10 * 60
-"""So long a proof counts."""
+"""How long a proof counts."""
 WRONG_PASSWORD = "The password is wrong."  # noqa: S105  # a message
 CODE_NEEDED = (
     "You have a second factor: give a code of your authenticator app, or a recovery code, beside the password."
@@ -26,8 +26,8 @@ WITHIN = "asked again within a session"
 
 
 class ProofService:
-    """Checks that whoever uses a session has what its user signs in with: the password, and the second factor that they
-    turned on. Else whoever stole a password and a session took the second factor away.
+    """Checks that the user of a session has its password, and the second factor that is on. Otherwise a thief of a
+    password and a session could remove the second factor.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ProofService:
         return self._clock.now() - caller.proved_at < PROOF_SECONDS
 
     async def asks_for(self, caller: Caller) -> SecondFactors:
-        """The second factors of which one is asked for beside the password; none where the last proof still counts."""
+        """Second factors, one of which is needed beside the password; none where the last proof still counts."""
         if self.is_proved(caller) or caller.user_id is None:
             return SecondFactors()
         async with self._database.reading() as connection:
@@ -60,9 +60,9 @@ class ProofService:
     async def prove(self, caller: Caller, password: str, code: str = "", client: Client = UNKNOWN_CLIENT) -> None:
         """Note a proof by the password and, where the last proof is over, a code of a second factor that is on.
 
-        Raises `WrongPassword` and `WrongCode`, which are told as failed sign-ins are: whoever has stolen a session
-        guesses here; `SecondFactorNeeded` without a code, `RateLimited` after too many wrong ones. Raises
-        `PasswordTooNew` where the password was set without the one before it, `Unauthenticated` without a session.
+        Raises `WrongPassword` and `WrongCode`, which are reported like failed sign-ins: a thief of a session guesses
+        here; `SecondFactorNeeded` without a code, `RateLimited` after too many wrong ones. Raises `PasswordTooNew`
+        where the password was set without the previous one, `Unauthenticated` without a session.
         """
         if caller.session is None or caller.user_id is None:
             raise Unauthenticated("Only a session can be proved.")

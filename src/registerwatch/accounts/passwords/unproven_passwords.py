@@ -1,7 +1,7 @@
-"""What a password proves that a key or a session set without the one before it: nothing, for a day.
+"""A password that a key or a session set without the previous one proves nothing for a day.
 
-The contract lets both do so, and either may be stolen. Its user can sign in by it at once; what asks for a password
-again (keys, members, second factors, deletion) does not take it. A password that a mailed link set proves at once.
+The contract lets both do so, and either may be stolen. Its user can sign in by it at once; actions that ask for a
+password again (keys, members, second factors, deletion) refuse it. A password that a mailed link set proves at once.
 """
 
 from registerwatch.accounts.repository import StoredUser
@@ -16,7 +16,7 @@ TOO_NEW = (
 
 
 def proves(user: StoredUser, now: float) -> bool:
-    """Whether who gives this user's password has shown that they are the user."""
+    """Whether this user's password identifies the user."""
     return user.unproven_password_at is None or now >= user.unproven_password_at + UNPROVEN_SECONDS
 
 

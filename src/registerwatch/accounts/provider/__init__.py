@@ -1,1 +1,1 @@
-"""Signing in by an OpenID provider."""
+"""Sign-in by an OpenID provider."""

@@ -1,6 +1,6 @@
-"""Asking an OpenID provider who somebody is: discovery, the code flow with PKCE, the ID token (OpenID Connect Core).
+"""Identifies a person at an OpenID provider: discovery, the code flow with PKCE, the ID token (OpenID Connect Core).
 
-The provider is the one that the operator set. Nothing of it is stored but what a caller stores.
+The provider is the one in the settings. Nothing of it is stored but what a caller stores.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from registerwatch.platform.clock import Clock
 
 SCOPES = "openid email"
 ALGORITHMS = ("RS256", "PS256", "ES256", "ES384", "RS384", "RS512", "EdDSA")
-"""Only those whose keys the provider alone has: by a shared secret, whoever has the client's could sign."""
+"""Only those whose keys the provider alone has: with a shared secret, its every holder could sign."""
 KEPT_SECONDS = 3600
 TIMEOUT_SECONDS = 10.0
 LEEWAY_SECONDS = 60
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 class ProviderClient:
-    """One provider. What it says of itself is read by the first use, and again after an hour."""
+    """One provider. Its metadata is read by the first use, and again after an hour."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ProviderClient:
         self._keys: KeySet | None = None
 
     async def address(self, state: str, nonce: str, verifier: str) -> str:
-        """Where the browser is sent to. Raises `ProviderSignInFailed`."""
+        """The browser's next address. Raises `ProviderSignInFailed`."""
         query = {
             "response_type": "code",
             "client_id": self._client_id,
@@ -71,21 +71,21 @@ class ProviderClient:
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
     async def person(self, code: str, nonce: str, verifier: str) -> ProviderPerson:
-        """Who came back with a code. Raises `ProviderSignInFailed`."""
+        """The person for a code. Raises `ProviderSignInFailed`."""
         described = await self._described()
         tokens = await self._tokens(str(described["token_endpoint"]), code, verifier)
         claims = await self._claims(str(tokens.get("id_token", "")), nonce)
-        told: Mapping[str, Any] = claims
+        profile: Mapping[str, Any] = claims
         if "email" not in claims and "userinfo_endpoint" in described:
-            told = await self._user_info(str(described["userinfo_endpoint"]), str(tokens.get("access_token", "")))
-            if told.get("sub") != claims["sub"]:
+            profile = await self._user_info(str(described["userinfo_endpoint"]), str(tokens.get("access_token", "")))
+            if profile.get("sub") != claims["sub"]:
                 raise _refused("the user info is of somebody else")
         methods = claims.get("amr")
         return ProviderPerson(
             self.issuer,
             str(claims["sub"]),
-            str(told.get("email") or ""),
-            told.get("email_verified") is True,
+            str(profile.get("email") or ""),
+            profile.get("email_verified") is True,
             isinstance(methods, list) and "mfa" in methods,
         )
 
@@ -123,7 +123,7 @@ class ProviderClient:
         return await self._json("GET", address, headers={"Authorization": f"Bearer {access_token}"})
 
     async def _claims(self, token: str, nonce: str) -> Mapping[str, Any]:
-        """What a genuine ID token says. Keys that the provider took into use lately are read once."""
+        """The claims of a genuine ID token. If its key is not known, the keys are read anew once."""
         supported = self._metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
         algorithms = [each for each in ALGORITHMS if each in supported]
         known, self._keys = self._keys, self._keys or await self._read_keys()
@@ -165,15 +165,15 @@ class ProviderClient:
     async def _json(self, method: str, address: str, **options: Any) -> Mapping[str, Any]:
         try:
             answer = await self._http.request(method, address, timeout=TIMEOUT_SECONDS, **options)
-            told = answer.json() if answer.status_code == 200 else None
+            content = answer.json() if answer.status_code == 200 else None
         except httpx2.HTTPError as error:
             log.warning("the OpenID provider does not answer", address=address, reason=repr(error))
             raise ProviderSignInFailed(UNREACHABLE) from None
         except ValueError:
-            told = None
-        if not isinstance(told, dict):
+            content = None
+        if not isinstance(content, dict):
             raise _refused(f"{address} answers {answer.status_code}: {answer.text[:200]}")
-        return told
+        return content
 
 
 def _refused(reason: str) -> ProviderSignInFailed:

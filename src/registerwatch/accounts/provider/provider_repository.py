@@ -14,7 +14,7 @@ REQUEST_SECONDS = 600
 
 
 class ProviderPerson(msgspec.Struct, frozen=True):
-    """Whom a provider signed in. `issuer` and `subject` name them for ever, the address may change."""
+    """A person at a provider. `issuer` and `subject` name them for ever, the address may change."""
 
     issuer: str
     subject: str
@@ -26,7 +26,7 @@ class ProviderPerson(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """Somebody who was sent to the provider. `user_id` is there where a user links themselves."""
+    """A person who was sent to the provider. `user_id` is set where a user links themselves."""
 
     user_id: int | None
     nonce: str = field(repr=False)
@@ -68,7 +68,7 @@ async def take_request(connection: AsyncConnection, state: str, now: int) -> Sto
 
 
 async def linked_email(connection: AsyncConnection, person: ProviderPerson) -> str | None:
-    """The address of the user whom a person signs in as; None where they are linked to nobody."""
+    """The address of the user whom a person signs in as; None where they are not linked."""
     found = (
         select(users.c.email)
         .join(provider_links, provider_links.c.user_id == users.c.id)
@@ -97,7 +97,7 @@ async def note_use(connection: AsyncConnection, person: ProviderPerson, now: int
 
 
 async def links_of(connection: AsyncConnection, user_id: int, issuer: str | None = None) -> Sequence[ProviderLink]:
-    """Who signs in as a user, at one provider or at any, the first one first."""
+    """The persons linked to a user, at one provider or at any, the first one first."""
     columns = (provider_links.c.email, provider_links.c.created_at, provider_links.c.last_used_at)
     found = select(*columns).where(provider_links.c.user_id == user_id)
     if issuer is not None:
@@ -106,11 +106,11 @@ async def links_of(connection: AsyncConnection, user_id: int, issuer: str | None
 
 
 async def forget(connection: AsyncConnection, user_id: int) -> int:
-    """Remove all links of a user, and requests for one that are under way; how many links there were."""
+    """Remove all links of a user, and requests for one that are under way; returns the number of links."""
     await connection.execute(delete(provider_requests).where(provider_requests.c.user_id == user_id))
     return await remove_links(connection, user_id)
 
 
 async def remove_links(connection: AsyncConnection, user_id: int) -> int:
-    """Let nobody at any provider sign in as a user any more; how many could."""
+    """Remove a user's links at all providers; returns the number of them."""
     return (await connection.execute(delete(provider_links).where(provider_links.c.user_id == user_id))).rowcount

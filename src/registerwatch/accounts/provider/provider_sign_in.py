@@ -1,7 +1,7 @@
-"""Signing in by the OpenID provider that the operator set: which user it is, and linking oneself to it.
+"""Sign-in by the OpenID provider in the settings: which user it is, and linking a user to it.
 
-The provider stands for the password. It stands for the second factor too where it says that it asked for one
-(docs/decisions/0040-sign-in-by-a-provider.md). Nobody gets an account by it.
+The provider replaces the password. It replaces the second factor too where it says that it asked for one
+(docs/decisions/0040-sign-in-by-a-provider.md). It never opens an account.
 """
 
 import secrets
@@ -51,7 +51,7 @@ LINKED_ELSEWHERE = "This person signs in as another user already."
 
 @dataclass(frozen=True, slots=True)
 class BegunSignIn:
-    """Where the browser goes, and what it brings back."""
+    """The address for the browser, and what it brings back."""
 
     address: str
     state: str = field(repr=False)
@@ -82,10 +82,10 @@ class ProviderSignInService:
         self._notices = notices
         self._provider = provider
         self.name = name if provider is not None else ""
-        """What people call the provider; empty where there is none."""
+        """Display name of the provider; empty without one."""
 
     async def begin(self, next_address: str, caller: Caller | None = None) -> BegunSignIn:
-        """Send somebody to the provider: to sign in, or with a caller to link themselves. Raises
+        """Send a person to the provider: to sign in, or with a caller to link themselves. Raises
         `ProviderSignInFailed`.
         """
         provider, user_id = self._required(), None if caller is None else user_of(caller)
@@ -99,9 +99,9 @@ class ProviderSignInService:
     async def finish(
         self, state: str, code: str, client: Client = UNKNOWN_CLIENT, caller: Caller | None = None
     ) -> FinishedSignIn:
-        """Whoever comes back with a state that this browser was given. Raises `ProviderSignInFailed`.
+        """Finish for a person who comes back with a state that this browser was given. Raises `ProviderSignInFailed`.
 
-        `caller` is who is signed in there; a request to link is theirs or nobody's.
+        `caller` is signed in there; a request to link must be theirs.
         """
         provider = self._required()
         async with self._database.transaction() as connection:
@@ -115,19 +115,19 @@ class ProviderSignInService:
         return FinishedSignIn(await self._sign_in(person, client), request.next)
 
     async def links(self, caller: Caller) -> Sequence[ProviderLink]:
-        """Who signs in as the caller."""
+        """Persons linked to the caller."""
         if self._provider is None:
             return []
         async with self._database.reading() as connection:
             return await provider_repository.links_of(connection, user_of(caller), self._provider.issuer)
 
     async def unlink(self, caller: Caller) -> None:
-        """Let nobody sign in as the caller by a provider any more."""
+        """Remove the caller's links to providers."""
         mails: Sequence[Mail] = ()
         async with self._database.transaction() as connection:
             await repository.locked(connection, caller)
             if await provider_repository.remove_links(connection, user_of(caller)):
-                mails = await self._tell(connection, caller.account.id, caller.name, Action.SIGN_IN_UNLINKED, "")
+                mails = await self._mails_about(connection, caller.account.id, caller.name, Action.SIGN_IN_UNLINKED, "")
         self._notices.send(mails)
 
     async def close(self) -> None:
@@ -140,7 +140,7 @@ class ProviderSignInService:
             async with self._database.transaction() as connection:
                 await repository.locked(connection, caller)
                 await provider_repository.add_link(connection, user_of(caller), person, self._now())
-                mails = await self._tell(
+                mails = await self._mails_about(
                     connection, caller.account.id, caller.name, Action.SIGN_IN_LINKED, person.email
                 )
         except IntegrityError:
@@ -166,21 +166,21 @@ class ProviderSignInService:
                 return await sign_in_steps.begin(connection, user.id, now, is_by_password=False)
             if not is_linked:
                 await provider_repository.add_link(connection, user.id, person, now)
-                mails = await self._tell(connection, account.id, user.email, Action.SIGN_IN_LINKED, person.email)
+                mails = await self._mails_about(connection, account.id, user.email, Action.SIGN_IN_LINKED, person.email)
             await provider_repository.note_use(connection, person, now)
             how = f"by {self.name}"
-            told = await new_places.prepare_notice(connection, self._notices, user, client, now, how=how)
-            mails = (*mails, *told)
+            notice = await new_places.prepare_notice(connection, self._notices, user, client, now, how=how)
+            mails = (*mails, *notice)
             opened = await sign_in(
                 connection, account, user, client, now, how=how, plans=self._plans, is_proof=False
-            )  # a provider asks nobody who is signed in there: whoever sits at an open browser comes back from it
+            )  # no proof: a provider may sign in the user of an open browser without asking
         self._notices.send(mails)
         return opened
 
     async def _user(self, connection: AsyncConnection, person: ProviderPerson) -> tuple[StoredUser, bool]:
         """The user of a person, and whether they are linked.
 
-        Without a link both sides must have proven the address, and it links one person alone.
+        Without a link both sides must have proven the address, and only one person is linked.
         """
         email = await provider_repository.linked_email(connection, person)
         user = None if email is None else await repository.user_by_email(connection, email)
@@ -200,7 +200,7 @@ class ProviderSignInService:
             raise ProviderSignInFailed(LINKED_TO_ANOTHER)
         return user, False
 
-    async def _tell(
+    async def _mails_about(
         self, connection: AsyncConnection, account_id: int, email: str, action: Action, subject: str
     ) -> Sequence[Mail]:
         now = self._now()

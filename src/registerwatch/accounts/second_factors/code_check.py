@@ -1,4 +1,4 @@
-"""Whether a code lets a user in who has a second factor."""
+"""Checks the codes of users who have a second factor."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -19,8 +19,8 @@ from registerwatch.mail.mailer import Mail
 from registerwatch.platform.clock import utc_in_words
 from registerwatch.platform.secret_cipher import SecretCipher
 
-TOLD_AT = 5
-"""Wrong codes of a day after which the user is told that somebody has their password."""
+MAILED_AT = 5
+"""Wrong codes of a day after which the user is mailed that somebody has their password."""
 TOO_MANY_CODES = (
     "Too many wrong codes were given for this user from here. A recovery code or a passkey signs in all the same, codes"
     " are taken again after a new password was set by a mailed link, or in {minutes} minutes."
@@ -28,18 +28,18 @@ TOO_MANY_CODES = (
 
 
 class Verdict(StrEnum):
-    """What a code does."""
+    """The result of a code."""
 
     NOT_NEEDED = "not needed"
     """The user has no second factor."""
     NEEDED = "needed"
-    """There is no code."""
+    """A code is missing."""
     RIGHT = "right"
     WRONG = "wrong"
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """A verdict with the mails that tell of it, for `AccountNotices.send` after the transaction."""
+    """A verdict with the mails about it, for `AccountNotices.send` after the transaction."""
 
     verdict: Verdict
     mails: Sequence[Mail] = ()
@@ -57,7 +57,7 @@ class CodeCheck:
     ) -> Judgement:
         """Use a code of a user whose password was right. Raises `RateLimited` after too many wrong ones from there.
 
-        Recovery codes come first: they cannot be guessed, so nobody's guesses keep their owner from using one.
+        Recovery codes come first: they cannot be guessed, so guesses do not keep their owner from using one.
         """
         factors = await second_factor_repository.factors_of(connection, user.account_id, user.id)
         typed = recovery_codes.typed_code(code)
@@ -65,7 +65,7 @@ class CodeCheck:
             return Judgement(Verdict.NEEDED if factors.is_on else Verdict.NOT_NEEDED)
         digest = recovery_codes.digest_of_code(user.id, typed)
         if await second_factor_repository.use_recovery_code(connection, user.id, digest):
-            return Judgement(Verdict.RIGHT, await self._tell_of_recovery(connection, user, now))
+            return Judgement(Verdict.RIGHT, await self._mails_about_recovery(connection, user, now))
         counters = await guessed_codes.counters(connection, user.id, client, now)
         for counter in counters:
             if counter.is_full:
@@ -73,7 +73,7 @@ class CodeCheck:
         if await self._is_of_app(connection, user.id, typed, now):
             return Judgement(Verdict.RIGHT)
         await guessed_codes.count(connection, user.id, [each.network for each in counters], now)
-        return Judgement(Verdict.WRONG, await self._tell_of_guesses(connection, user, counters))
+        return Judgement(Verdict.WRONG, await self._mails_about_guesses(connection, user, counters))
 
     async def _is_of_app(self, connection: AsyncConnection, user_id: int, code: str, now: int) -> bool:
         stored = await second_factor_repository.totp(connection, user_id)
@@ -85,16 +85,16 @@ class CodeCheck:
             await second_factor_repository.use_step(connection, user_id, step)
         return step is not None
 
-    async def _tell_of_recovery(self, connection: AsyncConnection, user: StoredUser, now: int) -> Sequence[Mail]:
+    async def _mails_about_recovery(self, connection: AsyncConnection, user: StoredUser, now: int) -> Sequence[Mail]:
         left = (await second_factor_repository.factors_of(connection, user.account_id, user.id)).recovery_codes
         await repository.note(connection, user.account_id, now, user.email, Action.RECOVERY_CODE_USED, f"{left} left")
         sentence = f"{user.email} used a recovery code; {left} are left"
         return await self._notify(connection, user, sentence)
 
-    async def _tell_of_guesses(
+    async def _mails_about_guesses(
         self, connection: AsyncConnection, user: StoredUser, counters: Sequence[Counter]
     ) -> Sequence[Mail]:
-        """The mails of a wrong code that is the fifth, or the last that a counter takes."""
+        """The mails about a wrong code that is the fifth, or the last that a counter allows."""
         who = f"somebody who has the password of {user.email} gave"
         full = next((each for each in counters if each.codes + 1 == each.most), None)
         if full is not None:
@@ -104,8 +104,8 @@ class CodeCheck:
                 f" {utc_in_words(full.until)}. Recovery codes and passkeys go on, and codes are taken again after a new"
                 " password was set by a mailed link. If it was somebody else, do that"
             )
-        elif counters[-1].codes + 1 == TOLD_AT:
-            sentence = f"{who} {TOLD_AT} wrong codes. If it was somebody else, change the password"
+        elif counters[-1].codes + 1 == MAILED_AT:
+            sentence = f"{who} {MAILED_AT} wrong codes. If it was somebody else, change the password"
         else:
             return ()
         return await self._notify(connection, user, sentence)

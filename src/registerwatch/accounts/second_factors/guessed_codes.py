@@ -1,4 +1,4 @@
-"""Wrong codes of second factors: counted by network, so that somebody who guesses elsewhere locks no user out.
+"""Counts wrong codes of second factors by network, so that guesses elsewhere lock no user out.
 
 Functions run in the transaction of the connection that they are given, in which the user's account is locked.
 """
@@ -17,16 +17,16 @@ DAY_SECONDS = 24 * 3600
 MAX_OF_NETWORK = 20
 """Wrong codes of a user within a day from one IPv4 address or /64: three of a million codes are right at any time."""
 MAX_ELSEWHERE = 60
-"""The same from all networks together from which the user never finished a sign-in."""
+"""The maximum from all networks together without a finished sign-in of the user."""
 ELSEWHERE = "elsewhere"
 CLEARED = "cleared"
-"""A name beside those of networks: a mailed link lets codes count anew once a day. More often would let whoever reads
-the mailbox guess without end.
+"""A name beside those of networks: a mailed link lets codes count anew once a day. More often would let a reader of the
+mailbox guess without end.
 """
 
 
 class Counter(msgspec.Struct, frozen=True):
-    """How many wrong codes were given within a day that began with the first of them, and how many may be."""
+    """The wrong codes within a day that began with the first of them, and their maximum."""
 
     network: str
     most: int
@@ -36,12 +36,12 @@ class Counter(msgspec.Struct, frozen=True):
 
     @property
     def is_full(self) -> bool:
-        """Whether no more codes are taken."""
+        """Whether no more codes are accepted."""
         return self.codes >= self.most
 
 
 async def counters(connection: AsyncConnection, user_id: int, client: Client, now: int) -> Sequence[Counter]:
-    """The counters of codes that a client gives for a user, the one of most networks last."""
+    """The counters for codes that a client gives for a user, the one of most networks last."""
     limits = {client.address: MAX_OF_NETWORK}
     if not await known_clients.has_signed_in(connection, user_id, client, now):
         limits[ELSEWHERE] = MAX_ELSEWHERE
@@ -73,12 +73,12 @@ async def clear(connection: AsyncConnection, user_id: int, now: int) -> None:
 
 
 async def forget_all_of(connection: AsyncConnection, user_id: int) -> int:
-    """Forget the wrong codes of a user; how many counters there were."""
+    """Forget the wrong codes of a user; returns the number of counters."""
     return (await connection.execute(delete(guessed_codes).where(guessed_codes.c.user_id == user_id))).rowcount
 
 
 async def forget_old(connection: AsyncConnection, now: int) -> int:
-    """Delete counters whose day is over; how many."""
+    """Delete expired counters; returns how many."""
     return (await connection.execute(delete(guessed_codes).where(guessed_codes.c.since <= now - DAY_SECONDS))).rowcount
 
 

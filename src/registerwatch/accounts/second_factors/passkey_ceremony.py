@@ -1,4 +1,4 @@
-"""What a browser and an authenticator are asked for, and whether their answers are right (WebAuthn, by `webauthn`).
+"""Makes the requests to a browser and an authenticator, and verifies their answers (WebAuthn, by `webauthn`).
 
 Nothing is stored here. A passkey always verifies its user (by a PIN, a finger, a face): so it counts as two factors.
 """
@@ -41,7 +41,7 @@ SERVICE = "Registerwatch"
 TIMEOUT_MS = 300_000
 BAD_ANSWER = "The browser's answer cannot be used. Try again, or use another way."
 MALFORMED = (WebAuthnException, ValueError, TypeError, KeyError, AttributeError, RecursionError, UnsupportedAlgorithm)
-"""What the library raises for answers that no browser gives."""
+"""Errors of the library for answers that no browser gives."""
 
 T = TypeVar("T")
 
@@ -54,11 +54,11 @@ class Assertion:
     credential_id: str
     challenge: str
     user_handle: bytes | None
-    """The user as the authenticator knows them; None where it does not say."""
+    """The authenticator's name of the user; None for none."""
 
 
 class PasskeyCeremony:
-    """Makes options and verifies answers for the address under which people reach the service."""
+    """Makes options and verifies answers for the public address of the service."""
 
     def __init__(self, public_url: str) -> None:
         parts = urlsplit(public_url)
@@ -66,7 +66,7 @@ class PasskeyCeremony:
         self._origin = f"{parts.scheme}://{parts.netloc}"
 
     def registration_options(self, user_id: int, email: str, known: Sequence[str]) -> tuple[str, str]:
-        """What `navigator.credentials.create` is given, in JSON, and its challenge."""
+        """The JSON for `navigator.credentials.create`, and its challenge."""
         options = generate_registration_options(
             rp_id=self._host,
             rp_name=SERVICE,
@@ -82,8 +82,8 @@ class PasskeyCeremony:
         return options_to_json(options), bytes_to_base64url(options.challenge)
 
     def sign_in_options(self, known: Sequence[str] = ()) -> tuple[str, str]:
-        """What `navigator.credentials.get` is given, in JSON, and its challenge. Without passkeys that are known the
-        browser offers all that it has for this service.
+        """The JSON for `navigator.credentials.get`, and its challenge. Without known passkeys the browser offers all
+        that it has for this service.
         """
         options = generate_authentication_options(
             rp_id=self._host,
@@ -94,7 +94,7 @@ class PasskeyCeremony:
         return options_to_json(options), bytes_to_base64url(options.challenge)
 
     def registered(self, answer: str) -> tuple[NewCredential, str]:
-        """The passkey of an answer that is right, and the challenge that it answers. Raises `WrongCode`."""
+        """The passkey of a right answer, and the challenge that it answers. Raises `WrongCode`."""
 
         def verify() -> tuple[VerifiedRegistration, bytes]:
             credential = parse_registration_credential_json(answer)
@@ -115,7 +115,7 @@ class PasskeyCeremony:
         return new, bytes_to_base64url(challenge)
 
     def assertion(self, answer: str) -> Assertion:
-        """Which passkey answers which challenge. Raises `WrongCode`."""
+        """The passkey and the challenge of an answer. Raises `WrongCode`."""
 
         def read() -> Assertion:
             credential = parse_authentication_credential_json(answer)
@@ -128,7 +128,7 @@ class PasskeyCeremony:
     def new_sign_count(self, assertion: Assertion, public_key: str, user_id: int) -> int:
         """The count of signatures, where the answer is signed by the passkey. Raises `WrongCode`.
 
-        Whether the count went back is for the caller to judge.
+        The caller judges whether the count went back.
         """
 
         def verify() -> VerifiedAuthentication:
@@ -148,7 +148,7 @@ class PasskeyCeremony:
 
 
 def user_handle(user_id: int) -> bytes:
-    """How an authenticator knows a user; it tells nothing about them."""
+    """The authenticator's id of a user; it reveals nothing about them."""
     return hashlib.sha256(f"passkeys of user {user_id}".encode()).digest()
 
 

@@ -33,7 +33,7 @@ class NewCredential:
 
 @dataclass(frozen=True, slots=True)
 class StoredPasskey:
-    """A passkey as a sign-in needs it, and whose it is."""
+    """A passkey as a sign-in needs it, with its user."""
 
     id: int
     label: str
@@ -51,7 +51,7 @@ async def of_user(connection: AsyncConnection, user_id: int) -> Sequence[Passkey
 
 
 async def credential_ids_of(connection: AsyncConnection, user_id: int) -> Sequence[str]:
-    """How authenticators know a user's passkeys."""
+    """The authenticators' ids of a user's passkeys."""
     found = select(passkeys.c.credential_id).where(passkeys.c.user_id == user_id).order_by(passkeys.c.id)
     return (await connection.execute(found)).scalars().all()
 
@@ -100,7 +100,7 @@ async def rename(connection: AsyncConnection, user_id: int, passkey_id: int, lab
 
 
 async def remove(connection: AsyncConnection, user_id: int, passkey_id: int) -> str | None:
-    """Remove a passkey of the user; its name, None where there is none."""
+    """Remove a passkey of the user; returns its name or None."""
     own = passkeys.c.id == passkey_id, passkeys.c.user_id == user_id
     removed = await connection.execute(delete(passkeys).where(*own).returning(passkeys.c.label))
     label: str | None = removed.scalar_one_or_none()
@@ -108,18 +108,18 @@ async def remove(connection: AsyncConnection, user_id: int, passkey_id: int) -> 
 
 
 async def remove_all(connection: AsyncConnection, user_id: int) -> int:
-    """Remove the passkeys of a user; how many there were."""
+    """Remove the passkeys of a user; returns how many."""
     return (await connection.execute(delete(passkeys).where(passkeys.c.user_id == user_id))).rowcount
 
 
 async def add_challenge(connection: AsyncConnection, challenge: str, user_id: int | None, now: int) -> None:
-    """Store a challenge: for a user who adds a passkey, None for somebody who signs in."""
+    """Store a challenge: for a user who adds a passkey, None for a person who signs in."""
     values = {"digest": digest_of(challenge), "user_id": user_id, "expires_at": now + CHALLENGE_SECONDS}
     await connection.execute(insert(passkey_challenges).values(values))
 
 
 async def take_challenge(connection: AsyncConnection, challenge: str, user_id: int | None, now: int) -> bool:
-    """Use a challenge up; whether it was made for this purpose, is not over, and was not used."""
+    """Use a challenge up; returns whether it was for this purpose, is not over, and was not used."""
     table = passkey_challenges
     same = table.c.digest == digest_of(challenge), table.c.user_id.is_not_distinct_from(user_id)
     return (await connection.execute(delete(table).where(*same, table.c.expires_at > now))).rowcount > 0

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from registerwatch.accounts.second_factors.passkey_ceremony import Assertion, PasskeyCeremony
 
 MAX_PASSKEYS = 20
-"""Of one user."""
+"""For one user."""
 DEFAULT_LABEL = "Passkey"
 _CEREMONY = "registerwatch.accounts.second_factors.passkey_ceremony"
-"""Its library takes a tenth of a second to load, which few need: in a thread, so that others are answered meanwhile."""
+"""A module whose library takes 0.1 s to load and is rarely needed: loaded in a thread, so that others do not wait."""
 
 IMPOSSIBLE = "Browsers have no passkeys for this address: they need https and a name."
 TOO_MANY = f"You have {MAX_PASSKEYS} passkeys. Remove one that you do not use."
@@ -54,11 +54,11 @@ COPIED = (
 
 
 class PasskeyCopied(WrongCode):
-    """The passkey is right, and there may be another one like it."""
+    """The passkey is right, and there may be a copy of it."""
 
 
 class PasskeyService:
-    """What users do with passkeys."""
+    """Operations of users on passkeys."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class PasskeyService:
             return await passkey_repository.of_user(connection, user_of(caller))
 
     async def registration_options(self, caller: Caller) -> str:
-        """What the browser needs to make a passkey, in JSON, for five minutes. Raises `InvalidInput`."""
+        """JSON for a browser to make a passkey, valid for five minutes. Raises `InvalidInput`."""
         if not self.is_possible:
             raise InvalidInput(IMPOSSIBLE)
         user_id, ceremony = user_of(caller), await self._ceremony()
@@ -99,8 +99,8 @@ class PasskeyService:
         return options
 
     async def add(self, caller: Caller, label: str, answer: str) -> Sequence[str]:
-        """Store the passkey that the browser made; the recovery codes that were made with it, none where there were
-        some.
+        """Store the passkey that the browser made; returns recovery codes that were made with it, where there were
+        none.
 
         Raises `WrongCode` for an answer that is not right, `InvalidInput` for one that is late or known.
         """
@@ -139,7 +139,7 @@ class PasskeyService:
         self._notices.send(mails)
 
     async def sign_in_options(self, step_token: str = "") -> str:
-        """What the browser needs to sign somebody in, in JSON, for five minutes.
+        """JSON for a browser to sign in, valid for five minutes.
 
         Within a step after the password, the user's own passkeys are named. Raises `InvalidInput`.
         """
@@ -155,9 +155,10 @@ class PasskeyService:
         return options
 
     async def sign_in(self, answer: str, client: Client = UNKNOWN_CLIENT) -> NewSession:
-        """Open a session by a passkey, which verified its user: neither password nor code is asked for.
+        """Open a session by a passkey, which verified its user: neither password nor code is needed.
 
-        Raises `WrongCode`. One whose count of signatures went back may have been copied: it is refused, and told.
+        Raises `WrongCode`. One whose count of signatures went back may be a copy: it is refused, and its user is
+        mailed.
         """
         ceremony = await self._ceremony()
         try:
@@ -165,7 +166,7 @@ class PasskeyService:
         except PasskeyCopied:
             raise  # it is noted with its user
         except WrongCode:
-            self._failures.note(None, client)  # whose it is has not been shown
+            self._failures.note(None, client)  # its user is not proven
             raise
 
     async def _sign_in(self, ceremony: "PasskeyCeremony", assertion: "Assertion", client: Client) -> NewSession:
@@ -185,7 +186,7 @@ class PasskeyService:
             if not await passkey_repository.take_challenge(connection, assertion.challenge, None, now):
                 raise WrongCode(TOO_LATE)
             if _went_back(passkey, count):
-                mails = await self._tell_of_copy(connection, user, passkey, now)
+                mails = await self._mails_about_copy(connection, user, passkey, now)
             else:
                 await passkey_repository.note_use(connection, passkey, count, now)
                 mails = await new_places.prepare_notice(connection, self._notices, user, client, now, how="by passkey")
@@ -205,7 +206,7 @@ class PasskeyService:
     async def _note(self, connection: AsyncConnection, caller: Caller, action: Action, label: str) -> Sequence[Mail]:
         return await note_change(connection, self._notices, caller, action, f"passkey “{label}”", self._now())
 
-    async def _tell_of_copy(
+    async def _mails_about_copy(
         self, connection: AsyncConnection, user: StoredUser, passkey: StoredPasskey, now: int
     ) -> Sequence[Mail]:
         subject = f"passkey “{passkey.label}”"
@@ -220,12 +221,12 @@ class PasskeyService:
 
 
 def _went_back(passkey: StoredPasskey, count: int) -> bool:
-    """Whether a count of signatures did not grow. Authenticators that do not count always tell 0."""
+    """Whether a count of signatures did not grow. Authenticators that do not count always send 0."""
     return (count > 0 or passkey.sign_count > 0) and count <= passkey.sign_count
 
 
 def has_passkeys(public_url: str) -> bool:
-    """Whether browsers have passkeys for an address: over https and by a name, or on one's own machine."""
+    """Whether browsers have passkeys for an address: over https and by a name, or on the own machine."""
     parts = urlsplit(public_url)
     host = parts.hostname or ""
     try:

@@ -1,4 +1,4 @@
-"""The SQL of second factors: authenticator apps, recovery codes, and who has what.
+"""The SQL of second factors: authenticator apps, recovery codes, and their users.
 
 Functions run in the transaction of the connection that they are given. Those of one user take the user's id, which the
 caller has from a session or from a sign-in whose account is locked.
@@ -27,7 +27,7 @@ UNCONFIRMED_SECONDS = 24 * 3600
 
 
 class SecondFactors(msgspec.Struct, frozen=True):
-    """What a user has beside their password."""
+    """A user's factors beside their password."""
 
     totp_since: int | None = None
     """None where no authenticator app is set up."""
@@ -36,12 +36,12 @@ class SecondFactors(msgspec.Struct, frozen=True):
 
     @property
     def is_on(self) -> bool:
-        """Whether a sign-in by password asks for more. For recovery codes alone where a mailed link ended passkeys."""
+        """Whether a sign-in by password needs more. For recovery codes alone where a mailed link ended passkeys."""
         return bool(self.names)
 
     @property
     def names(self) -> Sequence[str]:
-        """What is asked for, in words for people; empty where nothing is."""
+        """The needed factors, in words for people; empty for none."""
         names = ["authenticator app"] if self.totp_since is not None else []
         if self.passkeys:
             names.append("passkey" if self.passkeys == 1 else f"{self.passkeys} passkeys")
@@ -49,13 +49,13 @@ class SecondFactors(msgspec.Struct, frozen=True):
 
     @property
     def can_lose_passkeys(self) -> bool:
-        """Whether a sign-in by password would go on asking for more without them."""
+        """Whether a sign-in by password would still need more without them."""
         return self.totp_since is not None or self.recovery_codes > 0
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTotp:
-    """A user's authenticator app. `secret` is as it is stored."""
+    """A user's authenticator app. `secret` is in its stored form."""
 
     secret: str = field(repr=False)
     created_at: int
@@ -64,12 +64,12 @@ class StoredTotp:
 
 
 async def second_factors_of(connection: AsyncConnection, account_id: int) -> Mapping[int, SecondFactors]:
-    """Which second factors the users of an account have, by the users' ids; every user is in it."""
+    """The second factors of all users of an account, by the users' ids."""
     return {row[0]: SecondFactors(*row[1:]) for row in await connection.execute(_factors(account_id))}
 
 
 async def factors_of(connection: AsyncConnection, account_id: int, user_id: int) -> SecondFactors:
-    """Those of one user of the account."""
+    """The second factors of one user."""
     row = (await connection.execute(_factors(account_id).where(users.c.id == user_id))).one_or_none()
     return SecondFactors(*row[1:]) if row is not None else SecondFactors()
 
@@ -82,14 +82,14 @@ def _factors(account_id: int) -> Select[int, int | None, int, int]:
 
 
 async def totp(connection: AsyncConnection, user_id: int) -> StoredTotp | None:
-    """A user's authenticator app, also where its first code was not given."""
+    """A user's authenticator app, also one without a first code."""
     columns = (totp_factors.c.secret, totp_factors.c.created_at, totp_factors.c.confirmed_at, totp_factors.c.last_step)
     row = (await connection.execute(select(*columns).where(totp_factors.c.user_id == user_id))).one_or_none()
     return StoredTotp(*row) if row is not None else None
 
 
 async def begin_totp(connection: AsyncConnection, user_id: int, secret: str, now: int) -> None:
-    """Store a secret that is to be confirmed, in the place of an earlier one."""
+    """Store a secret to be confirmed, which replaces an earlier one."""
     await connection.execute(delete(totp_factors).where(totp_factors.c.user_id == user_id))
     values = {"user_id": user_id, "secret": secret, "created_at": now, "last_step": 0}
     await connection.execute(insert(totp_factors).values(values))
@@ -107,7 +107,7 @@ async def use_step(connection: AsyncConnection, user_id: int, step: int) -> None
 
 
 async def remove_totp(connection: AsyncConnection, user_id: int) -> bool:
-    """Remove a user's authenticator app; whether there was one that had been confirmed."""
+    """Remove a user's authenticator app; returns whether there was a confirmed one."""
     was_on = totp_factors.c.user_id == user_id, totp_factors.c.confirmed_at.is_not(None)
     removed = (await connection.execute(delete(totp_factors).where(*was_on))).rowcount > 0
     await connection.execute(delete(totp_factors).where(totp_factors.c.user_id == user_id))
@@ -115,7 +115,7 @@ async def remove_totp(connection: AsyncConnection, user_id: int) -> bool:
 
 
 async def replace_recovery_codes(connection: AsyncConnection, user_id: int, digests: Sequence[str], now: int) -> None:
-    """Store new recovery codes in the place of those before; none to have none."""
+    """Replace a user's recovery codes by new ones; none to have none."""
     await connection.execute(delete(recovery_codes).where(recovery_codes.c.user_id == user_id))
     if digests:
         rows = [{"digest": each, "user_id": user_id, "created_at": now} for each in digests]
@@ -123,13 +123,13 @@ async def replace_recovery_codes(connection: AsyncConnection, user_id: int, dige
 
 
 async def use_recovery_code(connection: AsyncConnection, user_id: int, digest: str) -> bool:
-    """Use a recovery code up; whether it was one."""
+    """Use up a recovery code; whether it was valid."""
     of_code = recovery_codes.c.user_id == user_id, recovery_codes.c.digest == digest
     return (await connection.execute(delete(recovery_codes).where(*of_code))).rowcount > 0
 
 
 async def remove_all(connection: AsyncConnection, user_id: int) -> bool:
-    """Remove a user's second factors with what belongs to them; whether there were any."""
+    """Remove a user's second factors with their data; returns whether there were any."""
     removed = await remove_totp(connection, user_id)
     for table in (passkeys, recovery_codes):
         removed |= (await connection.execute(delete(table).where(table.c.user_id == user_id))).rowcount > 0
@@ -141,7 +141,7 @@ async def remove_all(connection: AsyncConnection, user_id: int) -> bool:
 
 async def remove_newer(connection: AsyncConnection, user_id: int, since: int) -> bool:
     """Remove what a user set up since an instant: apps, passkeys, recovery codes, and all codes with the last factor;
-    whether there was any.
+    returns whether any was.
     """
     newer = (
         delete(totp_factors).where(
@@ -160,7 +160,7 @@ async def remove_newer(connection: AsyncConnection, user_id: int, since: int) ->
 
 
 async def delete_expired(connection: AsyncConnection, now: int) -> int:
-    """Delete steps, challenges and requests that are over, counts and secrets that were never confirmed; how many."""
+    """Delete expired steps, challenges, requests, counts, and secrets that were never confirmed; returns how many."""
     over = (
         delete(sign_in_steps).where(sign_in_steps.c.expires_at <= now),
         delete(passkey_challenges).where(passkey_challenges.c.expires_at <= now),

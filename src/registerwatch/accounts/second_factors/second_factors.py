@@ -1,4 +1,4 @@
-"""Turning second factors on and off: authenticator apps, recovery codes, and the operator's way out."""
+"""Turns second factors on and off: authenticator apps, recovery codes, and the operator's reset."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,14 +33,14 @@ NO_FACTORS = "{email} has no second factor."
 
 @dataclass(frozen=True, slots=True)
 class TotpEnrolment:
-    """What an authenticator app needs: the address of the QR code, and the secret for who types it."""
+    """The input of an authenticator app: the address of the QR code, and the secret to type."""
 
     uri: str = field(repr=False)
     secret: str = field(repr=False)
 
 
 class SecondFactorService:
-    """What users do with their own second factors, but for passkeys."""
+    """Operations of users on their own second factors, but for passkeys."""
 
     def __init__(self, database: Database, clock: Clock, cipher: SecretCipher, notices: AccountNotices) -> None:
         self._database = database
@@ -49,12 +49,12 @@ class SecondFactorService:
         self._notices = notices
 
     async def of(self, caller: Caller) -> SecondFactors:
-        """What the caller has."""
+        """The caller's factors."""
         async with self._database.reading() as connection:
             return await second_factor_repository.factors_of(connection, caller.account.id, user_of(caller))
 
     async def begin_totp(self, caller: Caller) -> TotpEnrolment:
-        """Store a secret that counts from the first code on. Raises `InvalidInput` where an app is set up."""
+        """Store a secret, valid from its first code on. Raises `InvalidInput` where an app is set up."""
         user_id, secret = user_of(caller), totp.new_secret()
         async with self._database.transaction() as connection:
             await repository.locked(connection, caller)
@@ -66,7 +66,7 @@ class SecondFactorService:
         return TotpEnrolment(totp.enrolment_uri(secret, caller.name), secret)
 
     async def enrolment(self, caller: Caller) -> TotpEnrolment | None:
-        """The secret that is to be confirmed, None where there is none."""
+        """The secret that is to be confirmed; None where there is none."""
         async with self._database.reading() as connection:
             stored = await second_factor_repository.totp(connection, user_of(caller))
         if stored is None or stored.confirmed_at is not None:
@@ -75,7 +75,7 @@ class SecondFactorService:
         return TotpEnrolment(totp.enrolment_uri(secret, caller.name), secret)
 
     async def confirm_totp(self, caller: Caller, code: str) -> Sequence[str]:
-        """Turn the app on by its first code; the recovery codes that were made with it, none where there were some.
+        """Turn the app on by its first code; returns recovery codes that were made with it, where there were none.
 
         Raises `InvalidInput` for a wrong code, and where none is being set up.
         """
@@ -106,7 +106,7 @@ class SecondFactorService:
         self._notices.send(mails)
 
     async def make_recovery_codes(self, caller: Caller) -> Sequence[str]:
-        """New recovery codes in the place of those before. Raises `InvalidInput` without a second factor."""
+        """New recovery codes, which replace the earlier ones. Raises `InvalidInput` without a second factor."""
         now = self._now()
         async with self._database.transaction() as connection:
             await repository.locked(connection, caller)
@@ -144,7 +144,7 @@ class SecondFactorService:
 
 
 def user_of(caller: Caller) -> int:
-    """The user who calls. Raises `InvalidInput` for an API key."""
+    """The calling user. Raises `InvalidInput` for an API key."""
     if caller.user_id is None:
         raise InvalidInput(NOT_A_PERSON)
     return caller.user_id
@@ -166,7 +166,7 @@ async def forget_codes_without_factor(connection: AsyncConnection, caller: Calle
 async def note_change(
     connection: AsyncConnection, notices: AccountNotices, caller: Caller, action: Action, subject: str, now: int
 ) -> Sequence[Mail]:
-    """Write a change of the caller's own factors into the audit trail; the mails that tell of it."""
+    """Write a change of the caller's own factors into the audit trail; returns the mails about it."""
     await repository.note_by(connection, caller, now, action, subject)
     what = f": {subject}" if subject else ""
     return await notices.prepare(

@@ -1,4 +1,4 @@
-"""Finishing a sign-in that a password or a provider began, by a code."""
+"""Finishes, by a code, a sign-in that a password or a provider began."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ WRONG_CODE = "This code is wrong, was used already, or is too old. Type the one 
 
 
 class SecondStep(msgspec.Struct, frozen=True):
-    """A step that is to be finished: by whom, and what they have."""
+    """An open step: its user, and their factors."""
 
     user_id: int
     email: str
@@ -55,7 +55,7 @@ class SecondStepService:
         self._notices = notices
 
     async def look(self, token: str) -> SecondStep:
-        """What is to be given. Raises `SignInStepOver`."""
+        """The step to finish. Raises `SignInStepOver`."""
         async with self._database.reading() as connection:
             step = await self._step(connection, token)
             factors = await second_factor_repository.factors_of(connection, step.account_id, step.user_id)
@@ -77,8 +77,8 @@ class SecondStepService:
             mails = judgement.mails
             if judgement.verdict in (Verdict.RIGHT, Verdict.NOT_NEEDED):
                 how = "with a second factor"
-                told = await new_places.prepare_notice(connection, self._notices, user, client, now, how=how)
-                mails = (*mails, *told)
+                notice = await new_places.prepare_notice(connection, self._notices, user, client, now, how=how)
+                mails = (*mails, *notice)
                 opened = await sign_in(
                     connection,
                     account,

@@ -16,12 +16,12 @@ def new_secret() -> str:
 
 
 def enrolment_uri(secret: str, email: str) -> str:
-    """What an authenticator app reads from a QR code: `otpauth://totp/…`."""
+    """The address in an authenticator app's QR code: `otpauth://totp/…`."""
     return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=ISSUER)
 
 
 def step_of(secret: str, code: str, now: float, *, after: int) -> int | None:
-    """The time step that a code belongs to, later than the step `after`; None where the code is not right."""
+    """The time step of a code, later than the step `after`; None where the code is not right."""
     totp, present = pyotp.TOTP(secret, interval=STEP_SECONDS), int(now) // STEP_SECONDS
     steps = range(present - DRIFT_STEPS, present + DRIFT_STEPS + 1)
     typed = code.encode("utf-8", "surrogatepass")  # of texts, only ASCII can be compared

@@ -1,1 +1,1 @@
-"""Signing in, sessions, API keys."""
+"""Sign-in, sessions, API keys."""

@@ -18,10 +18,10 @@ from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 
 MAX_ENDED_KEYS = 100
-"""Keys that work no more and stay listed. Every answer about the account lists its keys, so their number is bounded."""
+"""Ended keys that stay listed. Every answer about the account lists its keys, so their number is bounded."""
 NO_KEY = "The account has no key with this id."
 LATEST_END = 253_402_300_799
-"""The last second of the year 9999: a later instant cannot be written in ISO 8601 any more."""
+"""The last second of the year 9999: a later instant cannot be written in ISO 8601."""
 OVER_ALREADY = "`expires_at` is in the past."
 TOO_LATE = "`expires_at` is after the year 9999."
 OUTLIVES_ITS_MAKER = "This API key has an end, and makes no key that lasts longer. Use another key, or sign in."
@@ -39,7 +39,7 @@ class ApiKeyService:
     async def create(
         self, caller: Caller, wanted_label: str, *, scope: Scope = Scope.MANAGE, expires_at: int | None = None
     ) -> NewKey:
-        """Create an API key. One that a key with an end makes has that end, or an earlier one.
+        """Create an API key. A key that an ending key makes ends with it or earlier.
 
         Raises `CapReached`, and `InvalidInput` for an end that is over or later than the caller's own.
         """
@@ -92,7 +92,7 @@ class ApiKeyService:
 
 
 def _end(caller: Caller, wanted: int | None) -> int | None:
-    """The end of a key that the caller makes: a key that is found by a stranger is of no use to them after its own."""
+    """The end of a key that the caller makes: a stolen key is of no use to a thief after its own end."""
     own = caller.key_expires_at
     if own is None or (wanted is not None and wanted <= own):
         return wanted

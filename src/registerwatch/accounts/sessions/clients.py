@@ -1,4 +1,4 @@
-"""Where a sign-in comes from, as far as accounts need to know it."""
+"""The client of a sign-in, as far as accounts need to know it."""
 
 import msgspec
 
@@ -15,4 +15,4 @@ class Client(msgspec.Struct, frozen=True):
 
 
 UNKNOWN_CLIENT = Client("unknown", "unknown")
-"""Where nobody says: commands, tests."""
+"""For commands and tests, which have none."""

@@ -1,7 +1,7 @@
 """When keys and sessions were last used, to about ten minutes.
 
 A use is noted in memory, which costs a request nothing, and stored a while later. Every process that serves requests
-stores what it noted.
+stores its own notes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from registerwatch.platform.db.engine import Database
 
 PRECISION_SECONDS = 600
 MAX_NOTED = 50_000
-"""Credentials that are remembered. With more of them in use within ten minutes, some are stored more often."""
+"""Credentials that are remembered. With more in use within ten minutes, some are stored more often."""
 STORED_AT_ONCE = 500
 
 
@@ -40,7 +40,7 @@ class CredentialUses:
         self._waiting.add(credential)
 
     async def store(self) -> None:
-        """Store what was noted since the last time."""
+        """Store the uses since the last time."""
         waiting, self._waiting = self._waiting, set()
         for kind, table in (("key", api_keys), ("session", sessions)):
             digests = [each.digest for each in waiting if each.kind == kind]
@@ -48,7 +48,7 @@ class CredentialUses:
                 await self._store(table, some)
 
     async def _store(self, table: Table, digests: Sequence[str]) -> None:
-        """Rows that somebody else has locked are left out: waiting for several could end in a deadlock."""
+        """Store uses but in locked rows: waiting for several could end in a deadlock."""
         now = int(self._clock.now())
         used_at: Column[int] = table.c.last_used_at
         is_older: ColumnElement[bool] = or_(used_at.is_(None), used_at < now)

@@ -1,7 +1,7 @@
-"""API keys, sessions and reset tokens: making, masking, and the digests that are stored in their place.
+"""API keys, sessions and reset tokens: making, masking, and digests to store.
 
 Each has 256 random bits. So a plain SHA-256 is enough (a slow hash protects what can be guessed), and the time of a
-lookup by digest tells nothing about the secret.
+lookup by digest reveals nothing about the secret.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Literal
 KEY_PREFIX = "rw_"
 SESSION_PREFIX = "us_"
 BROWSER_SESSION_PREFIX = "ub_"
-"""Of a session in a cookie. The stored digest is of the prefix too, so neither kind can be sent as the other."""
+"""Prefix of a session in a cookie. The digest covers the prefix too, so neither kind can be sent as the other."""
 RANDOM_BYTES = 32
 MAX_SECRET_LENGTH = 200
 """Longer credentials are not looked up; ours have 46 characters."""
@@ -24,15 +24,15 @@ UNKNOWN_CREDENTIAL = "This key or session is unknown, revoked or expired. Sign i
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a request carried, by its digest."""
+    """A request's credential, by its digest."""
 
     kind: Literal["key", "session"]
     digest: str = field(repr=False)
     mac_key: bytes = field(default=b"", repr=False, compare=False)
-    """Made from the secret, and stored nowhere."""
+    """Made from the secret, and never stored."""
 
     def mac(self, content: bytes) -> str:
-        """HMAC-SHA256 in hex. Whoever reads the database cannot compute it, so they cannot guess `content` by it."""
+        """HMAC-SHA256 in hex. A reader of the database cannot compute it, so they cannot guess `content` by it."""
         assert self.mac_key, "this credential was not made from what a request carried"
         return hmac.new(self.mac_key, content, hashlib.sha256).hexdigest()
 
@@ -58,7 +58,7 @@ def masked(key: str) -> str:
 
 
 def digest_of(secret: str) -> str:
-    """What is stored of a secret: SHA-256 in hex."""
+    """The stored form of a secret: SHA-256 in hex."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

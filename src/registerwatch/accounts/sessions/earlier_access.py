@@ -1,4 +1,4 @@
-"""Ways into an account, in the words of the mail that tells of a new password."""
+"""Lists access to an account, in the words of the mail about a new password."""
 
 from collections.abc import Iterator, Sequence
 

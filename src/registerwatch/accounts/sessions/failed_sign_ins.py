@@ -1,4 +1,4 @@
-"""Telling of sign-ins that failed: a line of the log for the operator, one of the audit trail for the account."""
+"""Reports failed sign-ins: in the log for the operator, in the audit trail for the account."""
 
 import asyncio
 
@@ -14,15 +14,15 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.logs import LinesPerMinute
 
 LOGGED_A_MINUTE = 60
-"""Lines of the log; of failures beyond, the first line of the next minute says how many there were."""
+"""Lines of the log; the first line of the next minute has the number of further failures."""
 MAX_WRITING = 100
-"""Lines of audit trails that wait for the database. Failures beyond are in the log alone."""
+"""Lines of audit trails that wait for the database. Further failures are in the log alone."""
 
 log = structlog.get_logger(__name__)
 
 
 class FailedSignIns:
-    """Notes failures. The audit trail is written after the answer, whose time must not tell whether a user exists."""
+    """Notes failures. The audit trail is written after the answer, whose time must not reveal whether a user exists."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -33,7 +33,7 @@ class FailedSignIns:
         """Failures in this process."""
 
     def note(self, user: StoredUser | None, client: Client, why: str = "") -> None:
-        """Note a failure, with the user whose address was given, if it is anybody's.
+        """Note a failure, with the user whose address was given, if there is one.
 
         `why` is for the audit trail, where it was not the password.
         """
@@ -46,7 +46,7 @@ class FailedSignIns:
         task.add_done_callback(self._writing.discard)
 
     async def settled(self) -> None:
-        """Wait until everything that was noted is written."""
+        """Wait until all notes are written."""
         await asyncio.gather(*self._writing)
 
     def _log(self, user: StoredUser | None, client: Client) -> None:

@@ -1,4 +1,4 @@
-"""From where each user signed in. Functions run in the transaction of the connection that they are given."""
+"""Clients of each user's sign-ins. Functions run in the transaction of the connection that they are given."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from registerwatch.accounts.sessions.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.tables import known_clients, users
 
 KNOWN_SECONDS = 90 * 24 * 3600
-"""A client is forgotten so long after its last sign-in."""
+"""How long a client is known after its last sign-in."""
 MAX_CLIENTS = 20
-"""Of one user; the newest are kept."""
+"""For one user; the newest are kept."""
 
 
 def _after_since(last: ColumnElement[int]) -> Select[int]:
@@ -30,7 +30,7 @@ def _after_since(last: ColumnElement[int]) -> Select[int]:
 IS_KNOWN = _after_since(known_clients.c.last_at)
 """One row where the user with this address signed in from this client, or used a link there, after an instant."""
 SIGNED_IN = _after_since(known_clients.c.signed_in_at)
-"""The same of sign-ins that were finished, with a code where there is a second factor."""
+"""One row for a sign-in that was finished, with a code where there is a second factor."""
 
 _REMEMBER = text(
     "INSERT INTO known_clients (user_id, address, last_at, signed_in_at)"
@@ -53,7 +53,7 @@ async def remember(connection: AsyncConnection, user_id: int, client: Client, no
 
 
 async def has_signed_in(connection: AsyncConnection, user_id: int, client: Client, now: int) -> bool:
-    """Whether a user finished a sign-in from a client within the last 90 days. A mailed link alone is none."""
+    """Whether a user finished a sign-in from a client within the last 90 days. A mailed link is not a sign-in."""
     found = select(known_clients.c.user_id).where(
         known_clients.c.user_id == user_id,
         known_clients.c.address == client.address,
@@ -69,12 +69,12 @@ async def addresses_of(connection: AsyncConnection, user_id: int, now: int) -> S
 
 
 async def forget_all_of(connection: AsyncConnection, user_id: int) -> None:
-    """Forget from where a user signed in: it was somebody else."""
+    """Forget a user's known clients: they were another person's."""
     await connection.execute(delete(known_clients).where(known_clients.c.user_id == user_id))
 
 
 async def forget_old(connection: AsyncConnection, now: int) -> int:
-    """Delete clients that nobody signed in from for long; how many."""
+    """Delete clients without a sign-in for long; returns how many."""
     return (
         await connection.execute(delete(known_clients).where(known_clients.c.last_at <= now - KNOWN_SECONDS))
     ).rowcount

@@ -1,4 +1,4 @@
-"""Telling a user by mail of a sign-in from a network from which they had not signed in lately."""
+"""Mails a user about a sign-in from a network from which they had not signed in lately."""
 
 import ipaddress
 from collections.abc import Collection, Sequence
@@ -18,7 +18,7 @@ IPV4_PLACE, IPV6_PLACE = 16, 32
 def is_new_place(client: Client, known: Collection[str]) -> bool:
     """Whether a client is in none of the networks of the addresses from which its user signed in.
 
-    A user of whom none is known has nothing to compare with.
+    False for a user without known addresses.
     """
     if not known or client == UNKNOWN_CLIENT:
         return False
@@ -28,9 +28,9 @@ def is_new_place(client: Client, known: Collection[str]) -> bool:
 async def prepare_notice(
     connection: AsyncConnection, notices: AccountNotices, user: StoredUser, client: Client, now: int, *, how: str = ""
 ) -> Sequence[Mail]:
-    """The mail to a user who signs in, for `notices.send`. It is called before the client is remembered.
+    """The mail to a user who signs in, for `notices.send`. Call it before the client is remembered.
 
-    The browser is not told: whoever signs in chooses what it says of itself.
+    The mail does not name the browser: it can claim to be any.
     """
     if client == UNKNOWN_CLIENT or not is_new_place(client, await known_clients.addresses_of(connection, user.id, now)):
         return ()

@@ -1,4 +1,4 @@
-"""The sessions that are open: a user sees and ends their own, an API key, which acts as the account, those of all."""
+"""The open sessions: a user sees and ends their own, an API key, which acts as the account, those of all users."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ MAX_PLACES = 100
 
 
 class OpenSession(msgspec.Struct, frozen=True):
-    """A session as it is listed. `id` tells nothing of the session or of its digest."""
+    """A session as it is listed. `id` reveals nothing of the session or of its digest."""
 
     id: str
     email: str
     created_at: int
     last_used_at: int | None
-    """About; None before the first use that was stored."""
+    """Approximate; None before the first stored use."""
     expires_at: int
     is_current: bool
 
@@ -46,7 +46,7 @@ class OpenSessionService:
             return [found for found, _ in await self._open(connection, caller)]
 
     async def places(self, caller: Caller, sessions_of_caller: Sequence[OpenSession]) -> Mapping[str, str]:
-        """From where sessions of one user were opened, by their ids, as the audit trail says; some may be missing."""
+        """Addresses where a user's sessions were opened, by their ids, from the audit trail; some may be missing."""
         if not sessions_of_caller:
             return {}
         instants = sorted({each.created_at for each in sessions_of_caller})
@@ -61,14 +61,14 @@ class OpenSessionService:
         return {each.id: by_instant[each.created_at] for each in sessions_of_caller if each.created_at in by_instant}
 
     async def end(self, caller: Caller, session_id: str) -> None:
-        """End one of the caller's sessions, if it is one; it may be the one that asks."""
+        """End one of the caller's sessions, if it is one; it may be the present one."""
         async with self._database.transaction() as connection:
             await repository.locked(connection, caller)
             digests = [digest for found, digest in await self._open(connection, caller) if found.id == session_id]
             await self._end(connection, caller, sessions.c.digest.in_(digests))
 
     async def end_others(self, caller: Caller) -> None:
-        """End all of the caller's sessions but the one that asks."""
+        """End all of the caller's sessions but the present one."""
         async with self._database.transaction() as connection:
             await repository.locked(connection, caller)
             await self._end(connection, caller, sessions.c.digest != (caller.session or ""))
@@ -97,7 +97,7 @@ class OpenSessionService:
 
 
 def public_id(digest: str) -> str:
-    """The id by which a session is named. It is made of the digest, so it needs no column, and does not tell it."""
+    """The public id of a session. It is made of the digest, so it needs no column, and does not reveal it."""
     return ID_PREFIX + hashlib.sha256(f"id of a session {digest}".encode()).hexdigest()[:24]
 
 

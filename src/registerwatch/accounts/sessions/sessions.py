@@ -1,4 +1,4 @@
-"""Opening a trial, signing in and out, and finding the caller of a request."""
+"""Opens trials, signs users in and out, and finds the caller of a request."""
 
 import asyncio
 
@@ -46,7 +46,7 @@ MAX_CONCURRENT = 5
 transaction.
 """
 NOTED_AGAIN_SECONDS = 24 * 3600
-"""For so long a client from which a user signed in is not noted again."""
+"""How long a client from which a user signed in is not noted again."""
 
 WRONG_LOGIN = "Email or password is wrong."
 SIGNUP_CLOSED = (
@@ -86,9 +86,9 @@ class SessionService:
         self._notices = notices or no_notices(clock)
         self._codes = codes or CodeCheck(SecretCipher(), self._notices)
         self._queue = FairQueue(MAX_CONCURRENT, MAX_WAITING, TOO_MANY_SIGN_INS)
-        """The networks that sign-ins come from take turns; those of one network proceed in order of arrival."""
+        """Networks of sign-ins are served in a fair order; sign-ins of one network proceed in order of arrival."""
         self._writing = asyncio.Semaphore(1 if database.kind == "sqlite" else MAX_CONCURRENT)
-        """Of transactions that would wait for each other, SQLite lets one begin after a pause, not in order."""
+        """Of waiting transactions, SQLite lets one begin after a pause, not in order."""
 
     async def trial(
         self,
@@ -100,11 +100,11 @@ class SessionService:
     ) -> NewSession:
         """Open an account with its first key, or sign in where a user has this address and password.
 
-        A link that proves the address is mailed, also where somebody who has not proven it has used it before.
+        A link that proves the address is mailed, also where the address was used before and is not proven.
 
-        Raises `InvalidInput` for a bad address, a short password, and a known address with another password. Where not
-        anybody may sign up, raises `SignupClosed` for an unknown address and for a wrong password alike, after the
-        same time: a stranger does not learn who has an account. `code` is as in `login`.
+        Raises `InvalidInput` for a bad address, a short password, and a known address with another password. Where
+        sign-up is closed, raises `SignupClosed` for an unknown address and for a wrong password alike, after the same
+        time: a stranger does not learn who has an account. `code` is as in `login`.
         """
         address = email_address(email)
         async with self._queue.slot(client.network):
@@ -114,8 +114,8 @@ class SessionService:
     async def sign_up(
         self, name: str, email: str, password: str, client: Client = UNKNOWN_CLIENT, *, zone: str = ""
     ) -> NewSession | NewStep:
-        """The same for a page, which makes no key and asks for the second factor afterwards. `zone` is the time zone
-        that the browser names.
+        """`trial` for a page, which makes no key and asks for the second factor afterwards. `zone` is the time zone of
+        the browser.
         """
         address = email_address(email)
         async with self._queue.slot(client.network):
@@ -139,7 +139,7 @@ class SessionService:
             except IntegrityError:  # another request opened an account with this address meanwhile
                 user = await self._reads.user_by_email(address)
         if user is not None and self._confirmations is not None and self._anybody_may_sign_up:
-            await self._confirmations.send_again(user)  # a stranger may have taken the address before its owner came
+            await self._confirmations.send_again(user)  # a stranger may have used the address before its owner came
         try:
             return await self._sign_in(user, password, client, code)
         except WrongPassword:
@@ -154,7 +154,7 @@ class SessionService:
         return _session_of(await self._login(email, password, client, code))
 
     async def begin(self, email: str, password: str, client: Client = UNKNOWN_CLIENT) -> NewSession | NewStep:
-        """The same for a page, which asks for the second factor afterwards: a step for a user who has one."""
+        """`login` for a page, which asks for the second factor afterwards: a step for a user who has one."""
         return await self._login(email, password, client, None)
 
     async def _login(self, email: str, password: str, client: Client, code: str | None) -> NewSession | NewStep:
@@ -186,7 +186,7 @@ class SessionService:
                 await repository.end_session(connection, credential.digest)
 
     async def caller(self, credential: Credential | None) -> Caller:
-        """Whom a request comes from. Raises `Unauthenticated`."""
+        """The caller of a request. Raises `Unauthenticated`."""
         if credential is None:
             raise Unauthenticated(credentials.NO_CREDENTIAL)
         holder = await self._reads.holder(credential, self._now())
@@ -238,7 +238,7 @@ class SessionService:
     async def _sign_in(
         self, user: StoredUser | None, password: str, client: Client, code: str | None
     ) -> NewSession | NewStep:
-        """Without a code (None) the session is that of a browser, and a user with a second factor gets a step."""
+        """Sign in. Without a code (None) the session is a browser's, and a user with a second factor gets a step."""
         right = await self._passwords.is_right(password, user.password_hash if user else None)
         if user is None or user.password_hash is None or not right:
             self.failures.note(user, client)
@@ -288,6 +288,6 @@ class SessionService:
 
 
 def _session_of(opened: NewSession | NewStep) -> NewSession:
-    """Only who gives no code gets a step."""
+    """Only a sign-in without code gets a step."""
     assert isinstance(opened, NewSession)
     return opened

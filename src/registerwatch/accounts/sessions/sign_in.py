@@ -1,4 +1,4 @@
-"""Sign-in: the session of a user who has shown who they are, in whichever way."""
+"""Opens the session of a user who has proved their identity in any way."""
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -17,9 +17,9 @@ SESSION_SECONDS = 14 * 24 * 3600
 async def open_session(
     connection: AsyncConnection, user_id: int, now: int, *, is_of_browser: bool, is_proof: bool = True
 ) -> str:
-    """A new session; what is stored of it is its digest.
+    """A new session, of which only the digest is stored.
 
-    Without `is_proof` its password is asked for before what an open session alone should not be enough for.
+    Without `is_proof` the password is needed before actions for which an open session alone is not enough.
     """
     session = credentials.new_session(is_of_browser=is_of_browser)
     digest, proved_at = credentials.digest_of(session), now if is_proof else None
@@ -40,8 +40,8 @@ async def sign_in(
     plans: Plans,
     is_proof: bool = True,
 ) -> NewSession:
-    """Open the session of a browser for a user whose account is locked, with what belongs to a sign-in: a line of the
-    audit trail that says `how`, the client that is known from now on, the end of steps that had begun.
+    """Open a browser's session for a user whose account is locked, with the other effects of a sign-in: a line of the
+    audit trail that says `how`, the client that is known from now on, the end of open steps.
     """
     subject = f"{client.address} {how}"
     await repository.note(connection, account.id, now, user.email, Action.SIGNED_IN, subject)

@@ -1,5 +1,4 @@
-"""Steps between a password or a provider's word and a session: who has a second factor gets one, and finishes it within
-ten minutes.
+"""Steps between a password or a provider's sign-in and a session: a user with a second factor gets one for ten minutes.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -18,19 +17,19 @@ STEP_SECONDS = 600
 MAX_TRIES = 5
 MAX_TOKEN_LENGTH = 200
 PROVIDER_PREFIX = "pv_"
-"""Of the token of a step that a provider's word began. The stored digest is of the prefix too."""
+"""Prefix of the token of a step that a provider began. The stored digest is of the prefix too."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewStep:
-    """A step that was just begun. `token` is told to the browser alone."""
+    """A step that was just begun. Only the browser gets `token`."""
 
     token: str = field(repr=False)
     seconds: int = STEP_SECONDS
 
 
 class StoredStep(msgspec.Struct, frozen=True):
-    """A step that is not over, and whose it is."""
+    """A step that is not over, with its user."""
 
     digest: str
     account_id: int

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from registerwatch.accounts.limits.idempotency import Answered, IdempotentRequest, Places, digest_of_parts
+from registerwatch.accounts.limits.idempotency import Answered, IdempotentRequest, RequestQuota, digest_of_parts
 from registerwatch.bootstrap import Service
 from registerwatch.errors import IdempotencyConflict, InvalidInput
 from registerwatch.pages.account.visitor import Visitor
@@ -36,8 +36,8 @@ async def sent_once(service: Service, visitor: Visitor, form: Form) -> AsyncIter
         raise InvalidInput(NO_TOKEN)
     session = visitor.caller.session or ""
     digest = digest_of_parts(b"form", session.encode(), token.encode())
-    places = Places.of(visitor.caller, form=True)
-    request = IdempotentRequest(visitor.caller.account.id, digest, "form", places)
+    quota = RequestQuota.of(visitor.caller, form=True)
+    request = IdempotentRequest(visitor.caller.account.id, digest, "form", quota)
     try:
         await store.begin(request)
     except IdempotencyConflict:

@@ -5,7 +5,7 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
-from registerwatch.accounts.limits.idempotency import Answered, IdempotentRequest, Places, digest_of_parts, joined
+from registerwatch.accounts.limits.idempotency import Answered, IdempotentRequest, RequestQuota, digest_of_parts, joined
 from registerwatch.errors import InvalidInput, Unauthenticated
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
 from registerwatch.rest.routing.auth import body_of_caller, caller_of
@@ -62,7 +62,7 @@ async def _asked(request: Request, key: str) -> IdempotentRequest | None:
         caller.account.id,
         digest_of_parts(credential.digest.encode(), key.encode()),
         credential.mac(joined(address.encode(), body)),  # bodies hold passwords
-        Places.of(caller),
+        RequestQuota.of(caller),
     )
 
 
