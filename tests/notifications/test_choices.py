@@ -77,8 +77,8 @@ def test_severity_tags_and_watches_narrow_a_choice_down() -> None:
 
 def test_what_is_urgent_does_not_wait_for_the_digest_where_that_is_chosen() -> None:
     daily = Choice(frequency=Frequency.DAILY, high_at_once=True)
-    assert daily.is_told_at_once(an_event(severity=EventSeverity.HIGH))
-    assert not daily.is_told_at_once(an_event(severity=EventSeverity.MEDIUM))
+    assert daily.is_sent_at_once(an_event(severity=EventSeverity.HIGH))
+    assert not daily.is_sent_at_once(an_event(severity=EventSeverity.MEDIUM))
 
 
 def test_a_choice_that_this_release_does_not_understand_hides_nothing() -> None:

@@ -1,1 +1,1 @@
-"""Webhooks: the addresses of accounts, and delivering signed events to them."""
+"""Notifications: accounts' addresses, and delivery of signed events to them."""

@@ -1,4 +1,4 @@
-"""Checking what somebody chose to be told."""
+"""Checks a target's choice of events."""
 
 from collections.abc import Collection
 
@@ -29,14 +29,14 @@ class KnownNames(msgspec.Struct, frozen=True):
 
 
 async def known_names(connection: AsyncConnection, account_id: int, choice: Choice) -> KnownNames:
-    """What a choice of the account can name."""
+    """Names for a choice of the account."""
     tags: Collection[str] = await tag_repository.counts(connection, account_id) if choice.tags else ()
     watches = await watch_repository.own(connection, account_id, choice.watches) if choice.watches else ()
     return KnownNames(tags, watches)
 
 
 def check_bounds(choice: Choice) -> None:
-    """Raise `InvalidInput` for an hour or weekday that there is not, and for too many names."""
+    """Raise `InvalidInput` for an hour or weekday that does not exist, and for too many names."""
     if not 0 <= choice.hour <= 23:
         raise InvalidInput(BAD_HOUR)
     if not 0 <= choice.weekday <= 6:
@@ -48,8 +48,8 @@ def check_bounds(choice: Choice) -> None:
 
 
 def checked_names(choice: Choice, known: KnownNames, before: Choice) -> Choice:
-    """A choice with each name once, tags spelled as they are. Raises `InvalidInput` for a name that there is not; one
-    that was chosen before may stay, though its watch or tag has gone.
+    """A choice with each name once, tags spelled as stored. Raises `InvalidInput` for an unknown name; one that was
+    chosen before may stay, though its watch or tag has gone.
     """
     spelled = {tag.casefold(): tag for tag in (*before.tags, *known.tags)}
     if missing := [tag for tag in choice.tags if tag.casefold() not in spelled]:

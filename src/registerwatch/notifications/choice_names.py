@@ -1,4 +1,4 @@
-"""What a choice can name, as people write it: tags, and watches by their UDI-DI or SRN."""
+"""The names in a choice, as people write them: tags, and watches by their UDI-DI or SRN."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from registerwatch.watches import tag_repository
 MAX_TEXT_LENGTH = 20_000
 TOO_LONG = "That are too many watches. Give them a tag, and choose the tag."
 NOT_WATCHED = "You do not watch {subjects}."
-MAX_TOLD = 5
+MAX_LISTED = 5
 
 
 class ChoiceNames:
@@ -43,6 +43,6 @@ class ChoiceNames:
         async with self._database.reading() as connection:
             ids = await watch_repository.ids_of(connection, caller.account.id, wanted)
         if missing := [each for each in wanted if each not in ids]:
-            told = ", ".join(f"“{each[:40]}”" for each in missing[:MAX_TOLD])
-            raise InvalidInput(NOT_WATCHED.format(subjects=told))
+            listed = ", ".join(f"“{each[:40]}”" for each in missing[:MAX_LISTED])
+            raise InvalidInput(NOT_WATCHED.format(subjects=listed))
         return tuple(ids[each] for each in wanted)

@@ -1,4 +1,4 @@
-"""What a target wants to be told of, and when. Pure; instants are unix seconds."""
+"""Which events a target gets, and when. Pure; instants are unix seconds."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime, time, timedelta
@@ -16,25 +16,25 @@ _LEAST_FIRST = (EventSeverity.LOW, EventSeverity.MEDIUM, EventSeverity.HIGH)
 
 
 class Frequency(StrEnum):
-    """How often a target is told."""
+    """How often a target is notified."""
 
     OFF = "off"
     AT_ONCE = "at-once"
-    """People are told together what was found within minutes, programs what one run found."""
+    """People get together what was found within minutes, programs what one run found."""
     DAILY = "daily"
     WEEKLY = "weekly"
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """Which events a target gets, and when. Stored as JSON; what is not stored has its default here.
+    """Which events a target gets, and when. Stored as JSON; missing fields have their defaults.
 
-    `hour` (0 to 23) is of the target's time zone, `weekday` 0 is Monday. `tags` and `watches` narrow it down to events
-    of watches that have one of the tags or are named; where there are neither, every event counts.
+    `hour` (0 to 23) is of the target's time zone, `weekday` 0 is Monday. `tags` and `watches` select events of watches
+    that have one of the tags or are named; where there are neither, every event counts.
     """
 
     frequency: Frequency = Frequency.AT_ONCE
     severity: EventSeverity = EventSeverity.LOW
-    """From which on an event counts."""
+    """The lowest severity that counts."""
     high_at_once: bool = False
     """Whether events of high severity do not wait for the digest."""
     hour: int = 8
@@ -51,7 +51,7 @@ class Choice(msgspec.Struct, frozen=True):
         wanted = {tag.casefold() for tag in self.tags}
         return event.watch_id in self.watches or any(tag.casefold() in wanted for tag in tags)
 
-    def is_told_at_once(self, event: Event) -> bool:
+    def is_sent_at_once(self, event: Event) -> bool:
         """Whether an event that counts does not wait for a digest."""
         return self.frequency is Frequency.AT_ONCE or (self.high_at_once and event.severity == EventSeverity.HIGH)
 
@@ -78,7 +78,7 @@ class Period(msgspec.Struct, frozen=True):
 
     @property
     def batch(self) -> str:
-        """The same for all events of the period."""
+        """Equal for all events of the period."""
         return f"{self.frequency}:{self.due_at}"
 
 
@@ -90,17 +90,17 @@ def is_of_digest(batch: str) -> bool:
 def next_period(choice: Choice, zone: str, now: int) -> Period:
     """The period that `now` is in: its digest is due at the next chosen hour after it, in the time zone `zone`.
 
-    Where the clock is put forward over that hour, the digest is due when it has been; where it is put back, at the
-    first of the two.
+    Where the clock is put forward over that hour, the digest is due right after that; where the hour occurs twice, at
+    the first.
     """
-    place = _zone(zone)
-    local = datetime.fromtimestamp(now, place)
+    zone_info = _zone(zone)
+    local = datetime.fromtimestamp(now, zone_info)
     days = range(8) if choice.frequency is Frequency.WEEKLY else range(2)
     for day in days:
         date = local.date() + timedelta(days=day)
         if choice.frequency is Frequency.WEEKLY and date.weekday() != choice.weekday:
             continue
-        due_at = int(datetime.combine(date, time(choice.hour), place).astimezone(UTC).timestamp())
+        due_at = int(datetime.combine(date, time(choice.hour), zone_info).astimezone(UTC).timestamp())
         if due_at > now:
             return Period(choice.frequency, due_at)
     raise AssertionError("every day has each hour once, and a week every weekday")
@@ -115,7 +115,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _rank(severity: str) -> int:
-    """How much a severity matters; one of a later release counts as the highest, so that nothing is missed."""
+    """Rank of a severity; one of a later release counts as the highest, so that nothing is missed."""
     try:
         return _LEAST_FIRST.index(EventSeverity(severity))
     except ValueError:

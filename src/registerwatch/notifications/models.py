@@ -9,15 +9,15 @@ import msgspec
 from registerwatch.notifications.choices import EVERYTHING, Choice, Frequency
 
 MAX_TARGETS = 10
-"""Of one account in one channel."""
+"""For one account in one channel."""
 OVERLAP_SECONDS = 24 * 3600
-"""How long the secret before signs beside a new one."""
+"""How long the previous secret signs beside a new one."""
 REPEAT_PAUSES = (300, 1_800, 7_200, 43_200, 86_400)
-"""Seconds after which a delivery that failed is tried again, where its target repeats."""
+"""Seconds after which a failed delivery is tried again, where its target repeats."""
 PAUSED_AS_FAILING = "It failed for five days."
 """The reason of a pause that ends by itself when something is accepted."""
 MAX_WAIT_SECONDS = 3_600
-"""No target puts off its next round for longer."""
+"""The longest pause that a target can ask for."""
 LOG_LENGTH = 50
 DELIVERY_PREFIX = "whd_"
 EMAIL = "email"
@@ -30,7 +30,7 @@ def new_delivery_id() -> str:
 
 
 class EventType(StrEnum):
-    """What a delivery is about."""
+    """Subjects of deliveries."""
 
     CHANGED = "watch.changed"
     TEST = "watch.test"
@@ -56,29 +56,29 @@ class Target:
     choice: Choice = EVERYTHING
     time_zone: str = "UTC"
     repeats: bool = False
-    """Whether a delivery that failed is tried again later."""
+    """Whether a failed delivery is tried again later."""
     failing_since: int | None = None
     paused_at: int | None = None
     paused_reason: str = ""
     user_id: int | None = None
-    """The user whose own it is; None for one of the account."""
+    """The user who owns it; None for one of the account."""
     user_email: str | None = None
     is_proven: bool = False
-    """Whether the user's address is."""
+    """Whether the user's address is proven."""
 
     @property
     def is_on(self) -> bool:
-        """Whether it is told anything: it is neither turned off nor paused."""
+        """Whether it gets anything: it is neither turned off nor paused."""
         return self.choice.frequency is not Frequency.OFF and self.paused_at is None
 
     def valid_secrets(self, now: float) -> list[str]:
-        """What a delivery is signed with now."""
+        """The present signing secrets."""
         overlaps = self.old_secret is not None and self.old_secret_until is not None and now < self.old_secret_until
         return [self.secret, self.old_secret] if overlaps and self.old_secret else [self.secret]
 
 
 class Notification(msgspec.Struct, frozen=True):
-    """What a delivery says beside its events. `email` is the account's."""
+    """The data of a delivery beside its events. `email` is the account's."""
 
     id: str
     type: EventType
@@ -87,20 +87,20 @@ class Notification(msgspec.Struct, frozen=True):
 
 
 class AttemptResult(msgspec.Struct, frozen=True):
-    """How one attempt ended: an HTTP status where there is one, a reason where the target did not accept it."""
+    """The result of one attempt: an HTTP status where there is one, a reason where the target did not accept it."""
 
     is_accepted: bool
     status: int | None
     error: str
     milliseconds: int | None = None
-    """What it took; None where nothing was sent."""
+    """Duration; None where nothing was sent."""
     is_final: bool = False
     """Whether another try cannot help, as where the target does not exist."""
     is_uncertain: bool = False
-    """Whether it may have arrived though nobody said so. What must arrive once is not sent again then."""
+    """Whether it may have arrived without an answer. What must arrive once is not sent again then."""
 
     wait_seconds: int | None = None
-    """For so long the target asked not to be sent anything."""
+    """Seconds for which the target asked for a pause."""
 
     def may_be_repeated(self) -> bool:
         """Whether another try later can help."""
@@ -123,22 +123,22 @@ class Delivery(msgspec.Struct, frozen=True):
     status: int | None
     error: str
     milliseconds: int | None = None
-    """What the last attempt took; None where there was none."""
+    """Duration of the last attempt; None where there was none."""
     due_at: int | None = None
-    """From when on it may be sent (again), None when it has ended."""
+    """From when on it may be sent (again); None when it has ended."""
     round: int = 0
-    """How often it was put off after it failed."""
+    """How often it was put off after a failure."""
     handed_over_at: int | None = None
     """When a target that must get it once began to get it; None where it surely has not arrived."""
 
     @property
     def again_at(self) -> int | None:
-        """When it is tried again after it failed; None where it is not."""
+        """When it is tried again after a failure; None where it is not."""
         return self.due_at if self.round else None
 
 
 class Outcome(StrEnum):
-    """How a delivery ended, or that it has not."""
+    """The result of a delivery, or that it is open."""
 
     ACCEPTED = "accepted"
     FAILED = "failed"
@@ -146,7 +146,7 @@ class Outcome(StrEnum):
 
 
 class LogCounts(msgspec.Struct, frozen=True):
-    """How many deliveries to a target there are of each outcome."""
+    """The number of deliveries to a target by outcome."""
 
     accepted: int
     failed: int
@@ -158,13 +158,13 @@ class LogCounts(msgspec.Struct, frozen=True):
         return self.accepted + self.failed + self.under_way
 
     def of(self, outcome: Outcome | None) -> int:
-        """Those of one outcome, or all."""
+        """For one outcome, or all."""
         numbers = {Outcome.ACCEPTED: self.accepted, Outcome.FAILED: self.failed, Outcome.UNDER_WAY: self.under_way}
         return self.total if outcome is None else numbers[outcome]
 
 
 class LoggedDelivery(msgspec.Struct, frozen=True):
-    """A delivery in the log. `body` is the beginning of what is sent, whose `length` is in characters."""
+    """A delivery in the log. `body` is the beginning of the content, whose `length` is in characters."""
 
     id: str
     type: EventType
@@ -178,16 +178,16 @@ class LoggedDelivery(msgspec.Struct, frozen=True):
     body: str | None
     length: int
     due_at: int | None = None
-    """From when on it may be sent (again), None when it has ended."""
+    """From when on it may be sent (again); None when it has ended."""
     round: int = 0
-    """How often it was put off after it failed."""
+    """How often it was put off after a failure."""
 
     @property
     def again_at(self) -> int | None:
-        """When it is tried again after it failed; None where it is not."""
+        """When it is tried again after a failure; None where it is not."""
         return self.due_at if self.round else None
 
     @property
     def is_cut(self) -> bool:
-        """Whether the body goes on."""
+        """Whether the body is longer."""
         return self.body is not None and self.length > len(self.body)

@@ -1,4 +1,4 @@
-"""The outbox: deliveries are put into it by the transaction that stores their events."""
+"""The outbox: the transaction that stores events puts deliveries of them into it."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ from registerwatch.watches.tag_repository import tags_of
 log = structlog.get_logger(__name__)
 
 RETRY_SECONDS = 5.0
-"""After which a release is tried again that the database did not answer."""
+"""Pause before a failed release is tried again."""
 
 
 class _Batch(msgspec.Struct, frozen=True):
-    """Events that were stored together: the batch they belong to, and when what joins it is due."""
+    """Events that were stored together: their batch, and when deliveries that join it are due."""
 
     name: str
     due_at: int
@@ -46,7 +46,7 @@ class _Lines:
         self._rendered: dict[tuple[str, int], str] = {}
 
     def of(self, target: Target, events: Sequence[Event]) -> Sequence[str]:
-        """Events as the channel of a target renders them."""
+        """Events in the form of the target's channel."""
         return [self._line(target.channel, event) for event in events]
 
     def _line(self, channel: str, event: Event) -> str:
@@ -67,12 +67,12 @@ class DeliveryOutbox:
     async def put(
         self, connection: AsyncConnection, batch: str, events: Mapping[int, Sequence[Event]], *, due_at: int, now: int
     ) -> None:
-        """Add events, by account, to deliveries to those of the account's targets that want to hear of them; make the
-        deliveries where there are none.
+        """Add events, by account, to deliveries to the account's targets that choose them; make the deliveries where
+        there are none.
 
-        What is sent to a program at once joins its delivery of the batch, what is sent to people the gathered one,
-        which waits longer where the batch is held; what waits for a digest joins the one of its period. Where that is
-        being sent already, the next one takes it.
+        Events for a program at once join its delivery of the batch, those for people the gathered one, which waits
+        longer where the batch is held; those for a digest join the one of its period. Where that is being sent already,
+        the next one takes them.
         """
         if not events:
             return
@@ -107,7 +107,7 @@ class DeliveryOutbox:
             task.add_done_callback(self._releasing.discard)
 
     async def close(self) -> None:
-        """Stop trying: what could not be released falls due at the time until which it was held."""
+        """Stop trying: unreleased deliveries fall due at the time until which they were held."""
         for task in self._releasing:
             task.cancel()
         await asyncio.gather(*self._releasing, return_exceptions=True)
@@ -119,8 +119,8 @@ class DeliveryOutbox:
         self, target: Target, events: Sequence[Event], batch: _Batch, paused_until: int, lines: "_Lines"
     ) -> Iterator[NewDelivery]:
         """The deliveries that events of a target belong to: one at once, one of a digest, or one when a pause ends."""
-        at_once = [each for each in events if target.choice.is_told_at_once(each)]
-        digest = [each for each in events if not target.choice.is_told_at_once(each)]
+        at_once = [each for each in events if target.choice.is_sent_at_once(each)]
+        digest = [each for each in events if not target.choice.is_sent_at_once(each)]
         if paused_until > batch.now and events:
             pause = time_of_pause(paused_until)
             held = lines.of(target, events)
@@ -133,7 +133,7 @@ class DeliveryOutbox:
             yield NewDelivery(target, period.batch, period.due_at, lines.of(target, digest), is_scheduled=True)
 
     def _worth_sending(self, target: Target, events: Sequence[Event]) -> Sequence[Event]:
-        """Events; without new versions alone where the channel is for people."""
+        """Events; without mere new versions where the channel is for people."""
         if not self._channels[target.channel].is_for_people:
             return events
         return [each for each in events if not is_version_alone(each.changes)]
@@ -141,7 +141,7 @@ class DeliveryOutbox:
     async def _gathered(
         self, connection: AsyncConnection, targets: Sequence[Target], now: int, *, is_held: bool
     ) -> Mapping[int, _Batch]:
-        """The batch of what is sent to people at once, by the target's id: the one that waits already, else a new one.
+        """The batch of events for people at once, by the target's id: the one that waits already, else a new one.
 
         Transactions that store events wait for each other (`event_repository.add_events`), so they see the same.
         """
@@ -158,7 +158,7 @@ class DeliveryOutbox:
         return found
 
     def _later(self, late: NewDelivery, now: int) -> NewDelivery:
-        """In place of a delivery that is being sent already: one of the next period, the next gathered one, or one at
+        """The replacement for one that is being sent already: of the next period, the next gathered one, or one at
         once.
         """
         if is_of_digest(late.batch):

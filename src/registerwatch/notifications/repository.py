@@ -1,6 +1,6 @@
-"""The SQL of deliveries. Whatever belongs to an account takes the account's id.
+"""The SQL of deliveries. Functions for an account's rows take its id.
 
-Functions run in the transaction of the connection that they are given. `claim` and what follows it serve the worker,
+Functions run in the transaction of the connection that they are given. `claim` and those after it are for the worker,
 which delivers for every account.
 """
 
@@ -28,7 +28,7 @@ from registerwatch.notifications.targets.target_repository import TARGET, target
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
 
 MAX_TESTS = 200
-"""Tests of one target that are listed. Anybody with a trial may send 20 a minute."""
+"""Listed tests of one target. A trial may send 20 a minute."""
 
 MAX_HELD_SECONDS = 3_600
 """More than any delivery is held for its batch."""
@@ -57,7 +57,7 @@ _DELIVERY_COLUMNS = len(_DELIVERY.selected_columns)
 class ClaimedDelivery(msgspec.Struct, frozen=True):
     """A delivery that this worker may send until its lease ends, with its target and the account's address.
 
-    `events` are rendered, a line each, a text for all that were put together. There are none where the body is written.
+    `events` are rendered, a line each, a text for all of one put. There are none where the body is written.
     """
 
     delivery: Delivery
@@ -68,14 +68,14 @@ class ClaimedDelivery(msgspec.Struct, frozen=True):
 
     @property
     def notification(self) -> Notification:
-        """What it says beside its events."""
+        """Its data beside its events."""
         return Notification(self.delivery.id, self.delivery.type, self.delivery.created_at, self.email)
 
 
 class NewDelivery(msgspec.Struct, frozen=True):
     """Rendered events for one target, each in one line. Those of one batch join one delivery, due at `due_at`.
 
-    With `is_scheduled` that may be days from now: nobody releases it before.
+    With `is_scheduled` that may be days from now: it is not released before.
     """
 
     target: Target
@@ -86,7 +86,7 @@ class NewDelivery(msgspec.Struct, frozen=True):
 
 
 class FinishedDelivery(msgspec.Struct, frozen=True):
-    """How a delivery ended: its last result, after so many attempts. It counts while the lease is the sender's.
+    """The result of a delivery: its last one, after so many attempts. It counts while the lease is the sender's.
 
     With `again_at` it has not ended: it falls due again then (unix seconds), with the same id and body.
     """
@@ -100,10 +100,10 @@ class FinishedDelivery(msgspec.Struct, frozen=True):
 
 
 async def put(connection: AsyncConnection, new: Sequence[NewDelivery], now: int) -> Sequence[NewDelivery]:
-    """One delivery of a batch to each target; where there is one, it has the events too. A gathered one that is not due
-    yet is due at the later of the two times.
+    """Add events to one delivery of a batch to each target, and make missing ones. A gathered one that is not due yet
+    is due at the later of the two times.
 
-    Gives those whose delivery was claimed already: nothing is added to that. No worker claims the others before this
+    Returns those whose delivery was claimed already: nothing is added to that. No worker claims the others before this
     transaction ends.
     """
     rows = [
@@ -125,9 +125,9 @@ async def put(connection: AsyncConnection, new: Sequence[NewDelivery], now: int)
         return ()
     await connection.execute(_PUT, rows)
     waiting = await unclaimed(connection, {each.target.id for each in new}, {each.batch for each in new})
-    joined = {waiting[_place(each)]: each.events for each in new if _place(each) in waiting}
+    joined = {waiting[_key(each)]: each.events for each in new if _key(each) in waiting}
     await delivery_event_repository.add(connection, joined)
-    return [each for each in new if _place(each) not in waiting]
+    return [each for each in new if _key(each) not in waiting]
 
 
 async def unclaimed(
@@ -144,13 +144,13 @@ async def unclaimed(
     return {(target_id, batch): delivery_id for target_id, batch, delivery_id in await connection.execute(found)}
 
 
-def _place(new: NewDelivery) -> tuple[int, str]:
-    """The target and the batch: there is one delivery of both."""
+def _key(new: NewDelivery) -> tuple[int, str]:
+    """The target and the batch, which identify a delivery."""
     return new.target.id, new.batch
 
 
 async def add_test(connection: AsyncConnection, target: Target, notification: Notification, body: str) -> None:
-    """A test that is sent by whoever asked for it; nobody else claims it. Of earlier ones the newest stay listed."""
+    """Add a test that the request itself sends; no worker claims it. Of earlier ones the newest stay listed."""
     await _forget_old_tests(connection, target)
     values = {
         "id": notification.id,
@@ -192,16 +192,16 @@ async def claim(
     limit_per_target: int,
     candidates: int | None = None,
 ) -> Sequence[ClaimedDelivery]:
-    """Claim deliveries of some channels that are due, few of each target, so that a slow one delays no other.
+    """Claim due deliveries of some channels, few of each target, so that a slow one delays no other.
 
     Deliveries whose targets have the fewest under way come first, then the oldest: so slow targets, however many, get
     only the capacity that quick ones leave.
 
-    When a worker dies, its deliveries fall due again at the end of the lease. What would be due or leased for longer
-    than anything can be is of before the clock was put back, and due now. Deliveries of channels that a newer
+    When a worker dies, its deliveries fall due again at the end of the lease. A due time or lease further ahead than
+    any can be is of before the clock was put back: such deliveries are due now. Deliveries of channels that a newer
     release added are left to its nodes.
 
-    With `candidates` only so many of the oldest are looked at: where one server takes all, no target is slower than
+    With `candidates` only that many of the oldest are looked at: where one server takes all, no target is slower than
     others, and thousands may be due at the same hour.
     """
     values = {
@@ -235,10 +235,9 @@ async def claim(
 async def set_bodies(
     connection: AsyncConnection, bodies: Mapping[str, str | None], leased_until: int
 ) -> Mapping[str, str | None]:
-    """Store what is sent, by the ids of claimed deliveries, so that every attempt sends the same; None is not stored.
+    """Store bodies, by the ids of claimed deliveries, so that every attempt sends the same; None is not stored.
 
-    Gives the bodies as they are stored now, of those alone that no other worker has claimed since: the rest stay as
-    they are.
+    Returns the bodies as stored now, only of deliveries that no other worker has claimed since: the rest are unchanged.
     """
     if not bodies:
         return {}
@@ -256,7 +255,7 @@ async def set_bodies(
 
 
 async def hand_over(connection: AsyncConnection, delivery_id: str, leased_until: int, now: int) -> bool:
-    """Note that a target begins to get what it must get once. False where the lease is another's by now."""
+    """Note that a transfer that must happen once begins. False where the lease is another's by now."""
     begun = update(deliveries).where(deliveries.c.id == delivery_id, deliveries.c.leased_until == leased_until)
     return (await connection.execute(begun.values(handed_over_at=now))).rowcount == 1
 
@@ -313,7 +312,7 @@ async def by_id(connection: AsyncConnection, account_id: int, target_id: int, de
 
 
 async def send_again(connection: AsyncConnection, account_id: int, target_id: int, delivery_id: str, now: int) -> bool:
-    """Make a delivery that has ended, or waits for its round, due now, as it was. False where there is no such one."""
+    """Make a delivery that has ended, or waits for its round, due now, unchanged. False where there is none."""
     waits = and_(deliveries.c.round > 0, deliveries.c.leased_until == 0)
     again = (
         update(deliveries)
@@ -329,7 +328,7 @@ async def send_again(connection: AsyncConnection, account_id: int, target_id: in
 
 
 async def delete_finished(connection: AsyncConnection, before: int) -> int:
-    """Delete deliveries that ended before an instant, and tests that never did as their process died. Their number."""
+    """Delete deliveries that ended before an instant, and tests whose process died; returns how many."""
     ended_at = func.coalesce(deliveries.c.finished_at, deliveries.c.created_at)
     over = deliveries.c.due_at.is_(None), ended_at < before
     return (await connection.execute(delete(deliveries).where(*over))).rowcount
@@ -377,7 +376,7 @@ _IS_DUE = (
     " AND account_id NOT IN (SELECT id FROM accounts WHERE paused_until > :now)"
 )
 _DUE = f"SELECT id, webhook_id, due_at, created_at FROM deliveries WHERE {_IS_DUE} AND channel IN :channels"  # noqa: S608  # no value of anybody is in it
-# With the plus signs SQLite goes through what is due, not through the log of all targets in the order of its index.
+# With the plus signs SQLite scans due deliveries, not the log of all targets in the order of its index.
 _UNDER_WAY = (
     "SELECT webhook_id, count(*) AS number FROM deliveries"
     " WHERE due_at > 0 AND leased_until > :now AND leased_until <= :latest_lease GROUP BY +webhook_id, webhook_id"
@@ -388,9 +387,9 @@ _OLDEST = (
 )
 _FIRST_OF_EACH = (
     "SELECT id FROM (SELECT id, due_at, COALESCE(busy.number, 0)"  # noqa: S608
-    " + row_number() OVER (PARTITION BY +due.webhook_id ORDER BY due_at, created_at, id) AS place"
+    " + row_number() OVER (PARTITION BY +due.webhook_id ORDER BY due_at, created_at, id) AS nth"
     f" FROM ({{}}) due LEFT JOIN ({_UNDER_WAY}) busy ON busy.webhook_id = due.webhook_id)"
-    " ranked WHERE place <= :limit_per_target ORDER BY place, due_at LIMIT :limit"
+    " ranked WHERE nth <= :limit_per_target ORDER BY nth, due_at LIMIT :limit"
 )
 _LEASE = "UPDATE deliveries SET leased_until = :lease_until WHERE id IN ({}) RETURNING id"
 _CHANNELS: BindParameter[str] = bindparam("channels", expanding=True)

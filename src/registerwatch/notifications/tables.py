@@ -81,7 +81,7 @@ delivery_events = Table(
     Index("ix_delivery_events_delivery_id_id", "delivery_id", "id"),
 )
 
-"""What deliveries tell that have no body yet."""
+"""The events of deliveries without a body."""
 
 feeds = Table(
     "feeds",
@@ -97,7 +97,7 @@ feeds = Table(
 
 
 def owner_of_target_secret(account_id: int) -> str:
-    """What the secret of a target belongs to, for the cipher."""
+    """The owner of a target's secret, for the cipher."""
     return f"webhook of account {account_id}"
 
 
@@ -106,4 +106,4 @@ SEALED = (
     SealedColumn("webhook secrets", webhooks.c.secret, *_IDS),
     SealedColumn("webhook secrets", webhooks.c.old_secret, *_IDS),
 )
-"""The columns that are encrypted."""
+"""The encrypted columns."""

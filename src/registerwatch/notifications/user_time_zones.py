@@ -19,8 +19,8 @@ class UserTimeZones:
         self._clock = clock
 
     async def set(self, caller: Caller, zone: str) -> None:
-        """Go by a zone from now on, for the signed-in user. What waits for a digest goes out at the earlier of its time
-        and the new one. Raises `InvalidInput` for a zone that is not offered.
+        """Set the zone of the signed-in user from now on. A waiting digest is due at the earlier of its time and the
+        new one. Raises `InvalidInput` for a zone that is not offered.
         """
         found, user_id, now = zone_of(zone), user_of(caller), int(self._clock.now())
         account_id = caller.account.id

@@ -1,4 +1,4 @@
-"""The use cases of notifications, built together."""
+"""Builds the use cases of notifications."""
 
 from collections.abc import Mapping, Sequence
 
@@ -39,14 +39,14 @@ CHATS = (Slack(), Teams(), Mattermost(), Discord())
 
 
 class Notifications(msgspec.Struct, frozen=True):
-    """What watches, surfaces and background work call. `targets` are by the names of their channels."""
+    """The use cases of notifications. `targets` are by the names of their channels."""
 
     secrets: TargetSecrets
     outbox: DeliveryOutbox
     deliveries: DeliveryService
-    """Of every channel but e-mail."""
+    """All channels but e-mail."""
     mails: DeliveryService
-    """Of e-mail, which is sent by a worker of its own: a slow mail server delays no other channel."""
+    """E-mail, which has a worker of its own: a slow mail server delays no other channel."""
     targets: Mapping[str, TargetService]
     channels: ChannelService
     unsubscribe: UnsubscribeService
@@ -55,7 +55,7 @@ class Notifications(msgspec.Struct, frozen=True):
     upkeep: ChannelUpkeep
     log: DeliveryLog
     bounce_reader: BounceReader | None
-    """None where no mailbox is set that undeliverable mails come back to."""
+    """None where no mailbox for undeliverable mails is set."""
 
     @property
     def webhooks(self) -> TargetService:
@@ -64,13 +64,13 @@ class Notifications(msgspec.Struct, frozen=True):
 
     @property
     def results(self) -> Mapping[str, int]:
-        """Deliveries that have ended in this process, by how."""
+        """Deliveries that have ended in this process, by result."""
         others = self.mails.results
         return {result: number + others[result] for result, number in self.deliveries.results.items()}
 
     @property
     def undeliverable(self) -> UndeliverableAddresses:
-        """Addresses that mails do not reach."""
+        """Undeliverable addresses."""
         return self.mails.undeliverable
 
 
@@ -123,9 +123,9 @@ def build_notifications(
     others = {name: each for name, each in channels.items() if name != EMAIL}
     deliveries = DeliveryService(database, clock, others, secrets)
     mails = DeliveryService(database, clock, email, secrets, pace=MailPace(settings.mail_per_minute))
-    places = AccountSlots(most=MAX_TESTS, most_per_account=MAX_TESTS_PER_ACCOUNT)
+    slots = AccountSlots(most=MAX_TESTS, most_per_account=MAX_TESTS_PER_ACCOUNT)
     targets = {
-        name: TargetService(database, clock, mails if name in email else deliveries, each, places, notices, secrets)
+        name: TargetService(database, clock, mails if name in email else deliveries, each, slots, notices, secrets)
         for name, each in channels.items()
     }
     return Notifications(

@@ -1,1 +1,1 @@
-"""What comes back of mails, and ending them."""
+"""Undeliverable mails and unsubscriptions."""

@@ -1,7 +1,7 @@
-"""The envelope sender of a mail to a target, which says whose mail came back (RFC 5321 calls it the reverse-path).
+"""The envelope sender of a mail to a target, which identifies a mail that comes back (RFC 5321: the reverse-path).
 
 A channel that mails calls `envelope_sender(settings.bounce_address, target)` with the target as `attempt` gets it, its
-secret opened, and gives the result to MAIL FROM; the header `From` stays as it is. Without the setting it is None, and
+secret decrypted, and gives the result to MAIL FROM; the header `From` is unchanged. Without the setting it is None, and
 MAIL FROM is the address of `From`.
 
 The address of one target stays the same, since servers that put off first mails (greylisting) remember the sender.
@@ -22,7 +22,7 @@ MAX_LOCAL_PART = 64
 def envelope_sender(bounce_address: str, target: Target) -> str | None:
     """`bounces+<token>@example.org` for the setting `bounces@example.org`; None for an empty one.
 
-    A target without a secret has none either: anybody could sign for it.
+    A target without a secret has none either: its signature could be forged.
     """
     local_part, at, domain = bounce_address.rpartition("@")
     return f"{local_part}+{bounce_token(target)}{at}{domain}" if at and target.secret else None
@@ -34,13 +34,13 @@ def bounce_token(target: Target) -> str:
 
 
 def token_in(address: str) -> str | None:
-    """What stands behind the plus of an address, where it has the form of a token."""
+    """The part of an address after the plus, where it has the form of a token."""
     token = address.strip("<> \t").rpartition("@")[0].rpartition("+")[2].lower()
     return token if target_id_in(token) is not None else None
 
 
 def target_id_in(token: str) -> int | None:
-    """The id that a token names, whoever wrote it; None for what is no token."""
+    """The id in a token, which is not verified here; None for other texts."""
     if len(token) != TOKEN_LENGTH or not token.isascii():
         return None
     try:
@@ -50,7 +50,7 @@ def target_id_in(token: str) -> int | None:
 
 
 def is_token_of(token: str, target: Target, now: float) -> bool:
-    """Whether the token was made for this target and the address that its user has today."""
+    """Whether the token was made for this target and the present address of its user."""
     secrets = (each for each in target.valid_secrets(now) if each)
     expected = (_signed(target.id, target.user_email or "", each) for each in secrets)
     return any(hmac.compare_digest(each.encode(), token.lower().encode()) for each in expected)

@@ -1,4 +1,4 @@
-"""Reading the mailbox that undeliverable mails come back to, by IMAP (RFC 3501) over TLS."""
+"""Reads the mailbox for undeliverable mails, by IMAP (RFC 3501) over TLS."""
 
 import asyncio
 import imaplib
@@ -16,19 +16,19 @@ from registerwatch.notifications.bounces.bounce_report import MAX_REPORT_BYTES, 
 
 IMAPS_PORT = 993
 MAX_MESSAGES = 100
-"""That one run reads; others wait for the next one."""
+"""Messages per run; others wait for the next one."""
 ANSWER_SECONDS = 20.0
-"""For which one answer of the server is waited for."""
+"""Time limit for one answer of the server."""
 RUN_SECONDS = 120.0
 WINDOW = 10_000
-"""Messages among which one search looks: its answer is one line, whose length is bounded."""
+"""Messages in the range of one search: its answer is one line, whose length is bounded."""
 MAX_LITERAL_BYTES = 2 * MAX_REPORT_BYTES
-MAX_TOLD_LENGTH = 200
+MAX_ERROR_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ImapFolder:
-    """A folder and who reads it."""
+    """A folder and its user."""
 
     host: str
     port: int
@@ -56,21 +56,21 @@ def folder_of(url: str) -> ImapFolder:
 
 @dataclass(frozen=True, slots=True)
 class UnreadMessage:
-    """The beginning of a message, and how the server calls it."""
+    """The beginning of a message, and the server's id of it."""
 
     uid: str
     content: bytes = field(repr=False)
 
 
 class Reports(Protocol):
-    """What reports are applied to."""
+    """The receiver of reports."""
 
     async def apply(self, report: BounceReport | None) -> None:
-        """Apply what a message reports; None for one that reports nothing."""
+        """Apply the report of a message; None for a message without one."""
 
 
 class BounceReader:
-    """Reads unread messages, applies what they report, and marks them as read."""
+    """Reads unread messages, applies their reports, and marks them as read."""
 
     def __init__(
         self,
@@ -86,10 +86,10 @@ class BounceReader:
         self._run_seconds = run_seconds
 
     async def run(self) -> int:
-        """Read what is unread, at most a hundred messages; how many.
+        """Read unread messages, at most a hundred; returns how many.
 
-        A message is marked after it was applied: whoever is killed in between has it read again, which changes nothing.
-        Raises `MailboxUnreadable`.
+        A message is marked after it was applied: after a kill in between the next run reads it again, which changes
+        nothing. Raises `MailboxUnreadable`.
         """
         session = _ImapSession(self._folder, self._tls)
         try:
@@ -101,7 +101,7 @@ class BounceReader:
         except TimeoutError:
             raise MailboxUnreadable(f"{self._folder.name} did not answer in time.") from None
         except (OSError, ValueError, imaplib.IMAP4.error) as error:
-            raise MailboxUnreadable(f"{self._folder.name} cannot be read: {_told(error)}.") from None
+            raise MailboxUnreadable(f"{self._folder.name} cannot be read: {_in_one_line(error)}.") from None
         finally:
             session.interrupt()
             await asyncio.to_thread(session.close)
@@ -109,7 +109,7 @@ class BounceReader:
 
 
 class _ImapSession:
-    """One connection. Its methods block and run in threads; `interrupt` ends what waits in one, then `close` it."""
+    """One connection. Its methods block and run in threads; `interrupt` ends a waiting one, then `close` it."""
 
     def __init__(self, folder: ImapFolder, tls: ssl.SSLContext) -> None:
         self._folder = folder
@@ -127,7 +127,7 @@ class _ImapSession:
             return [UnreadMessage(uid, self._beginning(client, uid)) for uid in self._unread_uids(client, count)]
 
     def mark_read(self, messages: Sequence[UnreadMessage]) -> None:
-        """Mark messages as read, and say goodbye."""
+        """Mark messages as read, and log out."""
         assert self._client is not None, "they were read before"
         with self._used:
             if messages:
@@ -136,13 +136,13 @@ class _ImapSession:
             self._client.logout()
 
     def interrupt(self) -> None:
-        """Let a method that waits for the server in another thread fail."""
+        """Make a method fail that waits for the server in another thread."""
         if self._client is not None:
             with suppress(OSError):
                 self._client.socket().shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         with self._used, suppress(OSError):
             if self._client is not None:
                 self._client.shutdown()
@@ -184,18 +184,18 @@ class _BoundedImap(imaplib.IMAP4_SSL):
 
 
 def _answered(answer: tuple[str, Sequence[object]]) -> Sequence[object]:
-    """What a command gave. Raises `ValueError` where it was refused."""
+    """The data of an answer. Raises `ValueError` where it was refused."""
     if answer[0] != "OK":
         raise ValueError(f"it refused a command: {answer[1]!r}")
     return answer[1]
 
 
 def _first(answer: tuple[str, Sequence[object]]) -> bytes:
-    """The first line that a command gave, empty where it gave none."""
+    """The first line of an answer; empty where it has none."""
     lines = _answered(answer)
     return lines[0] if lines and isinstance(lines[0], bytes) else b""
 
 
-def _told(error: Exception) -> str:
-    """A failure in one bounded line."""
-    return " ".join(str(error).split())[:MAX_TOLD_LENGTH].rstrip(".") or type(error).__name__
+def _in_one_line(error: Exception) -> str:
+    """An error in one bounded line."""
+    return " ".join(str(error).split())[:MAX_ERROR_LENGTH].rstrip(".") or type(error).__name__

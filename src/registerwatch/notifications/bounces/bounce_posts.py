@@ -1,4 +1,4 @@
-"""What a mail provider posts about a mail that it could not deliver."""
+"""A mail provider's posts about undeliverable mails."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ _PERMANENT_OF_POSTMARK = frozenset({"HardBounce", "BadEmailAddress", "ManuallyDe
 
 
 class PostedBounce(msgspec.Struct, frozen=True):
-    """Whose mail was not delivered, by a token or by a user's address, and whether for good."""
+    """The mail's target, by a token or by a user's address, and whether the failure is permanent."""
 
     token: str | None
     recipient: str | None

@@ -1,4 +1,4 @@
-"""Reading what mail servers send back about a mail (delivery status notifications, RFC 3464)."""
+"""Reads the reports of mail servers about a mail (delivery status notifications, RFC 3464)."""
 
 import email
 import re
@@ -11,9 +11,9 @@ import msgspec
 from registerwatch.notifications.bounces.bounce_address import token_in
 
 MAX_REPORT_BYTES = 65_536
-"""Of a message that is looked at: what a server found comes before the mail that it returns."""
+"""Bytes of a message that are read: a server's findings come before the returned mail."""
 MAX_PARTS = 40
-"""A message that names more kinds of content is no report. It could be nested so deeply that reading it takes long."""
+"""A message with more parts is not a report. It could be nested so deeply that reading it takes long."""
 
 _RECIPIENT_HEADERS = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "To")
 _RECIPIENT_FIELDS = ("Original-Recipient", "Final-Recipient")
@@ -24,7 +24,7 @@ _BAD_ADDRESS = frozenset({"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1"}
 
 
 class BounceKind(StrEnum):
-    """Whether mails to an address can arrive later. In the order in which they count where a report has several."""
+    """Whether mails to an address can arrive later. Of several in a report the first in this order counts."""
 
     PERMANENT = "permanent"
     """The address is bad or gone."""
@@ -34,13 +34,13 @@ class BounceKind(StrEnum):
 
 
 class BounceReport(msgspec.Struct, frozen=True):
-    """That a mail was not delivered. `token` says whose mail; nobody has checked it. `status` is as in RFC 3463."""
+    """A mail was not delivered. `token` identifies its target; it is not verified yet. `status` is as in RFC 3463."""
 
     token: str
     kind: BounceKind
     status: str
     recipients: frozenset[str] = frozenset()
-    """Whom it is about, in lower case: the address as we wrote it and as it was in the end. It may name none."""
+    """Addresses that it is about, in lower case: as we wrote them and as they were in the end. It may be empty."""
 
     def is_about(self, address: str) -> bool:
         """Whether it may be about a mail to this address."""
@@ -48,12 +48,12 @@ class BounceReport(msgspec.Struct, frozen=True):
 
 
 def kind_of_failure(status: str) -> BounceKind:
-    """What a mail that no server will try again says of its address, by the status (RFC 3463)."""
+    """The kind for a mail that no server will try again, by the status (RFC 3463)."""
     return BounceKind.PERMANENT if status in _BAD_ADDRESS else BounceKind.REFUSED
 
 
 def report_of(raw: bytes) -> BounceReport | None:
-    """What a message reports; None for one that reports nothing, of which mail nobody knows, or that is no report."""
+    """The report in a message; None for a message without one, or about an unknown mail."""
     content = raw[:MAX_REPORT_BYTES]
     if content.lower().count(b"content-type") > MAX_PARTS:
         return None
@@ -61,7 +61,7 @@ def report_of(raw: bytes) -> BounceReport | None:
         message = email.message_from_bytes(content)
         token = _token(message)
         found = [] if token is None else [_failure(block) for block in _status_blocks(message)]
-    except (RecursionError, ValueError, LookupError):  # of a message that was made to break its reader
+    except (RecursionError, ValueError, LookupError):  # for a message that was made to break its reader
         return None
     failures = [each for each in found if each is not None]
     if token is None or not failures:
@@ -71,7 +71,7 @@ def report_of(raw: bytes) -> BounceReport | None:
 
 
 def _token(message: Message) -> str | None:
-    """The token of the address that the report came to."""
+    """The token in the address that the report was sent to."""
     for name in _RECIPIENT_HEADERS:
         for value in message.get_all(name, []):
             for address in _ADDRESS.findall(str(value)):
@@ -82,7 +82,7 @@ def _token(message: Message) -> str | None:
 
 
 def _status_blocks(message: Message) -> Iterator[Message]:
-    """What the parts of a report say of each receiver. A returned mail is not looked into."""
+    """The blocks of a report about each receiver. A returned mail is not examined."""
     if message.get_content_type() != "multipart/report" or not message.is_multipart():
         return
     for part in message.get_payload():
@@ -103,6 +103,6 @@ def _failure(block: Message) -> tuple[BounceKind, str, frozenset[str]] | None:
 
 
 def _recipients(block: Message) -> frozenset[str]:
-    """The addresses in `rfc822; ann@example.org`. A field that cannot be read still names somebody."""
+    """The addresses in `rfc822; ann@example.org`. A field that cannot be read still counts as one."""
     values = [str(value) for name in _RECIPIENT_FIELDS for value in block.get_all(name, [])]
     return frozenset(value.rpartition(";")[2].strip().strip("<>").lower() for value in values)

@@ -1,7 +1,7 @@
-"""Turning off mails to an address that they do not reach, and telling its user and the account's owner.
+"""Turns off mails to an address that they do not reach, and notifies its user and the account's owner.
 
-What servers report is believed where it names a target by its token. A mail server that refuses the recipient at once
-needs none. Mails of security (passwords, keys, sign-ins) are sent all the same.
+A server's report is trusted where it names a target by its token. A mail server that refuses the recipient at once
+needs none. Mails about security (passwords, keys, sign-ins) are still sent.
 """
 
 import re
@@ -24,34 +24,34 @@ from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 
 UNKNOWN = "unknown"
-"""The kind of a report that names no target, by which metrics count it."""
+"""Kind, in metrics, of a report that names no target."""
 MISMATCHED = "mismatched"
-"""The kind of a report that names a target, and is about another address than that of its user."""
+"""Kind of a report that names a target, and is about another address than its user's."""
 
 _REFUSED = re.compile(r" refused the recipient: 5\d\d (5\.\d{1,3}\.\d{1,3})\.$")
-"""What mail/smtp.py tells where a server refuses a recipient and says why (RFC 3463)."""
+"""The error of mail/smtp.py where a server refuses a recipient and says why (RFC 3463)."""
 
 log = structlog.get_logger(__name__)
 
 
 def refused_status(result: AttemptResult) -> str | None:
-    """The code with which a mail server refused the recipient at once, None where it did not."""
+    """The code with which a mail server refused the recipient at once; None where it did not."""
     found = _REFUSED.search(result.error) if result.is_final else None
     return found[1] if found is not None else None
 
 
 def is_undeliverable(target: Target) -> bool:
-    """Whether mails to a target were turned off as they came back."""
+    """Whether mails to a target were turned off because they came back."""
     return target.paused_at is not None and target.paused_reason.startswith(UNDELIVERABLE)
 
 
 def undeliverable_of(targets: Iterable[Target], user_id: int | None) -> Target | None:
-    """The user's own target among those of their account, where mails to it were turned off as they came back."""
+    """The user's own target among those of their account, where mails to it were turned off because they came back."""
     return next((each for each in targets if each.user_id == user_id and is_undeliverable(each)), None)
 
 
 class UndeliverableAddresses:
-    """Applies what mail servers report."""
+    """Applies the reports of mail servers."""
 
     def __init__(self, database: Database, clock: Clock, secrets: TargetSecrets) -> None:
         self._database = database
@@ -61,7 +61,7 @@ class UndeliverableAddresses:
         """Reports that this process read, by kind."""
 
     async def apply(self, report: BounceReport | None) -> None:
-        """Turn mails off where the address is bad or gone. Without a valid token or about others it does nothing."""
+        """Turn mails off where the address is bad or gone. Ignores reports without a valid token or about others."""
         target = None if report is None else await self._named(report.token)
         if report is None or target is None:
             self.counts[UNKNOWN] += 1
@@ -72,7 +72,7 @@ class UndeliverableAddresses:
         await self._count(target, report.kind, report.status)
 
     async def apply_to_address(self, email: str, kind: BounceKind, status: str = "") -> None:
-        """The same for what a provider reports by the address of a user. A provider may give no status."""
+        """Apply a provider's report by the address of a user. A provider may give no status."""
         async with self._database.reading() as connection:
             target = await undeliverable_repository.by_address(connection, email)
         if target is None:
@@ -81,14 +81,14 @@ class UndeliverableAddresses:
         await self._count(target, kind, status)
 
     async def refused(self, target_id: int, status: str) -> None:
-        """A server refused the recipient at once: turn mails to the target off, if it mails and its address is bad."""
+        """Turn mails to a target off if it mails and its address is bad: a server refused the recipient at once."""
         async with self._database.reading() as connection:
             target = await undeliverable_repository.by_id(connection, target_id)
         if target is not None:
             await self._count(target, kind_of_failure(status), status)
 
     async def _turn_off(self, account_id: int, target_id: int, status: str) -> None:
-        """Where it is on, with a line in the audit trail."""
+        """Turn it off, with a line in the audit trail."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             await account_repository.lock_account(connection, account_id)
@@ -100,7 +100,7 @@ class UndeliverableAddresses:
                 )
 
     async def turn_on(self, caller: Caller) -> None:
-        """Send mails to the signed-in user again, after they were turned off as they came back."""
+        """Send mails to the signed-in user again, after they were turned off because they came back."""
         if caller.user_id is None:
             return
         async with self._database.transaction() as connection:
@@ -111,7 +111,7 @@ class UndeliverableAddresses:
                 )
 
     async def paused(self) -> int:
-        """How many addresses of all accounts are turned off as mails came back."""
+        """How many addresses of all accounts are turned off because mails came back."""
         async with self._database.reading() as connection:
             return await undeliverable_repository.count(connection)
 

@@ -1,4 +1,4 @@
-"""Ending the mails to a user by a link in one of them, without signing in."""
+"""Ends the mails to a user by a link in one of them, without signing in."""
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,7 +16,7 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.structs import replace
 
 BY_LINK = "a link in a mail"
-"""Who does it, in the audit trail: nobody has signed in."""
+"""The actor in the audit trail, who is not signed in."""
 
 
 class UnsubscribeService:
@@ -28,14 +28,14 @@ class UnsubscribeService:
         self._secrets = secrets
 
     async def target(self, token: str) -> Target | None:
-        """Whose mails a token is about; None for one that is not valid, or of a user who is gone."""
+        """The target of a token; None for one that is not valid, or of a user who is gone."""
         async with self._database.reading() as connection:
             return await self._named(connection, token)
 
     async def turn_off(self, token: str) -> Target | None:
-        """Send no more mails to whom a token is about, and nothing that waits. None where it is not valid.
+        """Send no more mails to the target of a token, and nothing that waits. None where it is not valid.
 
-        Where they are off already, nothing changes.
+        Changes nothing where they are off already.
         """
         claim, now = token_in(token), int(self._clock.now())
         if claim is None:

@@ -1,4 +1,4 @@
-"""Channels: ways in which a notification reaches somebody. A channel is one module here and a line in `wiring.py`."""
+"""Channels: ways to send a notification to people or programs. A channel is a module here and a line in `wiring.py`."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ HandOver = Callable[[], Awaitable[None]]
 
 
 class Channel(Protocol):
-    """What differs between channels. The outbox, leases, attempts and the log of deliveries are the same for all."""
+    """The differences between channels. The outbox, leases, attempts and the log of deliveries are the same for all."""
 
     @property
     def name(self) -> str:
@@ -19,16 +19,16 @@ class Channel(Protocol):
 
     @property
     def title(self) -> str:
-        """What people call it: `Microsoft Teams`."""
+        """The name for people: `Microsoft Teams`."""
 
     @property
     def example(self) -> str:
-        """An address as it looks there, for an empty field."""
+        """An address for an empty field, in the service's form."""
 
     @property
     def address_is_secret(self) -> bool:
-        """Whether all who know an address can post there. Then `Target.secret` is the address, stored as secrets are,
-        and `Target.url` only what pages, logs and mails may show of it (`target_addresses.py`).
+        """Whether everybody with the address can post there. Then `Target.secret` is the address, stored as secrets
+        are, and `Target.url` only what pages, logs and mails may show of it (`target_addresses.py`).
         """
 
     @property
@@ -37,25 +37,25 @@ class Channel(Protocol):
 
     @property
     def is_for_people(self) -> bool:
-        """Whether people read it: what is found within minutes reaches a target together, whichever runs found it, and
-        a new version of a record of which nothing else is known to have changed is not told. Else each batch comes by
-        itself, with everything.
+        """Whether people read it: then changes that any runs find within minutes reach a target together, and a new
+        version of a record without another known change is left out. Otherwise each batch comes by itself, with
+        everything.
         """
 
     def check_target(self, text: str) -> str:
-        """The address that somebody entered, as it is requested. Raises `InvalidInput` with the reason."""
+        """The address that was entered, as it is requested. Raises `InvalidInput` with the reason."""
 
     def new_secret(self) -> str:
-        """What deliveries to a new target are signed with; empty where nothing is signed, or the address is secret."""
+        """The signing secret of a new target; empty where nothing is signed, or the address is secret."""
 
     def problem(self, target: Target) -> str | None:
-        """Why nothing can be sent to a target, None when it can."""
+        """Why nothing can be sent to a target; None when it can."""
 
     def render_event(self, event: Event) -> str:
-        """An event in one line, as `render` takes it. A line break would make two: events are stored a line each."""
+        """An event in one line, for `render`. A line break would make two: events are stored a line each."""
 
     def render(self, target: Target, notification: Notification, events: Sequence[str]) -> str:
-        """The body of a delivery, from what `render_event` made of its events. A test has no events."""
+        """The body of a delivery, from the lines of `render_event`. A test has no events."""
 
     async def attempt(
         self, target: Target, notification: Notification, body: str, now: int, hand_over: HandOver

@@ -1,4 +1,4 @@
-"""Chats: what changed, posted to a channel of a chat service. What a service takes is in a module of its own."""
+"""Chats: changes, posted to a channel of a chat service. Each service has a module of its own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -18,7 +18,7 @@ from registerwatch.platform.net.safe_http import PostResult, SafeHttpClient
 from registerwatch.watches.models import Event
 
 GONE = (404, 410)
-"""What services answer where somebody has deleted the webhook or archived its channel."""
+"""Answers of services where the webhook was deleted or its channel archived."""
 TOO_MANY = 429
 
 NO_ADDRESS = "its address is not known"
@@ -27,33 +27,33 @@ _encoder = msgspec.json.Encoder()
 
 
 class ChatService(Protocol):
-    """What a chat service takes."""
+    """What a service accepts."""
 
     name: str
     """The channel's word."""
     title: str
     """The service's own name."""
     example: str
-    """An address as the service makes them."""
+    """An address in the service's form."""
     max_blocks: int
-    """That one message may show."""
+    """In one message."""
 
     def is_address(self, address: Address) -> bool:
         """Whether an address is one of its incoming webhooks."""
 
     def message(self, news: ChatNews) -> Mapping[str, object]:
-        """What is posted, in JSON."""
+        """The content to post, in JSON."""
 
     def fits(self, body: str) -> bool:
-        """Whether the service takes a message of this length."""
+        """Whether the service accepts a message of this length."""
 
     def refusal(self, content: bytes) -> str:
-        """Why a message was not taken though the status is 2xx, by the beginning of the answer; empty where it was."""
+        """Why a message was refused with a status of 2xx, by the beginning of the answer; empty where it was not."""
         return ""
 
 
 class ChatChannel:
-    """A chat service as a channel. Nothing is signed: whoever knows an address may post there, so it is the secret."""
+    """A chat service as a channel. Nothing is signed: the address is the secret, since it is enough to post there."""
 
     pauses: Sequence[float] = PAUSES
     is_for_people = True
@@ -80,7 +80,7 @@ class ChatChannel:
     def check_target(self, text: str) -> str:
         """The address of an incoming webhook of this service. Raises `InvalidInput`.
 
-        Where private networks are allowed, it may lead anywhere: tests have receivers in place of the service.
+        Where private networks are allowed, it may be any: tests have receivers instead of the service.
         """
         address = checked_address(text, allow_private=self._allow_private)
         if not self._allow_private and not self._service.is_address(address):
@@ -90,19 +90,19 @@ class ChatChannel:
         return address.url
 
     def new_secret(self) -> str:
-        """None: the address is the secret."""
+        """Empty: the address is the secret."""
         return ""
 
     def problem(self, target: Target) -> str | None:
-        """Without an address nothing is sent."""
+        """The problem of a missing address."""
         return None if target.secret else NO_ADDRESS
 
     def render_event(self, event: Event) -> str:
-        """What mails need of an event too."""
+        """The same line as for mails."""
         return event_line(event)
 
     def render(self, target: Target, notification: Notification, events: Sequence[str]) -> str:  # the protocol's
-        """The message. Blocks at its end are left out where the service would not take it."""
+        """The message. Blocks at its end are left out where the service would refuse it."""
         mail = news_of(
             [event_in(event) for event in events], target.choice, target.time_zone, self._addresses, self._note
         )
@@ -131,7 +131,7 @@ class ChatChannel:
         )
 
     def _longest(self, news: ChatNews) -> str:
-        """The message with the most blocks that the service takes, and with one at least."""
+        """The message with the most blocks that the service accepts, and with one at least."""
         least, most = min(1, len(news.blocks)), min(self._service.max_blocks, len(news.blocks))
         while least < most:
             middle = (least + most + 1) // 2

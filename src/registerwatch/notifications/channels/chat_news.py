@@ -1,4 +1,4 @@
-"""What a chat message says: the mail about the same events, in few lines. Each service gives it its own form. Pure."""
+"""The content of a chat message: the mail about the same events, in few lines, for each service's own form. Pure."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ class ChatLink(msgspec.Struct, frozen=True):
 
 
 class ChatNews(msgspec.Struct, frozen=True):
-    """A message, the worst first. `left_out` are changes of blocks that it does not show; `note` may be empty."""
+    """A message, the worst first. `left_out` counts changes of blocks that it does not show; `note` may be empty."""
 
     headline: str
     blocks: Sequence[ChatBlock]
@@ -56,9 +56,9 @@ class ChatNews(msgspec.Struct, frozen=True):
 
 
 def chat_news(mail: NewsMail) -> ChatNews:
-    """The message that tells what a mail tells; a test where there is nothing to tell.
+    """The message with a mail's content; a test where the mail has none.
 
-    Chats make links of addresses by themselves: those in names are broken up, so that links lead to this service alone.
+    Chats turn addresses into links: those in names are broken up, so that links lead to this service alone.
     """
     return ChatNews(
         headline=mail.subject if mail.blocks else TEST,

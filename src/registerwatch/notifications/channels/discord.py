@@ -15,7 +15,7 @@ MAX_EMBEDS = 10
 MAX_TITLE_LENGTH = 256
 MAX_DESCRIPTION_LENGTH = 4_096
 MAX_BYTES = 6_000
-"""Discord takes 6,000 characters in all embeds together."""
+"""Discord accepts 6,000 characters in all embeds together."""
 COLOURS = {"high": 0xC62828, "medium": 0xEF6C00}
 OTHER_COLOUR = 0x546E7A
 
@@ -43,7 +43,7 @@ class Discord(ChatService):
         }
 
     def fits(self, body: str) -> bool:
-        """Whether Discord takes so long a message, links and all."""
+        """Whether Discord accepts this length, links and all."""
         return len(body) <= MAX_BYTES
 
 
@@ -58,7 +58,7 @@ def _embed(block: ChatBlock) -> dict[str, Any]:
 
 
 def _within(lines: Sequence[str], most: int) -> Iterator[str]:
-    """The first lines that have room, and a sign where others had none."""
+    """The first lines that have room, and a mark where others had none."""
     left = most - 2
     for line in lines:
         left -= len(line) + 1

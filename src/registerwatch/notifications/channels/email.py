@@ -1,4 +1,4 @@
-"""E-mail: one user's mails about what changed. A mail is handed over once, and the log says where that is not sure."""
+"""E-mail: a user's mails about changes. A mail is handed over once, and the log says where that is not sure."""
 
 import hashlib
 import hmac
@@ -22,7 +22,7 @@ from registerwatch.platform.clock import Clock
 from registerwatch.watches.models import Event
 
 ACCEPTED = 250
-"""What a server says to a mail that it accepts."""
+"""A server's answer to a mail that it accepts."""
 
 NO_USER = "There is no user to whom these mails go."
 NOT_PROVEN = "The user has not confirmed this address."
@@ -70,11 +70,11 @@ class EmailChannel:
         raise InvalidInput(NO_ADDRESS_HERE)
 
     def new_secret(self) -> str:
-        """What links that end the mails are signed with."""
+        """The signing secret of links that end the mails."""
         return secrets.token_urlsafe(32)
 
     def problem(self, target: Target) -> str | None:
-        """Mails go to users who have proven their address, from where a mail server is set."""
+        """Why no mail can be sent: an unproven address, or no mail server."""
         if not self._mailer.is_set_up:
             return NOT_SET_UP
         if target.user_email is None:
@@ -82,17 +82,17 @@ class EmailChannel:
         return None if target.is_proven else NOT_PROVEN
 
     def render_event(self, event: Event) -> str:
-        """What a mail needs of an event, in JSON."""
+        """An event for a mail, in JSON."""
         return event_line(event)
 
     def render(self, target: Target, notification: Notification, events: Sequence[str]) -> str:
         """The mail, in JSON."""
-        told = [event_in(event) for event in events]
+        mailed = [event_in(event) for event in events]
         unsubscribe = f"{self._public_url}{PATH}{token_of(target)}"
         addresses = MailAddresses(self._public_url, unsubscribe)
-        mail = news_of(told, target.choice, target.time_zone, addresses, self._note)
+        mail = news_of(mailed, target.choice, target.time_zone, addresses, self._note)
         text, html = texts_of(mail)
-        headers = self._headers(target, notification, unsubscribe, only_watch(told))
+        headers = self._headers(target, notification, unsubscribe, only_watch(mailed))
         return _encoder.encode(MailBody(_printable(mail.subject), text, html, int(self._clock.now()), headers)).decode()
 
     async def attempt(
@@ -129,7 +129,7 @@ class EmailChannel:
 
 
 def _printable(subject: str) -> str:
-    """A subject without what no header takes: joiners of letters and emoji, among others."""
+    """A subject without what headers cannot have: joiners of letters and emoji, among others."""
     return "".join(each for each in subject if each.isprintable())
 
 

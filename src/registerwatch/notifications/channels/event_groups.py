@@ -1,7 +1,7 @@
-"""How a message puts its events together: each certificate once, else by cause or by watch, the worst first. Pure.
+"""Groups the events of a message: each certificate once, else by cause or by watch, the worst first. Pure.
 
-The same change of a certificate comes to the watch of its manufacturer by a sweep, and to those of the devices that
-show it by their rechecks. What several watches report of one certificate is one group; what else their events report
+The same change of a certificate comes to the watch of its manufacturer by a sweep, and to those of the devices with the
+certificate by their rechecks. Reports of several watches about one certificate are one group; the rest of their events
 stays with the watch.
 """
 
@@ -18,7 +18,7 @@ _RANKS = {str(severity): rank for rank, severity in enumerate(EventSeverity)}
 
 
 class EventPart(msgspec.Struct, frozen=True):
-    """What one group has of an event: all of its rows, or some. `more` rows of the event were not stored."""
+    """One group's part of an event: all of its rows, or some. `more` rows of the event were not stored."""
 
     event: MailedEvent
     rows: Sequence[ChangeRow]
@@ -34,24 +34,24 @@ class EventPart(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> int:
-        """How many changes it is about; an event that names none is one all the same."""
+        """Number of changes; an event without rows counts as one."""
         return len(self.rows) + self.more or 1
 
 
 class NewsGroup(msgspec.Struct, frozen=True):
-    """Events of one block of a message, the worst first, of several alike the newest."""
+    """Events of one block of a message, the worst first, of equal ones the newest."""
 
     parts: Sequence[EventPart]
     watches: Mapping[int, str]
     """The watches that report it, by id, with their labels."""
     manufacturer_srn: str = ""
-    """Of a certificate or a cause, empty where it is not known."""
+    """A certificate's or a cause's; empty where it is not known."""
     certificate: str = ""
-    """The number of the certificate that it is about, where several watches report the same of it."""
+    """The number of its certificate, where several watches report the same of it."""
 
     @property
     def is_of_watch(self) -> bool:
-        """Whether it is what one watch reports."""
+        """Whether one watch alone reports it."""
         return len(self.watches) == 1
 
     @property
@@ -65,12 +65,12 @@ class NewsGroup(msgspec.Struct, frozen=True):
 
     @property
     def more(self) -> int:
-        """How many changes of one event at least were not stored, of events that report the same."""
+        """Lower bound of the unstored changes, of events that report the same."""
         return max(part.more for part in self.parts)
 
     @property
     def changes(self) -> int:
-        """How many changes it is about. What several watches report of one cause counts once."""
+        """Number of changes. Reports of several watches of one cause count once."""
         if self.is_of_watch or self.certificate:
             return sum(part.changes for part in self.parts)
         return len(self.distinct_rows) + self.more or 1
@@ -84,7 +84,7 @@ class _Reported(msgspec.Struct, frozen=True):
 
     @property
     def row(self) -> ChangeRow:
-        """What changed."""
+        """The change."""
         return self.event.changes[self.position]
 
 
@@ -97,7 +97,7 @@ def groups_of(events: Sequence[MailedEvent]) -> Sequence[NewsGroup]:
 
 
 def _rank(severity: str) -> int:
-    """0 for the worst; one of a later release counts as the worst, so that it is not overlooked."""
+    """0 for the worst; later releases' severities count as the worst, so that none is overlooked."""
     return _RANKS.get(severity, 0)
 
 
@@ -106,9 +106,9 @@ _Certificate = tuple[str, str, frozenset[int]]
 
 
 def _reported_by_several(events: Iterable[MailedEvent]) -> Mapping[_Certificate, Sequence[Sequence[_Reported]]]:
-    """By certificate and watches: the changes that just these watches report, each with the reports of it, the earliest
-    first. Devices can have one certificate differently, so a change is never said of a watch that does not report it.
-    Notified bodies number alike, so events whose manufacturer is not known are left out.
+    """Changes that just these watches report, by certificate and watches, each with its reports, the earliest first.
+    Devices can have one certificate differently, so a change is never shown for a watch that does not report it.
+    Notified bodies can share a number, so events whose manufacturer is not known are left out.
     """
     same: dict[tuple[str, str, object], list[_Reported]] = {}
     for event in events:
@@ -125,8 +125,8 @@ def _reported_by_several(events: Iterable[MailedEvent]) -> Mapping[_Certificate,
 
 
 def _by_occurrence(same: Iterable[_Reported]) -> Sequence[Sequence[_Reported]]:
-    """Reports of the same change, where several watches have one, apart by how often it happened: a certificate can be
-    suspended, reinstated and suspended again within a week.
+    """Reports of the same change by several watches, separated by occurrence: a certificate can be suspended,
+    reinstated and suspended again within a week.
     """
     occurrences: Counter[int] = Counter()
     found: dict[int, list[_Reported]] = {}
@@ -137,7 +137,7 @@ def _by_occurrence(same: Iterable[_Reported]) -> Sequence[Sequence[_Reported]]:
 
 
 def _of_certificate(of: _Certificate, changes: Sequence[Sequence[_Reported]]) -> tuple[NewsGroup, Sequence[_Reported]]:
-    """The group of a certificate, with every change once, at the time at which it was seen first; and what it takes."""
+    """The group of a certificate, with every change once, at the time of its first report; and the reports in it."""
     rows: dict[int, list[ChangeRow]] = {}
     for first, *_ in changes:
         rows.setdefault(first.event.id, []).append(first.row)
@@ -150,7 +150,7 @@ def _of_certificate(of: _Certificate, changes: Sequence[Sequence[_Reported]]) ->
 
 
 def _of_causes_and_watches(events: Iterable[MailedEvent], taken: set[tuple[int, int]]) -> Iterable[NewsGroup]:
-    """What events report beside what groups of certificates have `taken` of them."""
+    """Groups of the rest of events, without rows `taken` by groups of certificates."""
     found: dict[object, list[EventPart]] = {}
     for event in events:
         rows = [row for position, row in enumerate(event.changes) if (event.id, position) not in taken]

@@ -1,6 +1,6 @@
-"""Events as they wait for a mail or a chat: the rows that people read, cleaned and bounded, in one line of JSON. Pure.
+"""Events that wait for a mail or a chat: their rows for people, cleaned and bounded, in one line of JSON. Pure.
 
-The words that depend on who reads, such as how many days a date is ahead, are written when the message is.
+Words that depend on the reader, such as how many days a date is ahead, are written with the message.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from registerwatch.watches.events.change_words import VERSION, ChangeRow, NamedD
 from registerwatch.watches.models import Event
 
 MAX_ROWS = 200
-"""Changes of one event that wait: more than an event names certificates and devices. What a message has of one event is
-known when it is put together, so it shortens them.
+"""Changes of one event that wait: more than an event names certificates and devices. The message, which is put together
+later, shortens them.
 """
 MAX_VALUE_LENGTH = 200
 MAX_LABEL_LENGTH = 120
@@ -28,7 +28,7 @@ MAX_DEVICE_LENGTH = 40
 
 
 class MailedEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What a mail needs of an event. Kind and severity may be of a later release."""
+    """An event for a mail. Kind and severity may be of a later release."""
 
     id: int
     watch_id: int
@@ -38,7 +38,7 @@ class MailedEvent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     severity: str
     created_at: int
     brief: str
-    """The worst of it, for the subject of a mail, where the rows do not say it."""
+    """The worst change, for the subject of a mail, where the rows do not say it."""
     changes: Sequence[ChangeRow]
     more: int = 0
     """Changes that are left out of `changes`."""
@@ -74,7 +74,7 @@ def event_line(event: Event) -> str:
 
 
 def event_in(line: str) -> MailedEvent:
-    """What `event_line` made of an event."""
+    """The event in a line of `event_line`."""
     return _decoder.decode(line)
 
 

@@ -1,4 +1,4 @@
-"""What a mail says of its events: the worst first, by certificate, cause or watch, bounded. Pure."""
+"""The content of a mail about events: the worst first, by certificate, cause or watch, bounded. Pure."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -21,7 +21,7 @@ MAX_BLOCKS = 50
 MAX_ROWS = 15
 """Changes of one time that a mail shows."""
 MAX_PARTS = 5
-"""Times at which one watch has something to tell that a mail shows."""
+"""Times with changes of one watch that a mail shows."""
 MAX_LABEL_IN_SUBJECT = 60
 MAX_NAMED = 5
 """Watches of one cause or one certificate that a mail names."""
@@ -30,7 +30,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 
 
 class MailAddresses(msgspec.Struct, frozen=True):
-    """Where the links of a mail lead."""
+    """The addresses of links in a mail."""
 
     public_url: str
     unsubscribe: str
@@ -51,7 +51,7 @@ class MailAddresses(msgspec.Struct, frozen=True):
 def news_of(
     events: Sequence[MailedEvent], choice: Choice, zone_name: str, addresses: MailAddresses, note: str = ""
 ) -> NewsMail:
-    """The mail that tells events; a test where there are none."""
+    """The mail about events; a test where there are none."""
     zone = _zone(zone_name)
     groups = groups_of(events)
     changes = [group.changes for group in groups]
@@ -71,7 +71,7 @@ def news_of(
 
 
 def only_watch(events: Sequence[MailedEvent]) -> int | None:
-    """The watch that all events are of; None where there are several, or no events."""
+    """The watch of all events; None where there are several, or no events."""
     watches = {event.watch_id for event in events}
     return watches.pop() if len(watches) == 1 else None
 
@@ -86,7 +86,7 @@ def _subject(groups: Sequence[NewsGroup], number: int, zone: ZoneInfo) -> str:
 
 
 def _brief(part: EventPart, zone: ZoneInfo) -> str:
-    """The worst of it."""
+    """The worst change."""
     return clean(part.rows[0].brief(_day(part, zone)), MAX_BRIEF_LENGTH) if part.rows else part.event.brief
 
 
@@ -110,7 +110,7 @@ def _block_of_watch(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) 
 
 
 def _block_of_certificate(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
-    """What several watches report of one certificate."""
+    """The block of a certificate of several watches."""
     return NewsBlock(
         title=f"Certificate {group.certificate}",
         identity=_identity(group.manufacturer_srn) if group.manufacturer_srn else "",
@@ -125,7 +125,7 @@ def _block_of_certificate(group: NewsGroup, zone: ZoneInfo, addresses: MailAddre
 
 
 def _block_of_cause(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
-    """What many watches report since something of their manufacturer changed."""
+    """The block of many watches' reports after a change of their manufacturer."""
     worst, srn = group.parts[0], group.manufacturer_srn
     part = _part(replace(worst, rows=group.distinct_rows, more=group.more), zone)
     return NewsBlock(
@@ -141,7 +141,7 @@ def _block_of_cause(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) 
 
 
 def _parts(group: NewsGroup, zone: ZoneInfo) -> Sequence[NewsPart]:
-    """What was seen at each time. What is left out counts to the last that is shown."""
+    """Parts by time of the read. Left-out changes count to the last that is shown."""
     shown = group.parts[:MAX_PARTS]
     parts = [_part(each, zone) for each in shown]
     left_out = sum(each.changes for each in group.parts[MAX_PARTS:])
@@ -162,7 +162,7 @@ def _rows(part: EventPart, zone: ZoneInfo) -> list[NewsRow]:
 
 
 def _day(part: EventPart, zone: ZoneInfo) -> date:
-    """The reader's day on which it was seen, from which days are counted."""
+    """The reader's day of the read, from which days are counted."""
     return day_of(part.event.created_at, zone)
 
 
@@ -183,7 +183,7 @@ def _seen(at: int, zone: ZoneInfo) -> str:
 
 
 def _in_words(choice: Choice, zone: str) -> str:
-    """What its reader gets, so that nobody wonders why a mail came when it did."""
+    """The reader's choice, which explains why a mail came when it did."""
     hour = f"{choice.hour:02}:00 ({zone_in_words(zone)})"
     often = {
         Frequency.DAILY: f"once a day at {hour}",

@@ -1,4 +1,4 @@
-"""Mattermost: Markdown, posted to an incoming webhook of anybody's server."""
+"""Mattermost: Markdown, posted to an incoming webhook of any server."""
 
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ class Mattermost(ChatService):
     max_blocks = MAX_POST_BLOCKS
 
     def is_address(self, address: Address) -> bool:
-        """Servers are anybody's; some stand in a folder of their host."""
+        """Whether the path is a webhook's; any server may have it."""
         return PATH in urlsplit(address.url).path
 
     def message(self, news: ChatNews) -> Mapping[str, object]:

@@ -1,7 +1,7 @@
 """Slack: blocks of Block Kit, posted to an incoming webhook.
 
-What the register says stands in rich text and plain text, in which Slack reads no markup: a name that holds
-`<!channel>`, `*` or `:smile:` is shown as it is and mentions nobody.
+The register's texts are in rich text and plain text, in which Slack reads no markup: a name with `<!channel>`, `*` or
+`:smile:` is shown literally and does not mention anybody.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ from registerwatch.platform.net.addresses import Target as Address
 HOSTS = ("hooks.slack.com", "hooks.slack-gov.com")
 PATH = "/services/"
 MAX_BLOCKS = 50
-"""Of one message; the header, and the lines below, are some of them."""
+"""In one message, with the header and the lines below."""
 MAX_HEADER_LENGTH = 150
 MAX_TEXT_LENGTH = 3_000
 MAX_LENGTH = 12_000
-"""Of all blocks: Slack answers `msg_blocks_too_long` somewhat above, though it says so nowhere."""
+"""In all blocks: Slack answers `msg_blocks_too_long` somewhat above, which is not documented."""
 
 
 class Slack(ChatService):
@@ -50,12 +50,12 @@ class Slack(ChatService):
         }
 
     def fits(self, body: str) -> bool:
-        """Whether Slack takes so long a message."""
+        """Whether Slack accepts this length."""
         return len(body) <= MAX_LENGTH
 
 
 def escaped(text: str) -> str:
-    """A text of markup that stands for these characters, and for no mention or link."""
+    """A text for markup that shows these characters, without mentions and links."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

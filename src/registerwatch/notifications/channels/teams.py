@@ -1,7 +1,7 @@
 """Microsoft Teams: an Adaptive Card, posted to a workflow "When a Teams webhook request is received".
 
-What the register says stands in text runs, in which Teams reads no Markdown: a name that holds `[link](…)` or
-`<at>…</at>` is shown as it is.
+The register's texts are in text runs, in which Teams reads no Markdown: a name with `[link](…)` or `<at>…</at>` is
+shown literally.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from registerwatch.platform.net.addresses import Target as Address
 WORKFLOW_DOMAINS = (".logic.azure.com", ".logic.azure.us", ".powerplatform.com", ".powerplatform.us")
 CONNECTOR_DOMAIN = ".webhook.office.com"
 MAX_BYTES = 27_000
-"""Of one message; Teams takes 28 KB."""
+"""In one message; Teams accepts 28 KB."""
 MAX_CARD_BLOCKS = 30
 
 CONTENT_TYPE = "application/vnd.microsoft.card.adaptive"
 CARD_VERSION = "1.4"
 COLOURS = {"high": "attention", "medium": "warning"}
 NOT_POSTED = b"failed with error"
-"""What connectors say with status 200 where Teams did not take the message."""
+"""Answer of connectors with status 200 where Teams refused the message."""
 
 
 class Teams(ChatService):
@@ -59,11 +59,11 @@ class Teams(ChatService):
         }
 
     def fits(self, body: str) -> bool:
-        """Whether Teams takes so long a message."""
+        """Whether Teams accepts this length."""
         return len(body.encode()) <= MAX_BYTES
 
     def refusal(self, content: bytes) -> str:
-        """A connector tells in its answer that Teams did not take the message."""
+        """The error in a connector's answer where Teams refused the message."""
         return "Teams did not take the message" if NOT_POSTED in content else ""
 
 

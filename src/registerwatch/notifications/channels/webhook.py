@@ -48,7 +48,7 @@ class WebhookChannel:
         return new_secret()
 
     def problem(self, target: Target) -> str | None:
-        """Without a secret nothing is sent."""
+        """The problem of a missing secret."""
         return None if target.secret else NO_SECRET
 
     def render_event(self, event: Event) -> str:
@@ -76,7 +76,7 @@ class WebhookChannel:
 
 
 class DeliveredEvent(msgspec.Struct):
-    """A change, as deliveries tell it."""
+    """A change in a delivery."""
 
     id: Annotated[int, field_doc("Number of the event, also in `GET /v1/events`.", 311)]
     subject: Annotated[str, field_doc("UDI-DI or SRN.", "04012345678901")]
@@ -97,12 +97,12 @@ class DeliveryBody(msgspec.Struct):
 
 def event_json(event: Event) -> str:
     """An event in the body of a delivery: JSON, in one line."""
-    told = DeliveredEvent(event.id, event.subject, event.label, event.summary, event.changes)
-    return _encoder.encode(told).decode()
+    delivered = DeliveredEvent(event.id, event.subject, event.label, event.summary, event.changes)
+    return _encoder.encode(delivered).decode()
 
 
 def body_of(notification: Notification, events: Sequence[str]) -> str:
-    """The body of a delivery with what `event_json` made of its events."""
+    """The body of a delivery with the lines of `event_json` for its events."""
     body = DeliveryBody(
         id=notification.id,
         type=notification.type,

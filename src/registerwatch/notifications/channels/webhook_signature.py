@@ -15,7 +15,7 @@ SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """A new secret of an address, as the libraries of Standard Webhooks take it."""
+    """A new secret for an address, in the form of the Standard Webhooks libraries."""
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 

@@ -1,1 +1,1 @@
-"""Delivering what is due, and the log of it."""
+"""Delivery of what is due, and its log."""

@@ -1,6 +1,6 @@
-"""Delivering: claim what is due, send it, store how it ended.
+"""Delivers: claims what is due, sends it, stores the result.
 
-A delivery is a row until it has ended. Whoever claims it has it for the length of a lease. When a worker is killed,
+A delivery is a row until it has ended. A worker that claims it has it for the length of a lease. If it is killed,
 another one claims its deliveries after the lease: a target may get a delivery twice, with the same id, but never misses
 one. Where a channel sends once, what may have arrived is not sent again; the log says so.
 """
@@ -32,7 +32,7 @@ LEASE_SECONDS = 60
 MAX_CONCURRENT = 100
 MAX_PER_TARGET = 4
 MAX_MAILS_AT_ONCE = 8
-"""Sessions with the mail server that one process has: many servers refuse more than ten."""
+"""Sessions of one process with the mail server: many servers refuse more than ten."""
 MAIL_CANDIDATES = 50
 MAX_MAILS_PER_CLAIM = 4
 """All are sent when the last of them is written: the largest takes 40 ms, one of 50,000 events a second."""
@@ -47,11 +47,11 @@ class LeaseLost(Exception):
 
 
 class _PaceReached(Exception):
-    """Another process took the last places of this minute."""
+    """Other processes used up this minute's mails."""
 
 
 class DeliveryService:
-    """Sends deliveries over the channels of their targets, with a `pace` no more in a minute than that allows."""
+    """Sends deliveries over the channels of their targets; with a `pace`, at most that many in a minute."""
 
     def __init__(
         self,
@@ -68,14 +68,14 @@ class DeliveryService:
         self._channels = channels
         self.undeliverable = UndeliverableAddresses(database, clock, self._secrets)
         self.results = {"accepted": 0, "failed": 0}
-        """Deliveries that have ended in this process, by how."""
+        """Deliveries that have ended in this process, by result."""
 
     async def claim(self, limit: int = MAX_CONCURRENT) -> Sequence[ClaimedDelivery]:
-        """Claim what is due, with its body.
+        """Claim due deliveries, with their bodies.
 
         A body is written at the first claim, so that every attempt and every resend sends the same: in a thread, as one
-        of many events takes a while, and after the transaction that claims. From that on nothing is added to it. What
-        another worker has claimed meanwhile, as the lease ran out, is left to that one.
+        of many events takes a while, and after the transaction that claims. From then on nothing is added to it.
+        Deliveries that another worker has claimed since, after the lease, are left to it.
         """
         now = int(self._clock.now())
         try:
@@ -113,7 +113,7 @@ class DeliveryService:
         return claimed
 
     async def deliver(self, claimed: ClaimedDelivery) -> FinishedDelivery:
-        """Send one delivery, with the channel's retries. The caller stores how it ended.
+        """Send one delivery, with the channel's retries. The caller stores the result.
 
         Raises `LeaseLost`, and `SecretUnreadable` where the target has no rounds.
         """
@@ -126,7 +126,7 @@ class DeliveryService:
         return FinishedDelivery(delivery.id, claimed.target.id, claimed.leased_until, result, attempts, again_at)
 
     async def _outcome(self, claimed: ClaimedDelivery) -> tuple[AttemptResult, int]:
-        """The last result of sending a delivery, and how many attempts there were."""
+        """The last result of sending a delivery, and the number of attempts."""
         delivery = claimed.delivery
         try:
             target = self._secrets.opened(claimed.target)
@@ -140,7 +140,7 @@ class DeliveryService:
         return await self._sent(target, claimed.notification, delivery.body, hand_over)
 
     async def store(self, ended: Sequence[FinishedDelivery]) -> None:
-        """Store how deliveries ended, all or none of them: what is not stored falls due again."""
+        """Store the results of deliveries, all or none of them: what is not stored falls due again."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             await repository.finish(connection, ended, now)
@@ -153,7 +153,7 @@ class DeliveryService:
                 await self.undeliverable.refused(each.target_id, status)
 
     async def send_test(self, target: Target, notification: Notification, body: str) -> tuple[AttemptResult, int]:
-        """The same with what no worker claims. Its last result, and how many attempts there were: none where nothing
+        """Send a test, which no worker claims; returns its last result and the number of attempts: none where nothing
         can be sent to the target. Raises `SecretUnreadable`.
         """
         return await self._sent(self._secrets.opened(target), notification, body, _noted_nowhere)
@@ -180,7 +180,7 @@ class DeliveryService:
     async def _attempt(
         self, channel: Channel, target: Target, notification: Notification, body: str, hand_over: HandOver
     ) -> AttemptResult:
-        """One attempt, and what it took."""
+        """One attempt, with its duration."""
         started = self._clock.monotonic()
         result = await channel.attempt(target, notification, body, int(self._clock.now()), hand_over)
         return replace(result, milliseconds=round((self._clock.monotonic() - started) * 1000))
@@ -192,7 +192,7 @@ class DeliveryService:
                 raise LeaseLost
 
     def _again_at(self, target: Target, rounds: int, result: AttemptResult) -> int | None:
-        """When a delivery that failed is tried again, None when it is not."""
+        """When a failed delivery is tried again; None when it is not."""
         if not (target.repeats and result.may_be_repeated() and rounds < len(REPEAT_PAUSES)):
             return None
         asked = min(result.wait_seconds or 0, MAX_WAIT_SECONDS)
@@ -204,12 +204,12 @@ class DeliveryService:
             return await repository.waiting(connection)
 
     async def forget(self, older_than: int) -> int:
-        """Delete deliveries that ended so many seconds ago. Their number."""
+        """Delete deliveries that ended that many seconds ago; returns how many."""
         async with self._database.transaction() as connection:
             return await repository.delete_finished(connection, int(self._clock.now()) - older_than)
 
     async def _with_events(self, unwritten: Sequence[ClaimedDelivery], leased_until: int) -> Sequence[ClaimedDelivery]:
-        """Those that are still this worker's, with their events."""
+        """Those still this worker's, with their events."""
         async with self._database.reading() as connection:
             ids = [each.delivery.id for each in unwritten]
             put = await delivery_event_repository.of_claimed(connection, ids, leased_until)
@@ -220,7 +220,7 @@ class DeliveryService:
         return {each.delivery.id: self._rendered(each) for each in unwritten}
 
     def _rendered(self, claimed: ClaimedDelivery) -> str | None:
-        """The body; None where it cannot be written, which `deliver` tells. It keeps no other from being claimed."""
+        """The body; None where it cannot be written, which `deliver` reports. Others are claimed all the same."""
         try:
             target = self._secrets.opened(claimed.target)
             events = [line for lines in claimed.events for line in lines.split("\n")]
@@ -238,7 +238,7 @@ def _with_body(claimed: ClaimedDelivery, bodies: Mapping[str, str | None]) -> Cl
 
 
 def _without_an_attempt(claimed: ClaimedDelivery) -> AttemptResult | None:
-    """How a delivery ends that is not sent (again); None where it is."""
+    """The result of a delivery that is not sent (again); None where it is."""
     target = claimed.target
     if claimed.delivery.handed_over_at is not None:
         return AttemptResult(is_accepted=False, status=None, error=CUT_OFF, is_uncertain=True)
@@ -250,4 +250,4 @@ def _without_an_attempt(claimed: ClaimedDelivery) -> AttemptResult | None:
 
 
 async def _noted_nowhere() -> None:
-    """A test is sent by whoever asked for it, and never again."""
+    """Do nothing: a test is sent once, by its own request."""

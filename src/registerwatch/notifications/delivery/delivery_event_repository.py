@@ -1,4 +1,4 @@
-"""The SQL of the events that deliveries without a body tell: rendered, a line each, those of one put in one row.
+"""The SQL of the events in deliveries without a body: rendered, a line each, those of one put in one row.
 
 So adding events costs the same however many wait already. Functions run in the transaction of the connection that they
 are given.
@@ -22,9 +22,10 @@ async def add(connection: AsyncConnection, events: Mapping[str, Sequence[str]]) 
 async def of_claimed(
     connection: AsyncConnection, delivery_ids: Collection[str], leased_until: int
 ) -> Mapping[str, Sequence[str]]:
-    """What claimed deliveries tell, by their ids, a text for each put in their order.
+    """The events of claimed deliveries, by their ids, a text for each put in order.
 
-    Those that another worker has claimed since are left out, in the same statement: it may have deleted their events.
+    Deliveries that another worker has claimed since are left out, in the same statement: it may have deleted their
+    events.
     """
     found = (
         select(deliveries.c.id, delivery_events.c.events)
@@ -41,7 +42,7 @@ async def of_claimed(
 async def move(
     connection: AsyncConnection, account_id: int, delivery_ids: Collection[str], target_id: int, batch: str
 ) -> None:
-    """Let events of some deliveries of the account be told by another one: that of a batch to a target of it."""
+    """Move events of some deliveries of the account to another one: that of a batch to a target."""
     of_account = deliveries.c.account_id == account_id
     joined = select(deliveries.c.id).where(
         of_account, deliveries.c.webhook_id == target_id, deliveries.c.batch == batch

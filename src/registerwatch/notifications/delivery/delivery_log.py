@@ -1,4 +1,4 @@
-"""The log of deliveries as people read it: by outcome, page by page, with since when a target fails."""
+"""The log of deliveries for people: by outcome, page by page, with the time since which a target fails."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,15 +27,15 @@ class LogPage(msgspec.Struct, frozen=True):
 
 
 class DeliveryLog:
-    """Reads what was sent to the targets of an account, whatever the channel."""
+    """Reads deliveries to the targets of an account, in any channel."""
 
     def __init__(self, database: Database, secrets: TargetSecrets) -> None:
         self._database = database
         self._secrets = secrets
 
     async def page(self, account_id: int, target_id: int, outcome: Outcome | None, number: int) -> LogPage | None:
-        """A page of the log of a target, all of it or what ended in one way; None where the account has no such
-        target. The first page has the number 1.
+        """A page of the log of a target, whole or of one outcome; None where the account has no such target. The first
+        page has the number 1.
         """
         async with self._database.reading() as connection:
             target = await target_repository.by_id(connection, account_id, target_id)
@@ -55,17 +55,17 @@ class DeliveryLog:
         return LogPage(self._secrets.opened(target), counts, shown, since.get(target_id))
 
     async def delivery(self, account_id: int, target_id: int, delivery_id: str) -> Delivery | None:
-        """One delivery with the whole body; None where the account has no such one."""
+        """One delivery with the whole body; None where the account has none."""
         if not (delivery_id.isascii() and delivery_id.isprintable()):
             return None
         async with self._database.reading() as connection:
             return await repository.by_id(connection, account_id, target_id, delivery_id)
 
     async def failing_since(self, account_id: int) -> Mapping[int, int]:
-        """When the first delivery failed since the last one that was accepted, by the ids of those targets of the
-        account whose last one failed.
+        """When the first delivery failed since the last accepted one, by the ids of those targets of the account whose
+        last delivery failed.
 
-        Where that is longer ago than deliveries are kept, it is when the first one failed that is kept.
+        Where that is longer ago than deliveries are kept, it is the first kept failure.
         """
         async with self._database.reading() as connection:
             return await delivery_log_repository.failing_since(connection, account_id)

@@ -71,8 +71,8 @@ async def page(
 async def failing_since(
     connection: AsyncConnection, account_id: int, target_id: int | None = None
 ) -> Mapping[int, int]:
-    """When the first delivery failed since the last one that was accepted, by the ids of those targets of the account
-    whose last one failed, or of one of these alone.
+    """When the first delivery failed since the last accepted one, by the ids of those targets of the account whose last
+    delivery failed, or for one of these alone.
     """
     chosen = [webhooks.c.account_id == account_id, webhooks.c.last_ok.is_(False)]
     if target_id is not None:

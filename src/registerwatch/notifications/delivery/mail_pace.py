@@ -1,4 +1,4 @@
-"""How many mails of notifications are sent in a minute, over all processes that share the database."""
+"""Limits the mails of notifications in a minute, over all processes that share the database."""
 
 from hashlib import sha256
 
@@ -9,7 +9,7 @@ WINDOW_SECONDS = 60
 
 
 class MailPace:
-    """Counts the mails of each minute in a row of `mail_counts`, which goes away with the old rows there."""
+    """Counts the mails of each minute in a row of `mail_counts`, which is deleted with the old rows there."""
 
     def __init__(self, per_minute: int) -> None:
         self._per_minute = per_minute
@@ -21,7 +21,7 @@ class MailPace:
         return max(0, self._per_minute - int(sent))
 
     async def take(self, connection: AsyncConnection, number: int, now: int) -> bool:
-        """Count so many mails; False, and nothing is counted, where they are too many by now."""
+        """Count mails; where they are too many by now, count nothing and return False."""
         digest, expires_at = _window(now)
         values = {"digest": digest, "number": number, "expires_at": expires_at, "most": self._per_minute - number}
         return number <= self._per_minute and (await connection.execute(_TAKE, values)).rowcount == 1

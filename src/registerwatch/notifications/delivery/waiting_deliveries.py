@@ -1,4 +1,4 @@
-"""Moving what waits to another time: when a choice or a time zone changes, and when an account is paused or goes on."""
+"""Moves waiting deliveries to another time: when a choice or time zone changes, or an account is paused or goes on."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -15,11 +15,11 @@ from registerwatch.notifications.targets.channel_repository import WaitingDelive
 from registerwatch.register.observation import new_batch
 
 PAUSE = "pause"
-"""The beginning of the batch of what waits until an account's pause ends."""
+"""The beginning of the batches for the end of an account's pause."""
 
 
 class NewTime(msgspec.Struct, frozen=True):
-    """When what waited goes out, and the batch that it joins."""
+    """When deliveries are due, and the batch that they join."""
 
     batch: str
     due_at: int
@@ -27,7 +27,7 @@ class NewTime(msgspec.Struct, frozen=True):
 
 
 def time_of_choice(target: Target, now: int) -> NewTime:
-    """When a digest goes out by the target's choice; now where it chose to be told at once."""
+    """When a digest is due by the target's choice; now where it chose delivery at once."""
     if target.choice.frequency is Frequency.AT_ONCE:
         return NewTime(new_batch(), now, is_scheduled=False)
     period = next_period(target.choice, target.time_zone, now)
@@ -51,12 +51,12 @@ def too_late(waiting: Sequence[WaitingDelivery], time: NewTime) -> Sequence[Wait
 
 
 def held_by_pause(waiting: Sequence[WaitingDelivery], time: NewTime) -> Sequence[WaitingDelivery]:
-    """What would go out before a pause ends, and what waits for another end of it."""
+    """Deliveries due before a pause ends, and those for another end of it."""
     return [each for each in waiting if each.batch != time.batch and (is_of_pause(each) or each.due_at < time.due_at)]
 
 
 async def reschedule(connection: AsyncConnection, before: Target, after: Target, now: int) -> None:
-    """Let the digest of a changed target go out at the earlier of its time and the new one, and drop what waits for a
+    """Make the digest of a changed target due at the earlier of its time and the new one, and drop what waits for a
     target that was turned off or paused. The caller has locked it.
     """
     if not after.is_on:
@@ -74,9 +74,9 @@ async def move(
     time: NewTime,
     now: int,
 ) -> None:
-    """Let deliveries of targets, by the ids of these, go out at another time: one to each target.
+    """Make deliveries of targets, by the ids of these, due at another time: one to each target.
 
-    Where the delivery that they would join is being sent already, they go out at that time on their own.
+    Where the delivery that they would join is being sent already, they are due at that time on their own.
     """
     for target_id, target in targets.items():
         of_target = [each for each in waiting if each.target_id == target_id]

@@ -11,18 +11,18 @@ from registerwatch.platform.db.run_uncancelled import run_uncancelled
 
 IDLE_SECONDS = 0.5
 IDLE_MAIL_SECONDS = 2.0
-"""A mail waits for what comes with it in any case."""
+"""A mail waits for further events in any case."""
 MIN_FREE_SHARE = 4
 """With a quarter of its capacity free the worker claims at once, with less every half second: a claim is a statement.
 """
 CLOSING_SECONDS = 17.0
-"""What all attempts of a delivery with their pauses can take: at the end of the process they are waited for."""
+"""The longest time of all attempts of a delivery with their pauses, which the end of the process waits for."""
 
 log = structlog.get_logger(__name__)
 
 
 class DeliveryWorker:
-    """Claims deliveries, sends them side by side, and stores how they ended, many in one statement."""
+    """Claims deliveries, sends them side by side, and stores their results, many in one statement."""
 
     def __init__(
         self, deliveries: DeliveryService, most: int = MAX_CONCURRENT, idle_seconds: float = IDLE_SECONDS
@@ -35,9 +35,9 @@ class DeliveryWorker:
         self._claimed_at = 0.0
 
     async def step(self) -> None:
-        """Claim as many as there is capacity for, wait until some have ended, store how.
+        """Claim as many as there is capacity for, wait until some have ended, store their results.
 
-        What could not be stored is stored before anything else: it would be claimed again. A cancellation takes effect
+        Unstored results are stored before anything else: they would be claimed again. A cancellation takes effect
         between statements only, so what is claimed is sent, and what has ended is stored once.
         """
         await run_uncancelled(self._store_ended())
@@ -64,7 +64,7 @@ class DeliveryWorker:
         return len(claimed)
 
     async def _store_ended(self) -> None:
-        """Where the database refuses, `_ended` keeps them, and the next call stores them with others."""
+        """Store results. Where the database refuses, `_ended` keeps them for the next call."""
         done = {task for task in self._under_way if task.done()}
         self._ended += [result for task in done if (result := task.result()) is not None]
         self._under_way -= done
@@ -73,7 +73,7 @@ class DeliveryWorker:
             self._ended = []
 
     async def _deliver(self, claimed: ClaimedDelivery) -> FinishedDelivery | None:
-        """None when it failed unexpectedly: then it is sent again after its lease, perhaps a second time."""
+        """Deliver; None after an unexpected error: it is sent again after its lease, perhaps twice."""
         try:
             return await self._deliveries.deliver(claimed)
         except LeaseLost:

@@ -1,1 +1,1 @@
-"""Feeds that people subscribe to: changes in a feed reader, certificates in a calendar."""
+"""Feeds to subscribe to: changes in a feed reader, certificates in a calendar."""

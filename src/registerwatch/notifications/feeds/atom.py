@@ -24,14 +24,14 @@ REASONS: Mapping[HealthState, str] = {
     "partial": "Its certificates could not be read for days, or some may be missing.",
     "overdue": "Nobody has read it for days, though nothing failed.",
 }
-"""Why a watch is in a state, where its last error alone does not tell."""
+"""Reasons for a watch's state that its last error alone does not say."""
 MAX_SUBJECTS = 100
 """Watches that an entry names."""
 MAX_HEADLINES = 10
-"""Changes that a title tells."""
+"""Changes in a title."""
 
 _IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""Characters that no XML document can hold."""
+"""Characters that XML cannot contain."""
 
 
 class PageLinks(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class PageLinks(msgspec.Struct, frozen=True):
 
 
 def atom(shown: FeedPage, *, public_url: str, links: PageLinks) -> bytes:
-    """A page of the feed, newest first. Its id tells the feed from others and does not change with its address."""
+    """A page of the feed, newest first. Its id distinguishes the feed and does not change with its address."""
     groups = shown.page.groups
     feed = ElementTree.Element("feed", xmlns=ATOM)
     _text(feed, "id", f"tag:{urlsplit(public_url).hostname},2026:feed/{shown.feed.id}")
@@ -71,22 +71,22 @@ def _entry(feed: ElementTree.Element, group: EventGroup, public_url: str) -> Non
     """An entry, which keeps its id while events join its group."""
     entry = ElementTree.SubElement(feed, "entry")
     event = group.newest
-    told_of = group.manufacturer_srn if len(group.events) > 1 else event.subject
+    subject = group.manufacturer_srn if len(group.events) > 1 else event.subject
     name = f"cause/{group.cause}" if group.cause else f"event/{event.id}"
     day = day_of(event.created_at)
     lines = [row_of(change).line(day) for change in most_severe_first(group.changes)]
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:{name}")
     _text(entry, "title", f"{_title(group)}: {'; '.join(_headlines(group))}")
     _text(entry, "updated", iso_utc(event.created_at))
-    _link(entry, "alternate", _page_of(told_of, public_url), "text/html")
+    _link(entry, "alternate", _page_of(subject, public_url), "text/html")
     about = group.most_severe
     ElementTree.SubElement(entry, "category", term=about.kind, label=f"Kind: {about.kind}")
     ElementTree.SubElement(entry, "category", term=about.severity, label=f"Severity: {about.severity}")
-    _text(entry, "content", "\n".join([told_of, *lines, *_subjects(group)]))
+    _text(entry, "content", "\n".join([subject, *lines, *_subjects(group)]))
 
 
 def _end_entry(feed: ElementTree.Element, ended: EndedPeriod, public_url: str) -> None:
-    """An entry of the end of the account's period, which keeps its id until the account goes on."""
+    """An entry for the end of the account's period, which keeps its id until the account goes on."""
     entry = ElementTree.SubElement(feed, "entry")
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:{ended.name}")
     _text(entry, "title", HEADLINE)
@@ -97,7 +97,7 @@ def _end_entry(feed: ElementTree.Element, ended: EndedPeriod, public_url: str) -
 
 
 def _health_entry(feed: ElementTree.Element, watch: Watch, state: HealthState, public_url: str) -> None:
-    """An entry of a watch that is not healthy, as long as it is not."""
+    """An entry for a watch while it is not healthy."""
     entry, since = ElementTree.SubElement(feed, "entry"), _since(watch, state)
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:watch/{watch.id}/{state}/{since}")
     words = state_words(watch, state)
@@ -119,7 +119,7 @@ def _page_of(subject: str, public_url: str) -> str:
 
 
 def _title(group: EventGroup) -> str:
-    """Whom an entry is about: the watch, or the manufacturer of several."""
+    """The subject of an entry: the watch, or the manufacturer of several."""
     if len(group.events) == 1:
         return group.newest.label
     own = [event.label for event in group.events if event.subject == group.manufacturer_srn]
@@ -127,7 +127,7 @@ def _title(group: EventGroup) -> str:
 
 
 def _headlines(group: EventGroup) -> list[str]:
-    """What the title tells: the first changes, devices by number."""
+    """The changes in a title: the first ones, devices by number."""
     day = day_of(group.newest.created_at)
     lines = [row.line(day) for row in rows_of(group.changes)]
     more = len(lines) - MAX_HEADLINES

@@ -17,7 +17,7 @@ from registerwatch.watches.models import Expiring, Watch
 MEDIA_TYPE = "text/calendar; charset=utf-8"
 MAX_ALARMS, MAX_ALARM_DAYS = 5, 180
 MAX_NAMED = 20
-"""Devices that the description names."""
+"""Devices in the description."""
 EVENTS_AT_ONCE = 5
 """With five alarms each they take some 4 ms."""
 
@@ -29,11 +29,11 @@ _MADE_AT = re.compile(rb"DTSTAMP:[0-9TZ]+\r\n")
 def pieces(
     shown: CalendarContent, *, public_url: str, source_name: str, made_at: float, alarm_days: Collection[int] = ()
 ) -> Iterator[bytes]:
-    """The calendar, in pieces: 2,500 certificates with alarms take two seconds, and others have their turn in between.
+    """The calendar, in pieces: 2,500 certificates with alarms take two seconds, in which other requests run too.
 
-    An event keeps its UID while its certificate keeps number and date, and names the source. Each has an alarm so many
+    An event keeps its UID while its certificate keeps number and date, and names the source. Each has alarms the given
     days before. The description names watches that are unsure: some of their certificates may be missing or outdated.
-    An end of the account's period is an event, and is said in the descriptions of the calendar and of every event.
+    An end of the account's period is an event, and is in the descriptions of the calendar and of every event.
     """
     made = Calendar()
     made.add("prodid", "-//Registerwatch//Expiring certificates//EN")
@@ -68,7 +68,7 @@ def alarm_days(text: str) -> Sequence[int]:
 
 
 def without_time(made: bytes) -> bytes:
-    """The calendar but for when it was made, to see whether two say the same."""
+    """The calendar without its time of making, to see whether two are equal."""
     return _MADE_AT.sub(b"", made)
 
 

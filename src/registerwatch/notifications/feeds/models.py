@@ -1,4 +1,4 @@
-"""Feeds: a token in an address lets a reader see one account's changes, and nothing else."""
+"""Feeds: a token in an address gives access to one account's changes, and nothing else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ TOKEN_PREFIX = "ft_"  # noqa: S105  # how tokens begin
 
 
 class Feed(msgspec.Struct, frozen=True):
-    """A token that works until somebody ends it. `prefix` is the masked token."""
+    """A token that works until it is ended. `prefix` is the masked token."""
 
     id: int
     prefix: str
@@ -35,15 +35,15 @@ class FeedHolder(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class NewFeed:
-    """A feed that was just made: the only time that its token is told."""
+    """A feed that was just made: the only time that its token is shown."""
 
     feed: Feed
     token: str = field(repr=False)
 
 
 class FeedPage(msgspec.Struct, frozen=True):
-    """A page of a feed: events by cause. The first page of everything has the watches, too, that are not healthy.
-    `ended` is where the account's period is over, so that its watches bring no events.
+    """A page of a feed: events by cause. The first page of everything also has the watches that are not healthy.
+    `ended` is set where the account's period is over, so that its watches bring no events.
     """
 
     feed: Feed
@@ -54,7 +54,7 @@ class FeedPage(msgspec.Struct, frozen=True):
 
 
 class CalendarContent(msgspec.Struct, frozen=True):
-    """What a calendar shows: certificates that end soon; watches of which some may be missing or outdated; the end
+    """The content of a calendar: certificates that end soon; watches of which some may be missing or outdated; the end
     of the account's period, where it is over.
     """
 

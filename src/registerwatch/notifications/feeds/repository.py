@@ -1,4 +1,4 @@
-"""The SQL of feeds. Whatever belongs to an account takes the account's id."""
+"""The SQL of feeds. Functions for an account's rows take the account's id."""
 
 from collections.abc import Sequence
 
@@ -20,21 +20,21 @@ async def of_account(connection: AsyncConnection, account_id: int) -> Sequence[F
 
 
 async def add(connection: AsyncConnection, account_id: int, *, prefix: str, token: str, now: int) -> Feed:
-    """Add a feed; what is stored of its token is a digest."""
+    """Add a feed, of whose token only a digest is stored."""
     values = {"account_id": account_id, "prefix": prefix, "digest": digest_of(token), "created_at": now}
     added = await connection.execute(insert(feeds).values(values).returning(feeds.c.id))
     return Feed(added.scalar_one(), prefix, now)
 
 
 async def remove(connection: AsyncConnection, account_id: int, feed_id: int) -> str | None:
-    """End a feed of the account, if it is one; how its token is shown."""
+    """End a feed of the account, if it is one; returns its masked token."""
     ended = delete(feeds).where(feeds.c.id == feed_id, feeds.c.account_id == account_id).returning(feeds.c.prefix)
     prefix: str | None = (await connection.execute(ended)).scalar_one_or_none()
     return prefix
 
 
 async def of_token(connection: AsyncConnection, token: str) -> FeedHolder | None:
-    """The feed and its account; None when it is nobody's token."""
+    """The feed and its account; None for an unknown token."""
     digest = digest_of(token)
     of_account = feeds.join(accounts, accounts.c.id == feeds.c.account_id)
     columns = _FEED.add_columns(feeds.c.account_id, accounts.c.expires_at, feeds.c.digest)

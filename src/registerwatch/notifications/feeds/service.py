@@ -1,4 +1,4 @@
-"""Making and ending feeds, and what they show."""
+"""Makes and ends feeds, and reads their content."""
 
 import asyncio
 import secrets
@@ -38,14 +38,14 @@ ENDED = "This feed's address is not valid, or was ended. Make a new feed."
 
 
 class FeedService:
-    """What an account does with its feeds, and what whoever has an address sees."""
+    """Operations of an account on its feeds, and reads by anybody with an address."""
 
     def __init__(self, database: Database, clock: Clock, notices: AccountNotices | None = None) -> None:
         self._notices = notices or no_notices(clock)
         self._database = database
         self._clock = clock
         self.rendering = asyncio.Lock()
-        """Held while a calendar is made: one at a time, so that many of them take no more of others' time than one."""
+        """Held while a calendar is made: one at a time, so that many of them slow others no more than one."""
 
     async def all(self, caller: Caller) -> Sequence[Feed]:
         """The account's feeds, oldest first."""
@@ -87,7 +87,7 @@ class FeedService:
             is_everything = before is None and chosen == EventFilter()
             watches = await watch_repository.of_account(connection, holder.account_id) if is_everything else ()
         ended = holder.ended(now)
-        unhealthy = [(watch, state) for watch in watches if _is_told(watch, state := watch.health(now), ended)]
+        unhealthy = [(watch, state) for watch in watches if _is_shown(watch, state := watch.health(now), ended)]
         return FeedPage(holder.feed, page, unhealthy, ended, is_first=before is None)
 
     async def account_of(self, token: str) -> int:
@@ -96,7 +96,7 @@ class FeedService:
             return (await _holder(connection, token)).account_id
 
     async def expiring(self, token: str) -> CalendarContent:
-        """What the calendar of the token's account shows. Raises `Unauthenticated`."""
+        """The content of the calendar of the token's account. Raises `Unauthenticated`."""
         async with self._database.reading() as connection:
             holder = await _holder(connection, token)
             watches = await watch_repository.of_account(connection, holder.account_id)
@@ -108,7 +108,7 @@ class FeedService:
         await account_repository.note_by(connection, caller, int(self._clock.now()), action, subject)
 
 
-def _is_told(watch: Watch, state: HealthState, ended: EndedPeriod | None) -> bool:
+def _is_shown(watch: Watch, state: HealthState, ended: EndedPeriod | None) -> bool:
     """Whether a feed has an entry for a watch: it is not healthy, and not only unread since the period ended."""
     if state == "overdue" and ended is not None:
         return watch.unread_since + OVERDUE_AFTER < ended.at

@@ -1,4 +1,4 @@
-"""What is asked of the use cases of channels, and what they answer."""
+"""Input and output of the use cases of channels."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from registerwatch.notifications.models import Target
 from registerwatch.notifications.targets.channel_state import Access, ChannelState
 
 MAX_PAUSE_SECONDS = 90 * 24 * 3600
-"""For so long an account's notifications can wait at most."""
+"""The longest pause of an account's notifications."""
 
 
 class NewChannel(msgspec.Struct, frozen=True):
-    """A target that somebody adds. `url` is left empty for the caller's own e-mail address."""
+    """A new target. `url` is empty for the caller's own e-mail address."""
 
     channel: str
     url: str = ""
@@ -24,7 +24,7 @@ class NewChannel(msgspec.Struct, frozen=True):
 
 
 class ChannelChange(msgspec.Struct, frozen=True):
-    """What is changed of a target; None leaves it as it is."""
+    """Changes of a target; None leaves a field as it is."""
 
     name: str | None = None
     choice: Choice | None = None
@@ -34,7 +34,7 @@ class ChannelChange(msgspec.Struct, frozen=True):
 
 
 class ListedChannel(msgspec.Struct, frozen=True):
-    """A target as somebody sees it who may do so much with it. `problem` is why nothing can be sent there."""
+    """A target with a user's rights on it. `problem` is why nothing can be sent there."""
 
     target: Target
     state: ChannelState
@@ -43,13 +43,13 @@ class ListedChannel(msgspec.Struct, frozen=True):
 
     @property
     def needs_care(self) -> bool:
-        """Whether somebody should look why nothing arrives there. Nobody needs to where a person paused it."""
+        """Whether somebody should look why nothing arrives there. Not where a person paused it."""
         is_paused = self.state is ChannelState.PAUSED and bool(self.target.paused_reason)
         return is_paused or self.state in (ChannelState.FAILING, ChannelState.BLOCKED)
 
 
 class ChannelList(msgspec.Struct, frozen=True):
-    """The targets that somebody may see, and until when all of the account wait; None where they do not."""
+    """The targets that a user may see, and until when all of the account wait; None where they do not."""
 
     channels: Sequence[ListedChannel]
     paused_until: int | None

@@ -1,4 +1,5 @@
-"""The SQL of an account's targets over all channels, and of what waits for them. Each function but one takes its id.
+"""The SQL of an account's targets over all channels, and of their waiting deliveries. Each function but one takes its
+id.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -17,7 +18,7 @@ from registerwatch.notifications.targets.target_repository import TARGET, target
 
 
 class WaitingDelivery(msgspec.Struct, frozen=True):
-    """A digest that is not due yet, what waits until the account's pause ends, or what is gathered."""
+    """A digest that is not due yet, a delivery for the end of the account's pause, or a gathered one."""
 
     id: str
     target_id: int
@@ -49,7 +50,7 @@ async def with_pause(connection: AsyncConnection, account_id: int) -> tuple[Sequ
 
 
 async def lock(connection: AsyncConnection, account_id: int, target_id: int | None = None) -> None:
-    """Nobody puts deliveries to a target of the account, or to any of them, before this transaction ends."""
+    """Prevent new deliveries to a target of the account, or to any of them, until this transaction ends."""
     locked = select(webhooks.c.id).where(webhooks.c.account_id == account_id)
     if target_id is not None:
         locked = locked.where(webhooks.c.id == target_id)
@@ -64,15 +65,15 @@ async def paused_until(connection: AsyncConnection, account_id: int) -> int | No
 
 
 async def set_paused_until(connection: AsyncConnection, account_id: int, until: int | None) -> None:
-    """Let the notifications of an account wait until an instant, or no more."""
+    """Make the notifications of an account wait until an instant; None ends that."""
     await connection.execute(update(accounts).where(accounts.c.id == account_id).values(paused_until=until))
 
 
 async def waiting(
     connection: AsyncConnection, account_id: int, now: int, target_id: int | None = None
 ) -> Sequence[WaitingDelivery]:
-    """What waits for its time, of a target of the account or of all, oldest first, and what is gathered, due or not. No
-    worker claims it before this transaction ends.
+    """Waiting deliveries of a target of the account or of all, oldest first, and gathered ones, due or not. No worker
+    claims them before this transaction ends.
     """
     is_scheduled = and_(deliveries.c.is_scheduled.is_(True), deliveries.c.due_at > now)
     found = select(deliveries.c.id, deliveries.c.webhook_id, deliveries.c.batch, deliveries.c.due_at).where(
@@ -91,15 +92,15 @@ async def forget(connection: AsyncConnection, account_id: int, delivery_ids: Col
 
 
 async def set_due(connection: AsyncConnection, account_id: int, delivery_ids: Collection[str], due_at: int) -> None:
-    """Let deliveries that wait be due at another time."""
+    """Change the due time of waiting deliveries."""
     of_ids = deliveries.c.account_id == account_id, deliveries.c.id.in_(delivery_ids)
     await connection.execute(update(deliveries).where(*of_ids).values(due_at=due_at))
 
 
 async def drop_waiting(connection: AsyncConnection, account_id: int, target_id: int, now: int) -> None:
-    """Send nothing more that a target waits for: what was not tried yet is deleted, what failed is not repeated.
+    """Send no more waiting deliveries to a target: untried ones are deleted, failed ones are not repeated.
 
-    What a worker is sending meanwhile goes out.
+    Those that a worker is sending meanwhile are sent.
     """
     unleased = deliveries.c.leased_until <= now
     await connection.execute(delete(deliveries).where(*_unwritten(account_id, target_id), unleased))
@@ -128,7 +129,7 @@ async def count(connection: AsyncConnection, account_id: int, channel: str) -> i
 
 
 def _unwritten(account_id: int, target_id: int | None) -> Sequence[ColumnElement[bool]]:
-    """Deliveries of events that nobody has tried to send yet."""
+    """Deliveries of events that were not tried yet."""
     found = [
         deliveries.c.account_id == account_id,
         deliveries.c.type == EventType.CHANGED.value,

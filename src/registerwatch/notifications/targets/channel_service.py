@@ -1,4 +1,4 @@
-"""What people and programs do with the targets of their account, whatever the channel: add, choose, pause, remove.
+"""Operations on the targets of an account, in any channel: add, choose, pause, remove.
 
 A target belongs to the account, or to one user: their e-mail address. Owners manage those of the account; each user
 their own. An owner may turn off the address of another user, not on.
@@ -72,7 +72,7 @@ class ChannelService:
 
     @property
     def channels(self) -> Sequence[Channel]:
-        """Those that this service sends by."""
+        """The channels of this service."""
         return list(self._channels.values())
 
     async def all(self, caller: Caller) -> ChannelList:
@@ -81,7 +81,7 @@ class ChannelService:
         return replace(found, channels=[each for each in found.channels if each.access is not Access.NONE])
 
     async def of_account(self, caller: Caller) -> ChannelList:
-        """Every target of the account and of all its users. Members are shown no address of these."""
+        """Every target of the account and of all its users. Members do not see the addresses of these."""
         async with self._database.reading() as connection:
             found, until = await channel_repository.with_pause(connection, caller.account.id)
         is_paused = until is not None and until > self._clock.now()
@@ -99,18 +99,18 @@ class ChannelService:
         now, columns = int(self._clock.now()), self._columns(caller, channel, new)
         async with self._database.transaction() as connection:
             await locked(connection, caller)
-            await self._require_place(connection, caller, channel)
+            await self._require_capacity(connection, caller, channel)
             columns |= columns_of(choice=await self._checked(connection, caller, new.choice))
             target_id = await target_repository.add(connection, caller.account.id, columns, now)
             target = await self._visible(connection, caller, target_id)
             await note_by(connection, caller, now, Action.CHANNEL_CHANGED, f"{shown_name(target)}: added")
-            notices = await self._told(connection, caller, target, "added")
+            notices = await self._mails_about(connection, caller, target, "added")
         self._notices.send(notices)
         return self._listed(target, caller)
 
     async def change(self, caller: Caller, target_id: int, change: ChannelChange) -> ListedChannel:
-        """Change a target. What waits for a digest goes out at the earlier of its time and the new one; what waits for
-        a target that is turned off or paused is dropped. Raises `InvalidInput`, `OwnerOnly`.
+        """Change a target. Waiting digests are due at the earlier of their time and the new one; what waits for a
+        target that is turned off or paused is dropped. Raises `InvalidInput`, `OwnerOnly`.
         """
         if change.choice is not None:
             check_bounds(change.choice)
@@ -139,11 +139,11 @@ class ChannelService:
                 return
             await target_repository.remove(connection, caller.account.id, target_id)
             await note_by(connection, caller, now, Action.CHANNEL_CHANGED, f"{shown_name(target)}: removed")
-            notices = await self._told(connection, caller, target, "removed")
+            notices = await self._mails_about(connection, caller, target, "removed")
         self._notices.send(notices)
 
     async def pause(self, caller: Caller, until: int | None) -> None:
-        """Let all notifications of the account wait until an instant, at most 90 days; None ends that, and what waited
+        """Make all notifications of the account wait until an instant, at most 90 days; None ends that, and what waited
         is due. Raises `InvalidInput`, `OwnerOnly`.
         """
         now = int(self._clock.now())
@@ -199,7 +199,7 @@ class ChannelService:
         return self._targets[target.channel]
 
     def _columns(self, caller: Caller, channel: Channel, new: NewChannel) -> dict[str, object]:
-        """What is stored of a new target beside its choice."""
+        """The columns of a new target beside its choice."""
         address = _address(caller, channel, new)
         return {
             "channel": channel.name,
@@ -234,7 +234,7 @@ class ChannelService:
             columns |= {} if change.is_paused else {"failing_since": None}
         return columns
 
-    async def _require_place(self, connection: AsyncConnection, caller: Caller, channel: Channel) -> None:
+    async def _require_capacity(self, connection: AsyncConnection, caller: Caller, channel: Channel) -> None:
         if channel.name == EMAIL:
             found = await channel_repository.of_account(connection, caller.account.id)
             if any(each.user_id == caller.user_id and each.channel == EMAIL for each in found):
@@ -254,8 +254,10 @@ class ChannelService:
             raise InvalidInput(ONLY_OFF)
         return target
 
-    async def _told(self, connection: AsyncConnection, caller: Caller, target: Target, what: str) -> Sequence[Mail]:
-        """The mails to owners, but for what a user does with their own address."""
+    async def _mails_about(
+        self, connection: AsyncConnection, caller: Caller, target: Target, what: str
+    ) -> Sequence[Mail]:
+        """The mails to owners, but not about a user's own address."""
         if target.user_id is not None and target.user_id == caller.user_id:
             return ()
         return await self._notices.prepare(connection, caller, NoticeKind.CHANNELS, f"{what} {shown_name(target)}")
@@ -279,7 +281,7 @@ def _address(caller: Caller, channel: Channel, new: NewChannel) -> StoredAddress
 
 
 def _only_turns_off(change: ChannelChange) -> bool:
-    """Whether a change does nothing but to turn a target off."""
+    """Whether a change only turns a target off."""
     is_off = change.choice is not None and change.choice.frequency is Frequency.OFF
     others = (change.name, change.time_zone, change.repeats, change.is_paused)
     return is_off and all(each is None for each in others)

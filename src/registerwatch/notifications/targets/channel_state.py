@@ -1,4 +1,4 @@
-"""How a target does, and who may do what with it. Pure."""
+"""The state of a target, and users' rights on it. Pure."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,12 +9,12 @@ from registerwatch.notifications.models import Target
 
 
 class ChannelState(StrEnum):
-    """How a target does."""
+    """The state of a target."""
 
     OFF = "off"
     PAUSED = "paused"
     BLOCKED = "blocked"
-    """Nothing can be sent there as it is."""
+    """Nothing can be sent there at present."""
     FAILING = "failing"
     WORKING = "working"
     """The last delivery was accepted."""
@@ -23,7 +23,7 @@ class ChannelState(StrEnum):
 
 
 class Access(StrEnum):
-    """What somebody may do with a target."""
+    """A user's rights on a target."""
 
     FULL = "full"
     SILENCE = "silence"
@@ -32,7 +32,7 @@ class Access(StrEnum):
 
 
 def state_of(target: Target, problem: str | None) -> ChannelState:
-    """How a target does; `problem` is why nothing can be sent to it."""
+    """The state of a target; `problem` is why nothing can be sent to it."""
     if target.choice.frequency is Frequency.OFF:
         return ChannelState.OFF
     if target.paused_at is not None:
@@ -45,8 +45,8 @@ def state_of(target: Target, problem: str | None) -> ChannelState:
 
 
 def access_to(target: Target, caller: Caller) -> Access:
-    """What a caller may do with a target of their account. An owner silences the address of another user, and no more:
-    whether somebody is told of changes again is up to them.
+    """A caller's rights on a target of their account. An owner can only silence the address of another user: that user
+    alone decides whether they get changes again.
     """
     is_owner = caller.role is Role.OWNER
     if target.user_id is None:
@@ -56,6 +56,6 @@ def access_to(target: Target, caller: Caller) -> Access:
     return Access.SILENCE if is_owner else Access.NONE
 
 
-def tells_somebody(targets: Sequence[Target]) -> bool:
-    """Whether one of the targets is told of changes."""
+def has_recipient(targets: Sequence[Target]) -> bool:
+    """Whether one of the targets gets changes."""
     return any(each.is_on for each in targets)

@@ -1,7 +1,7 @@
-"""Telling owners once a day which channels fail, and pausing those that failed for five days.
+"""Mails owners once a day which channels fail, and pauses those that failed for five days.
 
 A channel is paused right after the mail that says so. Where a process is killed in between, the mail of the next day
-says it again: no channel is paused of which no owner was told, unless there is nobody to mail.
+says it again: a channel is paused only after an owner was mailed, unless there is no address to mail.
 """
 
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from registerwatch.platform.db.engine import Database
 
 HOUR, DAY = 3_600, 86_400
 FIRST_HOUR = 6
-"""Of a day (UTC), before which nobody is mailed."""
-TOLD_AFTER_SECONDS = HOUR
+"""Hour of a day (UTC) before which no mail is sent."""
+REPORTED_AFTER_SECONDS = HOUR
 """A channel that fails for less may work again by itself: a receiver that starts anew does."""
 RECENT_SECONDS = 2 * DAY
-"""A channel to which nothing was sent for longer is not told again."""
+"""A channel to which nothing was sent for longer is not reported again."""
 GIVEN_UP_SECONDS = 5 * DAY
 MAX_ERROR_LENGTH = 200
 
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 
 class FailingChannels(msgspec.Struct, frozen=True):
-    """The channels of an account that an owner is told of; those given up are paused with it."""
+    """The channels of an account that an owner is mailed about; those given up are paused with it."""
 
     failing: Sequence[Target]
     given_up: Sequence[Target]
@@ -52,7 +52,7 @@ def is_given_up(target: Target, now: int) -> bool:
 
 
 def failing_channels(targets: Sequence[Target], now: int) -> FailingChannels:
-    """What is to be told of an account's targets."""
+    """The targets of an account to report."""
     on = [each for each in targets if each.is_on]
     given_up = [each for each in on if is_given_up(each, now)]
     failing = [
@@ -60,14 +60,14 @@ def failing_channels(targets: Sequence[Target], now: int) -> FailingChannels:
         for each in on
         if each not in given_up
         and each.failing_since is not None
-        and each.failing_since <= now - TOLD_AFTER_SECONDS
+        and each.failing_since <= now - REPORTED_AFTER_SECONDS
         and (each.last_at or 0) >= now - RECENT_SECONDS
     ]
     return FailingChannels(failing, given_up)
 
 
 class ChannelUpkeep:
-    """Looks after the channels of all accounts. Any number of nodes may do it at once: a day has one mail."""
+    """Checks the channels of all accounts. Any number of nodes may do it at once: a day has one mail."""
 
     def __init__(self, database: Database, clock: Clock, mailer: Mailer, *, public_url: str) -> None:
         self._database = database
@@ -76,12 +76,12 @@ class ChannelUpkeep:
         self._public_url = public_url
 
     async def run(self) -> None:
-        """Mail owners who were not mailed today, and pause what was given up."""
+        """Mail owners who were not mailed today, and pause given-up channels."""
         now = int(self._clock.now())
         if now % DAY < FIRST_HOUR * HOUR:
             return
         async with self._database.reading() as connection:
-            account_ids = await channel_repository.accounts_with_failing(connection, now - TOLD_AFTER_SECONDS)
+            account_ids = await channel_repository.accounts_with_failing(connection, now - REPORTED_AFTER_SECONDS)
         for account_id in account_ids:
             await self._look_after(account_id, now)
 
@@ -96,14 +96,14 @@ class ChannelUpkeep:
                 await self._pause(target, now)
 
     async def _owners(self, connection: AsyncConnection, account_id: int) -> Sequence[StoredUser]:
-        """Those who can be mailed."""
+        """The owners to mail."""
         if not self._mailer.is_set_up:
             return ()
         return [each for each in await account_repository.owners(connection, account_id) if each.is_confirmed]
 
     async def _mail(self, account_id: int, owners: Sequence[StoredUser], found: FailingChannels, now: int) -> bool:
-        """Mail those who were not mailed today; whether one mail went out."""
-        told = False
+        """Mail those who were not mailed today; returns whether one was."""
+        was_mailed = False
         for owner in owners:
             async with self._database.transaction() as connection:
                 is_first = await take_slot(connection, now, MailLimit.FAILING_CHANNELS, f"{account_id} {owner.email}")
@@ -114,10 +114,10 @@ class ChannelUpkeep:
             )
             try:
                 await self._mailer.send(channels_failing(owner.email, self._public_url, failing, given_up))
-                told = True
+                was_mailed = True
             except MailNotSent as error:
                 log.error("an owner could not be told of failing channels", account=account_id, reason=str(error))
-        return told
+        return was_mailed
 
     async def _pause(self, target: Target, now: int) -> None:
         """Pause a target that is still given up."""

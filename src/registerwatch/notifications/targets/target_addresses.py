@@ -1,4 +1,4 @@
-"""Addresses of targets as they are stored. Where an address is a secret itself, only its ends are shown."""
+"""Addresses of targets in stored form. Where an address is a secret itself, only its ends are shown."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -6,19 +6,19 @@ from urllib.parse import urlsplit
 from registerwatch.notifications.channels import Channel
 
 SHOWN_OF_END = 4
-"""Characters of a secret address's end, by which people tell two of them apart."""
+"""Last characters of a secret address, which distinguish it from others."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAddress:
-    """What `Target.url` and `Target.secret` are stored as; the secret is not yet encrypted."""
+    """The stored `Target.url` and `Target.secret`; the secret is not yet encrypted."""
 
     url: str
     secret: str = field(repr=False)
 
 
 def stored_address(channel: Channel, text: str) -> StoredAddress:
-    """The address that somebody entered, and what a new target there is signed with. Raises `InvalidInput`."""
+    """The entered address, and the signing secret of a new target there. Raises `InvalidInput`."""
     address = channel.check_target(text)
     if channel.address_is_secret:
         return StoredAddress(shortened(address), address)

@@ -1,4 +1,4 @@
-"""Columns of targets as people set them, and how texts name a target and what changed of it. Pure."""
+"""Columns of targets that people set, and texts that name a target and its changes. Pure."""
 
 from urllib.parse import urlsplit
 
@@ -20,7 +20,7 @@ def columns_of(
     time_zone: str | None = None,
     repeats: bool | None = None,
 ) -> dict[str, object]:
-    """What is stored of what somebody set; what is None is left out."""
+    """The columns for set values; None is left out."""
     columns: dict[str, object] = {}
     if name is not None:
         columns["name"] = one_line(name)[:MAX_NAME_LENGTH].rstrip()
@@ -37,13 +37,13 @@ def shown_name(target: Target) -> str:
     """A target in mails and the audit trail: its channel, and the host of its address, whose path may be a secret. A
     name that could be taken for an address or a telephone number to follow is left out.
     """
-    place = target.user_email or urlsplit(target.url).hostname or ""
+    host = target.user_email or urlsplit(target.url).hostname or ""
     name = "" if LIKE_AN_ADDRESS.search(target.name) else target.name
-    return " ".join(each for each in (target.channel, place, f"“{name}”" if name else "") if each)
+    return " ".join(each for each in (target.channel, host, f"“{name}”" if name else "") if each)
 
 
 def difference(before: Target, after: Target) -> str:
-    """What changed of a target, in words; empty where nothing did."""
+    """The changes of a target, in words; empty where there are none."""
     said = []
     if before.name != after.name:
         said.append("renamed")
@@ -59,5 +59,5 @@ def difference(before: Target, after: Target) -> str:
 
 
 def pause_of_account(until: int | None) -> str:
-    """What the trail says of a pause of the whole account: pages show the instant in the zone of who reads it."""
+    """The trail's text for a pause of the whole account: pages show the instant in the reader's zone."""
     return "all channels go on" if until is None else f"all channels paused until {iso_utc(until)}"

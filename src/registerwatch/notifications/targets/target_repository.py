@@ -1,4 +1,4 @@
-"""The SQL of targets. Each function takes the id of the account whose target it is.
+"""The SQL of targets. Each function takes the id of the target's account.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -75,7 +75,7 @@ async def by_id(connection: AsyncConnection, account_id: int, target_id: int) ->
 
 
 async def add(connection: AsyncConnection, account_id: int, values: Mapping[str, Any], now: int) -> int:
-    """Add a target with these columns. Its id."""
+    """Add a target with these columns; its id."""
     row = {"account_id": account_id, "is_first": False, "created_at": now, **values}
     added: int = (await connection.execute(insert(webhooks).values(row).returning(webhooks.c.id))).scalar_one()
     return added
@@ -104,7 +104,7 @@ async def lock_targets(
 
 
 async def pauses(connection: AsyncConnection, account_ids: Collection[int]) -> Mapping[int, int]:
-    """Until when (unix seconds) the notifications of those of the accounts wait that were paused."""
+    """Ends (unix seconds) of the notification pauses of those of the accounts that have one."""
     paused = select(accounts.c.id, accounts.c.paused_until).where(
         accounts.c.id.in_(account_ids), accounts.c.paused_until.is_not(None)
     )

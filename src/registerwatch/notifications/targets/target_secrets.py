@@ -1,4 +1,4 @@
-"""Secrets of targets as they are stored: encrypted where there is a key for it."""
+"""Secrets of targets in stored form: encrypted where there is a key for it."""
 
 from dataclasses import replace
 
@@ -8,17 +8,17 @@ from registerwatch.platform.secret_cipher import SecretCipher
 
 
 class TargetSecrets:
-    """Encrypts and decrypts secrets of targets. Rows are read and written as they are stored by all others."""
+    """Encrypts and decrypts secrets of targets. All other modules read and write them in stored form."""
 
     def __init__(self, cipher: SecretCipher) -> None:
         self._cipher = cipher
 
     def sealed(self, account_id: int, secret: str) -> str:
-        """The secret of an account's target as it is stored."""
+        """The stored form of the secret of an account's target."""
         return self._cipher.sealed(secret, owner_of_target_secret(account_id))
 
     def opened(self, target: Target) -> Target:
-        """A target with its secrets as receivers know them. Raises `SecretUnreadable`."""
+        """A target with decrypted secrets. Raises `SecretUnreadable`."""
         owner = owner_of_target_secret(target.account_id)
         old = None if target.old_secret is None else self._cipher.opened(target.old_secret, owner)
         return replace(target, secret=self._cipher.opened(target.secret, owner), old_secret=old)

@@ -1,4 +1,4 @@
-"""What an account does with its targets in a channel: addresses, secrets, tests, the log of deliveries."""
+"""The targets of an account in a channel: addresses, secrets, tests, the log of deliveries."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -39,24 +39,24 @@ from registerwatch.platform.db.statements import PreparedSelect
 from registerwatch.platform.secret_cipher import SecretCipher
 
 MAX_TESTS, MAX_TESTS_PER_ACCOUNT = 50, 3
-"""That one process sends at a time."""
+"""Tests that a process sends at a time."""
 
 _TARGETS = PreparedSelect(target_repository.TARGETS)
 
 
 class TestResult(msgspec.Struct, frozen=True):
-    """How a test was received."""
+    """The result of a test."""
 
     is_accepted: bool
     status: int | None
     error: str
     delivery_id: str
     milliseconds: int | None = None
-    """What the last attempt took; None where nothing was sent."""
+    """Duration of the last attempt; None where nothing was sent."""
 
 
 class TargetService:
-    """What owners and API keys do with their account's targets in one channel."""
+    """Operations of owners and API keys on their account's targets in one channel."""
 
     def __init__(
         self,
@@ -84,9 +84,8 @@ class TargetService:
     async def set_first(self, caller: Caller, url: str) -> None:
         """Set the address of the first target, which keeps its secret; an empty one removes both.
 
-        One that gets everything at this address already becomes the first one, with its own secret, and takes the place
-        of the one before: an address gets nothing twice. Raises `InvalidInput` for an address that the channel refuses,
-        `CapReached`.
+        A target that gets everything at this address already replaces the first one, with its own secret: an address
+        gets nothing twice. Raises `InvalidInput` for an address that the channel refuses, `CapReached`.
         """
         entered = stored_address(self._channel, url) if url.strip() else None
         wanted = entered.url if entered is not None else ""
@@ -95,7 +94,7 @@ class TargetService:
             first = next((each for each in present if each.is_first), None)
             if first is not None and first.url == wanted:
                 return
-            there = None if entered is None else self._told_everything(present, entered)
+            there = None if entered is None else self._unfiltered(present, entered)
             if there is not None:
                 if first is not None:
                     await target_repository.remove(connection, caller.account.id, first.id)
@@ -115,15 +114,15 @@ class TargetService:
         self._notices.send(notices)
 
     async def add(self, caller: Caller, url: str, *, repeats: bool = False) -> Target:
-        """Add an address with a secret of its own. With `repeats`, deliveries that fail are tried again in rounds.
+        """Add an address with a secret of its own. With `repeats`, failed deliveries are tried again in rounds.
 
-        Where a target gets everything at this address already, it is that one, as it is: an address gets nothing twice.
-        Raises `InvalidInput`, `CapReached`.
+        Where a target gets everything at this address already, it is that one, unchanged: an address gets nothing
+        twice. Raises `InvalidInput`, `CapReached`.
         """
         wanted = stored_address(self._channel, url)
         async with self._database.transaction() as connection:
             present = await self._locked(connection, caller)
-            there = self._told_everything(present, wanted)
+            there = self._unfiltered(present, wanted)
             if there is not None:
                 return self._secrets.opened(there)
             target_id = await self._add(connection, caller, present, wanted, is_first=False, repeats=repeats)
@@ -172,7 +171,7 @@ class TargetService:
         return self._secrets.opened(renewed)
 
     async def set_repeats(self, caller: Caller, target_id: int, *, repeats: bool) -> None:
-        """Choose whether deliveries that fail are tried again in rounds. Raises `InvalidInput` for an unknown id."""
+        """Choose whether failed deliveries are tried again in rounds. Raises `InvalidInput` for an unknown id."""
         async with self._database.transaction() as connection:
             await self._locked(connection, caller)
             target = await self._target(connection, caller, target_id)
@@ -184,7 +183,7 @@ class TargetService:
     async def test(self, caller: Caller, target_id: int | None) -> TestResult:
         """Send a signed test to one target, or to the first one. Raises `InvalidInput` when there is none.
 
-        Tests take places of their own, few for an account: whoever's receiver hangs delays only their own tests.
+        Tests have slots of their own, few for an account: a receiver that hangs delays only its owner's tests.
         """
         async with self._tests.slot(caller.account.id):
             return await self._send_test(caller, target_id)
@@ -218,7 +217,7 @@ class TargetService:
             return RowPage.cut(found, limit)
 
     async def send_again(self, caller: Caller, target_id: int, delivery_id: str) -> None:
-        """Send a delivery that has ended, or waits for its round, once more, as it was.
+        """Send a delivery that has ended, or waits for its round, once more, unchanged.
 
         Raises `InvalidInput` for an unknown one, and for one that is under way.
         """
@@ -232,16 +231,16 @@ class TargetService:
                 raise InvalidInput(self._not_ended)
 
     async def _locked(self, connection: AsyncConnection, caller: Caller) -> Sequence[Target]:
-        """The account's targets, which nobody else changes until the end of the transaction."""
+        """The account's targets, locked against other changes until the end of the transaction."""
         await locked(connection, caller)
         return await target_repository.of_account(connection, caller.account.id, self._channel.name)
 
-    def _told_everything(self, present: Sequence[Target], address: StoredAddress) -> Target | None:
-        """The target that gets every event at once at this address. One that chose gets others than a new one would."""
-        all_told = (each for each in present if each.choice == EVERYTHING)
+    def _unfiltered(self, present: Sequence[Target], address: StoredAddress) -> Target | None:
+        """The target that gets every event at once at this address. One with a choice gets others than a new one."""
+        unfiltered = (each for each in present if each.choice == EVERYTHING)
         if self._channel.address_is_secret:
-            return next((each for each in all_told if self._secrets.opened(each).secret == address.secret), None)
-        return next((each for each in all_told if each.url == address.url), None)
+            return next((each for each in unfiltered if self._secrets.opened(each).secret == address.secret), None)
+        return next((each for each in unfiltered if each.url == address.url), None)
 
     async def _add(
         self,
@@ -299,7 +298,7 @@ class TargetService:
 
 
 def _host(url: str) -> str:
-    """What a mail says of an address, whose path may hold a secret."""
+    """A mail's name of an address, whose path may be secret."""
     return urlsplit(url).hostname or ""
 
 

@@ -9,7 +9,7 @@ from registerwatch.bootstrap import Service
 from registerwatch.notifications.bounces.undeliverable import undeliverable_of
 from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.targets.channel_models import ListedChannel
-from registerwatch.notifications.targets.channel_state import tells_somebody
+from registerwatch.notifications.targets.channel_state import has_recipient
 from registerwatch.pages.account.channels.mails_came_back import MAILS_ON
 from registerwatch.pages.account.events.event_rows import rows_of
 from registerwatch.pages.account.rendering import app_page
@@ -46,7 +46,7 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
         channels=len([each for each in channels if _is_shown(each, visitor)]),
         failing_channels=[each for each in channels if _is_shown(each, visitor) and each.needs_care],
         paused_until=listed.paused_until,
-        is_nobody_told=not (has_feed or tells_somebody([each.target for each in channels])),
+        is_nobody_told=not (has_feed or has_recipient([each.target for each in channels])),
         copy=await service.records.state(),
         must_confirm=must_confirm,
         steps=await _first_steps(
@@ -101,7 +101,7 @@ def _is_new(service: Service, visitor: Visitor) -> bool:
 
 def _asks_for_feeds(service: Service, visitor: Visitor, channels: Sequence[ListedChannel]) -> bool:
     """Whether the page depends on whether there are feeds."""
-    is_told = tells_somebody([each.target for each in channels])
+    is_told = has_recipient([each.target for each in channels])
     return not is_told or (visitor.is_owner and _is_new(service, visitor))
 
 
