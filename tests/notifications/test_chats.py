@@ -8,7 +8,7 @@ from sqlalchemy import select
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import InvalidInput
-from registerwatch.notifications.gathering import GATHERING_SECONDS, GATHERING_STEP_SECONDS
+from registerwatch.notifications.gathered_batches import GATHER_SECONDS, GATHER_STEP_SECONDS
 from registerwatch.notifications.models import REPEAT_PAUSES
 from registerwatch.notifications.tables import deliveries, webhooks
 from tests.notifications.steps import queue_change
@@ -22,7 +22,7 @@ HOST = "hooks.slack.com"
 async def _changed(harness: ServiceHarness, caller: Caller, batch: str) -> None:
     """A change, and the end of the time in which others may join it."""
     await queue_change(harness, caller, batch=batch)
-    harness.clock.move(GATHERING_SECONDS + GATHERING_STEP_SECONDS)
+    harness.clock.move(GATHER_SECONDS + GATHER_STEP_SECONDS)
     await harness.deliver_due()
 
 

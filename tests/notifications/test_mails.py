@@ -17,7 +17,7 @@ from registerwatch.mail.server import server_of
 from registerwatch.mail.smtp import Failure
 from registerwatch.notifications.channels.email import NOT_PROVEN
 from registerwatch.notifications.delivery.delivery import CUT_OFF, LEASE_SECONDS, MAIL_CANDIDATES, MAX_PER_TARGET
-from registerwatch.notifications.gathering import MAX_GATHERING_SECONDS
+from registerwatch.notifications.gathered_batches import MAX_GATHER_SECONDS
 from registerwatch.notifications.models import EMAIL, REPEAT_PAUSES
 from registerwatch.notifications.tables import deliveries
 from registerwatch.notifications.targets.channel_models import NewChannel
@@ -313,7 +313,7 @@ async def test_the_many_mails_that_wait_for_one_user_keep_nobody_elses_waiting(h
     busy = await mail_user(harness, caller, "busy@acme.example")
     for number in range(MAIL_CANDIDATES + MAX_PER_TARGET):
         await tell(harness, caller, SUSPENDED, batch=f"run {number}")
-        harness.clock.move(MAX_GATHERING_SECONDS)
+        harness.clock.move(MAX_GATHER_SECONDS)
     other = await mail_user(harness, caller, "other@acme.example")
     await tell(harness, caller, SUSPENDED, watch=2, batch="the last run")
     harness.clock.move(180)

@@ -14,7 +14,7 @@ from sqlalchemy import delete, update
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.copy.tables import certificates
-from registerwatch.notifications.gathering import GATHERING_SECONDS
+from registerwatch.notifications.gathered_batches import GATHER_SECONDS
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.tables import deliveries
 from registerwatch.platform.clock import date_in_words
@@ -393,7 +393,7 @@ async def test_what_a_long_run_finds_is_one_mail_that_waits_for_the_last_of_it(
     last = max(event.created_at for event in await harness.events(caller))
     [delivery] = await harness.rows(deliveries)
     assert last >= harness.now - 60
-    assert delivery["due_at"] >= last + GATHERING_SECONDS
+    assert delivery["due_at"] >= last + GATHER_SECONDS
 
 
 async def test_an_account_that_is_back_is_told_the_nearest_mark_that_it_missed(harness: ServiceHarness) -> None:

@@ -12,7 +12,12 @@ from registerwatch.notifications import repository
 from registerwatch.notifications.channels import Channel
 from registerwatch.notifications.choices import is_of_digest, next_period
 from registerwatch.notifications.delivery.waiting_deliveries import time_of_pause
-from registerwatch.notifications.gathering import Gathering, earlier_gatherings, gathering_from, gathering_of
+from registerwatch.notifications.gathered_batches import (
+    GatheredBatch,
+    earlier_gathered_batches,
+    gathered_batch_from,
+    gathered_batch_of,
+)
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.repository import NewDelivery
 from registerwatch.notifications.targets import target_repository
@@ -148,13 +153,13 @@ class DeliveryOutbox:
         of_people = [each.id for each in targets if self._channels[each.channel].is_for_people]
         if not of_people:
             return {}
-        earlier = earlier_gatherings(now)
+        earlier = earlier_gathered_batches(now)
         waiting = await repository.unclaimed(connection, of_people, [each.batch for each in earlier])
         found: dict[int, _Batch] = {}
         for target_id in of_people:
             waits = (each for each in earlier if (target_id, each.batch) in waiting)
-            gathering: Gathering = next(waits, gathering_from(now))
-            found[target_id] = _Batch(gathering.batch, gathering.due_at(now, is_held=is_held), now)
+            gathered: GatheredBatch = next(waits, gathered_batch_from(now))
+            found[target_id] = _Batch(gathered.batch, gathered.due_at(now, is_held=is_held), now)
         return found
 
     def _later(self, late: NewDelivery, now: int) -> NewDelivery:
@@ -164,8 +169,8 @@ class DeliveryOutbox:
         if is_of_digest(late.batch):
             period = next_period(late.target.choice, late.target.time_zone, max(late.due_at, now))
             return replace(late, batch=period.batch, due_at=period.due_at)
-        if gathering := gathering_of(late.batch):
-            following = max(gathering.next, gathering_from(now), key=lambda each: each.minute)
+        if gathered := gathered_batch_of(late.batch):
+            following = max(gathered.next, gathered_batch_from(now), key=lambda each: each.minute)
             return replace(late, batch=following.batch, due_at=following.minute)
         return replace(late, batch=new_batch(), due_at=now, is_scheduled=False)
 

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.tables import accounts, users
 from registerwatch.notifications.delivery import delivery_event_repository
-from registerwatch.notifications.gathering import gathering_of
+from registerwatch.notifications.gathered_batches import gathered_batch_of
 from registerwatch.notifications.models import (
     PAUSED_AS_FAILING,
     AttemptResult,
@@ -117,7 +117,7 @@ async def put(connection: AsyncConnection, new: Sequence[NewDelivery], now: int)
             "now": now,
             "due_at": each.due_at,
             "is_scheduled": each.is_scheduled,
-            "is_gathered": gathering_of(each.batch) is not None,
+            "is_gathered": gathered_batch_of(each.batch) is not None,
         }
         for each in new
     ]

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.tables import accounts
-from registerwatch.notifications.gathering import GATHERED
+from registerwatch.notifications.gathered_batches import GATHERED
 from registerwatch.notifications.models import EventType, Target
 from registerwatch.notifications.tables import deliveries, webhooks
 from registerwatch.notifications.targets.target_repository import TARGET, target_of
