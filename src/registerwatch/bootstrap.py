@@ -486,7 +486,7 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
             loops.delete_old_trials(service.accounts.old_trials, service.schedule), name="delete old trials"
         ),
         asyncio.create_task(
-            loops.tell_periods(service.billing.period_notices, service.schedule), name="tell ends of periods"
+            loops.mail_period_notices(service.billing.period_notices, service.schedule), name="tell ends of periods"
         ),
         asyncio.create_task(loops.deliver(service.notifications.deliveries), name="deliver"),
         asyncio.create_task(loops.send_mails(service.notifications.mails), name="send mails"),
@@ -495,7 +495,7 @@ def _background(service: Service) -> list[asyncio.Task[None]]:
         asyncio.create_task(
             loops.look_after_channels(service.notifications.upkeep, service.schedule), name="look after channels"
         ),
-        asyncio.create_task(loops.tell_expiring(service.watches.expiry, service.schedule), name="tell expiring"),
+        asyncio.create_task(loops.report_expiring(service.watches.expiry, service.schedule), name="tell expiring"),
     ]
     if service.settings.sweep:
         tasks.append(

@@ -130,7 +130,7 @@ async def read_scopes(sweep: CertificateSweep, schedule: Schedule) -> None:
     await _in_slots(SCOPES, schedule, sweep.read_due_scopes)
 
 
-async def tell_expiring(expiry: ExpiryService, schedule: Schedule) -> None:
+async def report_expiring(expiry: ExpiryService, schedule: Schedule) -> None:
     """Report ends of certificates, every ten minutes, in slots that this process claims."""
     await _in_slots(EXPIRY, schedule, expiry.run)
 
@@ -173,7 +173,7 @@ async def delete_old_trials(old_trials: OldTrialService, schedule: Schedule) -> 
     await _in_slots(OLD_TRIALS, schedule, old_trials.run)
 
 
-async def tell_periods(notices: PeriodNotices, schedule: Schedule) -> None:
+async def mail_period_notices(notices: PeriodNotices, schedule: Schedule) -> None:
     """Mail owners that the period of their account ends, in every slot of ten minutes that this process claims."""
     await _in_slots(PERIODS, schedule, notices.run)
 

@@ -46,7 +46,7 @@ WRONG_SETTINGS = "The payment provider refused this; the operator of this servic
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """What an account can subscribe to."""
+    """Plans open to an account."""
 
     plans: Sequence[PlanName]
     trial_days: int

@@ -104,7 +104,7 @@ def _importance(paid: PaidSubscription) -> tuple[bool, int, str]:
 
 
 class EventSubject(Enum):
-    """What an event of the payment provider can be about."""
+    """Subjects of the payment provider's events."""
 
     CHECKOUT = "checkout"
     SUBSCRIPTION = "subscription"

@@ -30,7 +30,7 @@ class Subscription(msgspec.Struct, frozen=True):
 
 
 class CheckoutOrder(msgspec.Struct, frozen=True):
-    """What is to be paid for, and by whom."""
+    """A price to pay, and its payer."""
 
     account_id: int
     email: str

@@ -32,7 +32,7 @@ class NewsRow(msgspec.Struct, frozen=True):
 
 
 class NewsPart(msgspec.Struct, frozen=True):
-    """What was seen at one time. `more` rows are left out."""
+    """Changes seen at one time. `more` rows are left out."""
 
     seen: str
     rows: Sequence[NewsRow]
@@ -76,7 +76,7 @@ class NewsMail(msgspec.Struct, frozen=True):
     subject: str
     blocks: Sequence[NewsBlock]
     choice: str
-    """What the reader has chosen to get, in words."""
+    """The reader's choice of mails, in words."""
     times: str
     """The time zone of its times, in words."""
     service: str

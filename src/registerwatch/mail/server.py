@@ -15,7 +15,7 @@ _DOTTED_NAME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*")
 
 
 class Encryption(StrEnum):
-    """How the connection to the server is encrypted."""
+    """Encryption of the connection to the server."""
 
     FROM_THE_START = "from the start"
     DEMANDED = "demanded"

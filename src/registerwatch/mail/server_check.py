@@ -117,7 +117,7 @@ def _cause(error: Exception) -> BaseException:
 
 
 def _advice(error: Exception) -> str:
-    """What to do about a failure: the advice for the nearest class of it."""
+    """Advice on a failure: that for the nearest class of it."""
     for known in type(_cause(error)).__mro__:
         if known in ADVICE:
             return ADVICE[known]

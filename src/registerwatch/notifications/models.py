@@ -9,7 +9,7 @@ import msgspec
 from registerwatch.notifications.choices import EVERYTHING, Choice, Frequency
 
 MAX_TARGETS = 10
-"""For one account in one channel."""
+"""Limit per account and channel."""
 OVERLAP_SECONDS = 24 * 3600
 """How long the previous secret signs beside a new one."""
 REPEAT_PAUSES = (300, 1_800, 7_200, 43_200, 86_400)
@@ -125,7 +125,7 @@ class Delivery(msgspec.Struct, frozen=True):
     milliseconds: int | None = None
     """Duration of the last attempt; None where there was none."""
     due_at: int | None = None
-    """From when on it may be sent (again); None when it has ended."""
+    """When it may be sent (again); None when it has ended."""
     round: int = 0
     """How often it was put off after a failure."""
     handed_over_at: int | None = None
@@ -158,7 +158,7 @@ class LogCounts(msgspec.Struct, frozen=True):
         return self.accepted + self.failed + self.under_way
 
     def of(self, outcome: Outcome | None) -> int:
-        """For one outcome, or all."""
+        """The count of an outcome or all."""
         numbers = {Outcome.ACCEPTED: self.accepted, Outcome.FAILED: self.failed, Outcome.UNDER_WAY: self.under_way}
         return self.total if outcome is None else numbers[outcome]
 
@@ -178,7 +178,7 @@ class LoggedDelivery(msgspec.Struct, frozen=True):
     body: str | None
     length: int
     due_at: int | None = None
-    """From when on it may be sent (again); None when it has ended."""
+    """When it may be sent (again); None when it has ended."""
     round: int = 0
     """How often it was put off after a failure."""
 

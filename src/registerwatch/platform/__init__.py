@@ -1,1 +1,1 @@
-"""What any service needs: databases, the network, time, logs, bounded processes, fair queues."""
+"""Infrastructure of any service: databases, the network, time, logs, bounded processes, fair queues."""

@@ -59,7 +59,7 @@ class ClockJumps:
         self._ahead = self._difference()
 
     def since_last_look(self) -> float:
-        """By how many seconds the clock was put forward since the last look, negative where back, 0 where not."""
+        """Seconds by which the clock was put forward since the last look; negative for back, 0 for none."""
         ahead = self._difference()
         jump = ahead - self._ahead
         self._ahead = ahead

@@ -1,1 +1,1 @@
-"""What every HTTP surface shares: credentials, rate limits, conditional requests."""
+"""Shared parts of all HTTP surfaces: credentials, rate limits, conditional requests."""

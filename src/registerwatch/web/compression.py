@@ -18,7 +18,7 @@ COMPRESSED_TYPES = (b"text/", b"application/json", b"image/svg+xml")
 KEPT_PREFIXES = ("/static/", "/docs/api/")
 """Paths whose answers stay the same until the next start. Their packed form is kept: the public may ask at any rate."""
 MIN_BYTES = 1400
-"""What fits into one packet with its headers arrives no sooner when it is shorter."""
+"""An answer in one packet with its headers arrives no sooner when it is shorter."""
 LEVEL = 4
 """Level 6, the usual one, makes pages 1 % shorter, and takes twice as long for the longest answer."""
 _GZIP = 31

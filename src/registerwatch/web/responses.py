@@ -12,7 +12,7 @@ from registerwatch.web.answers.answers import AnyError, ErrorBody
 JSON = "application/json"
 CACHE_RECORD = "public, max-age=60"
 CACHE_NOTHING_YET = "no-cache"
-"""For a record with a missing part, which may be there the next moment."""
+"""`Cache-Control` of records with a missing part, which may soon be there."""
 CACHE_SEARCH = "public, max-age=30"
 NOT_CACHED = "no-store"
 

@@ -8,7 +8,7 @@ HTTPS_ONLY = ("Strict-Transport-Security", "max-age=31536000; includeSubDomains"
 """For a year browsers use https alone, for subdomains too: else a cookie could be planted from there."""
 POLICY = "Content-Security-Policy"
 NOTHING_ALLOWED = (POLICY, "default-src 'none'; base-uri 'none'; frame-ancestors 'none'")
-"""For every answer without a policy of its own, which pages have: it runs nothing, loads nothing and is not framed."""
+"""The policy of answers without their own, which pages have: it runs nothing, loads nothing and is not framed."""
 
 RESOURCE_POLICY = "Cross-Origin-Resource-Policy"
 ANY_SITE, THIS_SITE = "cross-origin", "same-origin"
@@ -24,7 +24,7 @@ _DENIED = (
 """Features that browsers allow unless they are denied, and that our pages do not use."""
 NO_CAMERA = (PERMISSIONS, ", ".join(f"{name}=()" for name in ("camera", *_DENIED)))
 WITH_CAMERA = (PERMISSIONS, ", ".join(("camera=(self)", *(f"{name}=()" for name in _DENIED))))
-"""For the page that scans labels."""
+"""Header of the label scan page."""
 
 
 def security_headers(settings: Settings) -> dict[str, str]:

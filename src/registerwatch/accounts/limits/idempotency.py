@@ -25,7 +25,7 @@ from registerwatch.platform.secret_cipher import SecretCipher
 
 KEPT_SECONDS = 24 * 3600
 MAX_REQUESTS = 5_000
-"""In one quota of an account within a day."""
+"""Limit per quota of an account and day."""
 MAX_KEPT_LENGTH = 2 * 1024 * 1024
 """Characters of the kept answers for one kind; the newest stay. Long imports get 120,000 each."""
 ABANDONED_SECONDS = 180

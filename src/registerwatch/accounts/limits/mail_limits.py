@@ -32,7 +32,7 @@ class MailLimit(Enum):
     FIRST_CONTACT_BY_ACCOUNT = MailRule("first-contact-by-account", 20)
     """All first contacts of one account."""
     FIRST_CONTACT_BY_UNPROVEN = MailRule("first-contact-by-unproven", 3)
-    """Those to others than the owner, where no owner of the account has a proven address."""
+    """First contacts to others than the owner, where no owner of the account has a proven address."""
     RESET_OF_UNCONFIRMED = MailRule("reset-of-unconfirmed", 5)
     """Reset links to one address that is not proven; other users have a limit by the hour."""
     NOTICE = MailRule("notice", 10)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 NOT_SET_UP = "Nobody signs in that way here."
 TOO_LATE = "This took longer than ten minutes, or was begun in another browser. Try again."
-NOBODY = "Nobody here has this address. Sign up with it first, or ask who runs this service."
+UNKNOWN_ADDRESS = "Nobody here has this address. Sign up with it first, or ask who runs this service."
 UNPROVEN = (
     "Sign in with your password first, and link yourself in the settings: either side has not confirmed your address."
 )
@@ -159,7 +159,7 @@ class ProviderSignInService:
                 connection, person
             )  # the link or the user may have been removed meanwhile
             if account is None or user.account_id != account_id:
-                raise ProviderSignInFailed(NOBODY)
+                raise ProviderSignInFailed(UNKNOWN_ADDRESS)
             now = self._now()
             factors = await second_factor_repository.factors_of(connection, user.account_id, user.id)
             if factors.is_on and not person.used_second_factor:
@@ -193,7 +193,7 @@ class ProviderSignInService:
         if not person.is_email_verified:
             raise ProviderSignInFailed(UNPROVEN)
         if user is None:
-            raise ProviderSignInFailed(NOBODY)
+            raise ProviderSignInFailed(UNKNOWN_ADDRESS)
         if not user.is_confirmed:
             raise ProviderSignInFailed(UNPROVEN)
         if await provider_repository.links_of(connection, user.id, person.issuer):

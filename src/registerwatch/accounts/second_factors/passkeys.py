@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from registerwatch.accounts.second_factors.passkey_ceremony import Assertion, PasskeyCeremony
 
 MAX_PASSKEYS = 20
-"""For one user."""
+"""Limit per user."""
 DEFAULT_LABEL = "Passkey"
 _CEREMONY = "registerwatch.accounts.second_factors.passkey_ceremony"
 """A module whose library takes 0.1 s to load and is rarely needed: loaded in a thread, so that others do not wait."""

@@ -15,4 +15,4 @@ class Client(msgspec.Struct, frozen=True):
 
 
 UNKNOWN_CLIENT = Client("unknown", "unknown")
-"""For commands and tests, which have none."""
+"""The client of commands and tests."""

@@ -11,7 +11,7 @@ from registerwatch.accounts.tables import known_clients, users
 KNOWN_SECONDS = 90 * 24 * 3600
 """How long a client is known after its last sign-in."""
 MAX_CLIENTS = 20
-"""For one user; the newest are kept."""
+"""Limit per user; the newest are kept."""
 
 
 def _after_since(last: ColumnElement[int]) -> Select[int]:

@@ -27,7 +27,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class ChatService(Protocol):
-    """What a service accepts."""
+    """A chat service's form."""
 
     name: str
     """The channel's word."""
@@ -36,7 +36,7 @@ class ChatService(Protocol):
     example: str
     """An address in the service's form."""
     max_blocks: int
-    """In one message."""
+    """Limit of one message."""
 
     def is_address(self, address: Address) -> bool:
         """Whether an address is one of its incoming webhooks."""

@@ -15,11 +15,11 @@ from registerwatch.platform.net.addresses import Target as Address
 HOSTS = ("hooks.slack.com", "hooks.slack-gov.com")
 PATH = "/services/"
 MAX_BLOCKS = 50
-"""In one message, with the header and the lines below."""
+"""Limit of one message; the header and the lines below count."""
 MAX_HEADER_LENGTH = 150
 MAX_TEXT_LENGTH = 3_000
 MAX_LENGTH = 12_000
-"""In all blocks: Slack answers `msg_blocks_too_long` somewhat above, which is not documented."""
+"""Limit of all blocks: Slack answers `msg_blocks_too_long` somewhat above, but does not say so."""
 
 
 class Slack(ChatService):

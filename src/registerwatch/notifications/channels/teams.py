@@ -14,7 +14,7 @@ from registerwatch.platform.net.addresses import Target as Address
 WORKFLOW_DOMAINS = (".logic.azure.com", ".logic.azure.us", ".powerplatform.com", ".powerplatform.us")
 CONNECTOR_DOMAIN = ".webhook.office.com"
 MAX_BYTES = 27_000
-"""In one message; Teams accepts 28 KB."""
+"""Teams accepts 28 KB in a message."""
 MAX_CARD_BLOCKS = 30
 
 CONTENT_TYPE = "application/vnd.microsoft.card.adaptive"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 DEADLOCKS = 5
-"""This many in a row are an error."""
+"""Deadlocks in a row that are an error."""
 
 
 async def upgrade(database: Database) -> None:

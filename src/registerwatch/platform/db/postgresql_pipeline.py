@@ -103,7 +103,7 @@ class PipelinedConnection:
         self._numbers = count(1)
         self._look_timer: asyncio.TimerHandle | None = None
         self._transactions = 0
-        """On their way."""
+        """Count under way."""
         self.opened_at = time.monotonic()
         self.is_broken = False
         self._loop.add_reader(self._socket, self._receive)

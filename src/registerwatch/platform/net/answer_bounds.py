@@ -35,7 +35,7 @@ class AnswerTooLong(httpcore2.RemoteProtocolError):
 
 @dataclass(slots=True)
 class _Allowance:
-    """What remains of the bounds of one attempt."""
+    """The rest of the bounds of one attempt."""
 
     wire_bytes: int = MAX_WIRE_BYTES
     wire_reads: int = MAX_WIRE_READS

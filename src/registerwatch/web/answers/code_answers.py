@@ -42,7 +42,7 @@ class CodeCandidate(Answer):
 
     @classmethod
     def of(cls, each: Candidate) -> "CodeCandidate":
-        """A candidate as it is answered."""
+        """The answer for a candidate."""
         check = CodeCheck(each.check.verdict, each.check.expected or None)
         return cls(each.kind, each.value, each.agency, each.form, check, each.explanation)
 
@@ -60,7 +60,7 @@ class CodePart(Answer):
 
     @classmethod
     def of(cls, part: Part) -> "CodePart":
-        """A part as it is answered."""
+        """The answer for a part."""
         return cls(part.name, part.label, part.value, part.written, part.qualifier)
 
 

@@ -40,7 +40,7 @@ class CoverageObject(Answer):
 
     @classmethod
     def of(cls, counts: CoverageCounts, behind: int = 0) -> "CoverageObject":
-        """The counts as they are answered."""
+        """The answer with these counts."""
         return cls(
             lines=counts.total,
             watched=counts.watched,
@@ -89,7 +89,7 @@ class UploadObject(Answer):
 
     @classmethod
     def of(cls, upload: Upload) -> "UploadObject":
-        """The upload as it is answered."""
+        """The answer for an upload."""
         return cls(
             upload.id,
             upload.list_id,
@@ -125,7 +125,7 @@ class ListObject(Answer):
 
     @classmethod
     def of(cls, state: ListState) -> "ListObject":
-        """The list as it is answered."""
+        """The answer for a list."""
         item_list = state.item_list
         return cls(
             item_list.id,
@@ -161,7 +161,7 @@ class OneUpload(Answer):
 
     @classmethod
     def of(cls, state: UploadDetails) -> "OneUpload":
-        """The upload as it is answered."""
+        """The answer for an upload."""
         found = state.differences
         differences = None if found is None else DifferencesObject(found.new, found.changed, found.same, found.gone)
         return cls(UploadObject.of(state.upload), CoverageObject.of(state.counts), differences)
@@ -204,7 +204,7 @@ class LineObject(Answer):
 
     @classmethod
     def of(cls, shown: ShownLine, headings: Sequence[str]) -> "LineObject":
-        """The line as it is answered."""
+        """The answer for a line."""
         line, stored = shown.line, shown.stored
         cells = {heading: cell for heading, cell in zip(headings, line.cells, strict=False) if cell}
         answer = cls(line.number, line.code, cells, line.subject, line.coverage, line.reason or None, line.is_watched)
@@ -237,7 +237,7 @@ class WatchedAnswer(Answer):
 
     @classmethod
     def of(cls, watched: WatchedLines) -> "WatchedAnswer":
-        """The result as it is answered."""
+        """The answer for a result."""
         return cls(watched.added, watched.watched, watched.left)
 
 

@@ -154,7 +154,7 @@ async def actor_answer(
 ) -> ActorAnswer:
     """An actor; invalid parameters are reported in `error`. `count` is awaited before the register is read.
 
-    `client` tells the network that it is read for.
+    `client` gives the network that it is read for.
     """
     try:
         code, filters, number = subject(srn), filters_of(status, risk), page_of(page)

@@ -26,7 +26,7 @@ ESCAPED = "_x005F_"
 _LIKE_ESCAPES = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 """Excel reads `_x000D_` as the character of this number."""
 MAX_WIDTH, MIN_WIDTH = 60, 8
-"""Columns, in characters."""
+"""Column widths in characters."""
 PLAIN, LIKE_FORMULA, DAY, INSTANT, HEADING, HEADING_LIKE_FORMULA = range(6)
 """Indexes of formats in `cellXfs`. A text that looks like a formula stays text also when it is edited."""
 
@@ -96,7 +96,7 @@ class XlsxSheet:
         self._archive.close()
 
     def discard(self) -> None:
-        """Discard the file, of which nothing is used."""
+        """Discard the file."""
         for each in (self._sheet, self._archive):
             if each is not None:
                 with suppress(OSError, ValueError):
