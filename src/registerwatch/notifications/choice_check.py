@@ -18,7 +18,7 @@ TOO_MANY = f"At most {MAX_NAMED} tags and watches are named."
 NO_WATCH_ID = "`watches` are ids of watches: whole numbers from 1 on."
 NO_SUCH_WATCH = "The account does not watch what one of these ids names: {ids}."
 NO_SUCH_TAG = "No watch of the account has these tags: {tags}."
-MAX_TOLD = 5
+MAX_LISTED = 5
 
 
 class KnownNames(msgspec.Struct, frozen=True):
@@ -53,9 +53,9 @@ def checked_names(choice: Choice, known: KnownNames, before: Choice) -> Choice:
     """
     spelled = {tag.casefold(): tag for tag in (*before.tags, *known.tags)}
     if missing := [tag for tag in choice.tags if tag.casefold() not in spelled]:
-        raise InvalidInput(NO_SUCH_TAG.format(tags=", ".join(f"“{each[:40]}”" for each in missing[:MAX_TOLD])))
+        raise InvalidInput(NO_SUCH_TAG.format(tags=", ".join(f"“{each[:40]}”" for each in missing[:MAX_LISTED])))
     watches = {*before.watches, *known.watches}
     if unknown := [each for each in choice.watches if each not in watches]:
-        raise InvalidInput(NO_SUCH_WATCH.format(ids=", ".join(str(each) for each in unknown[:MAX_TOLD])))
+        raise InvalidInput(NO_SUCH_WATCH.format(ids=", ".join(str(each) for each in unknown[:MAX_LISTED])))
     tags = tuple(dict.fromkeys(spelled[tag.casefold()] for tag in choice.tags))
     return replace(choice, tags=tags, watches=tuple(dict.fromkeys(choice.watches)))
