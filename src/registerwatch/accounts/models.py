@@ -32,7 +32,7 @@ class Scope(StrEnum):
     """Everything: users, keys, webhooks, feeds, billing, the password, the end of the account."""
 
     def includes(self, needed: "Scope") -> bool:
-        """Whether this scope allows what needs the other one."""
+        """Whether this scope includes the other one."""
         return _RANK[self] >= _RANK[needed]
 
 

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class SubscriptionSync:
-    """Makes what is stored equal to what the provider has, in whatever order and however often it is called."""
+    """Makes stored subscriptions equal to the provider's, whatever the order and number of calls."""
 
     def __init__(
         self, database: Database, clock: Clock, provider: PaymentProvider, prices: Mapping[PlanName, str]

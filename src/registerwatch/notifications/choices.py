@@ -43,7 +43,7 @@ class Choice(msgspec.Struct, frozen=True):
     watches: tuple[int, ...] = ()
 
     def hears(self, event: Event, tags: Collection[str]) -> bool:
-        """Whether an event counts, whose watch has these tags."""
+        """Whether an event of a watch with these tags counts."""
         if self.frequency is Frequency.OFF or _rank(event.severity) < _rank(self.severity):
             return False
         if not self.tags and not self.watches:

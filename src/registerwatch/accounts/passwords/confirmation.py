@@ -304,6 +304,6 @@ async def forget_factors_of_others(connection: AsyncConnection, holder: LinkHold
 
 
 async def _is_of_a_stranger(connection: AsyncConnection, account_id: int, email: str) -> bool:
-    """Whether a mail to this address goes to another person than the account's owners, none of whom is proven."""
+    """Whether the address is not an owner's, in an account without an owner with a proven address."""
     owners = await repository.owners(connection, account_id)
     return not any(owner.is_confirmed or owner.email == email for owner in owners)

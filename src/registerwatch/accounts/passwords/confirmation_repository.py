@@ -104,7 +104,7 @@ _HOLDER = (
 
 
 def new_token(email: str) -> str:
-    """A token for a confirmation mail to this address, which it contains: what is stored does not."""
+    """A token for a confirmation mail, which contains this address; the stored digest does not."""
     return f"{urlsafe_b64encode(email.encode()).decode().rstrip('=')}.{credentials.new_token()}"
 
 

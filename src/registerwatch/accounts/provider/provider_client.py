@@ -21,7 +21,7 @@ from registerwatch.platform.clock import Clock
 
 SCOPES = "openid email"
 ALGORITHMS = ("RS256", "PS256", "ES256", "ES384", "RS384", "RS512", "EdDSA")
-"""Only those whose keys the provider alone has: with a shared secret, its every holder could sign."""
+"""Only those whose keys the provider alone has: every holder of a shared secret could sign."""
 KEPT_SECONDS = 3600
 TIMEOUT_SECONDS = 10.0
 LEEWAY_SECONDS = 60

@@ -62,7 +62,7 @@ async def count(connection: AsyncConnection, user_id: int, networks: Sequence[st
 
 
 async def clear(connection: AsyncConnection, user_id: int, now: int) -> None:
-    """Let codes of a user count anew, who set a password by a mailed link; once a day."""
+    """Restart the counts of a user who set a password by a mailed link; once a day."""
     of_user = guessed_codes.c.user_id == user_id
     cleared = select(guessed_codes.c.since).where(
         of_user, guessed_codes.c.network == CLEARED, guessed_codes.c.since > now - DAY_SECONDS

@@ -23,7 +23,7 @@ from registerwatch.accounts.tables import (
 )
 
 UNCONFIRMED_SECONDS = 24 * 3600
-"""A secret whose first code was not given by then is deleted."""
+"""A secret without a first code by then is deleted."""
 
 
 class SecondFactors(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
 STATEMENT_SECONDS = 15
-"""The server ends a statement after this time, which else would wait on for a lock; most take milliseconds."""
+"""The server's time limit of a statement, which could wait for a lock; most take milliseconds."""
 SENT_TOGETHER = 16
 """The most equal statements of one transaction. All of them wait for the last one."""
 STUCK_SECONDS = 30.0

@@ -32,7 +32,7 @@ class SqliteReads:
         return self.all_now(statement, *values)
 
     def all_now(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """Every row without two coroutines, for callers on SQLite. Raises the same."""
+        """`all` without its two coroutines, for callers that know the database is SQLite."""
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:

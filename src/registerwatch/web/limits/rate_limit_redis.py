@@ -126,7 +126,7 @@ class FallbackRateCounter:
         return True
 
     async def _hit_own(self, rule: RateLimitRule, address: str) -> RateLimitUsage:
-        """Count in memory; refuse whom Redis would refuse."""
+        """Count in memory; refuse addresses that Redis would."""
         used_up = self._used_up.get(rule)
         left = used_up.get(address, 0.0) - self._clock.now() if used_up is not None else 0.0
         if 0 < left <= rule.seconds:
