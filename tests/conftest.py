@@ -125,12 +125,22 @@ NIGHTLY_TWINS = (
     "journeys/test_real_codes.py",
     "journeys/test_real_records.py",
     "journeys/test_what_watches_show.py",
+    "ingest/test_daily_load.py",
+    "ingest/test_document_version.py",
     "mcp/",
+    "pages/",
+    "platform/test_clock.py",
     "register/test_impossible_values.py",
     "rest/test_access.py",
+    "rest/test_account.py",
+    "rest/test_audit.py",
+    "rest/test_billing.py",
     "rest/test_codes.py",
+    "rest/test_completeness.py",
     "rest/test_scopes.py",
-    "platform/test_clock.py",
+    "rest/test_sessions.py",
+    "rest/test_signup.py",
+    "rest/test_webhooks.py",
 )
 """What runs over PostgreSQL too with `--nightly` alone: what it asks of a database others ask of both."""
 
