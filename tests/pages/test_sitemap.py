@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from registerwatch.copy.listing import StoredListing
+from registerwatch.copy.listed_parts import ListedParts
 from registerwatch.pages.sitemap import NAMESPACE, PAGES, Sitemap
 from registerwatch.register.models import DeviceReading
 from registerwatch.settings import EUDAMED_URL
@@ -36,7 +36,7 @@ async def site(database_url: str, tmp_path: Path) -> AsyncIterator[ServiceHarnes
     """A service over EUDAMED's own address, in parts of three."""
     async with _site(database_url, tmp_path) as harness:
         service = harness.service
-        harness.app.state.sitemap = Sitemap(StoredListing(service.database, part_size=3), SITE, service.clock)
+        harness.app.state.sitemap = Sitemap(ListedParts(service.database, part_size=3), SITE, service.clock)
         yield harness
 
 

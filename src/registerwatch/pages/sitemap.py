@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from registerwatch.bootstrap import Service
-from registerwatch.copy.listing import StoredListing
+from registerwatch.copy.listed_parts import ListedParts
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.documentation.library import API_PATH, TOPICS
 from registerwatch.pages.documentation.library import PATH as DOCS_PATH
@@ -45,7 +45,7 @@ class _Kept(msgspec.Struct, frozen=True):
 class Sitemap:
     """The files of the site map, compressed. Each is kept for an hour; one is made at a time."""
 
-    def __init__(self, listing: StoredListing, public_url: str, clock: Clock) -> None:
+    def __init__(self, listing: ListedParts, public_url: str, clock: Clock) -> None:
         self._listing = listing
         self._public_url = escape(public_url)
         self._clock = clock
@@ -57,7 +57,7 @@ class Sitemap:
     @classmethod
     def of(cls, service: Service) -> "Sitemap":
         """The site map of what a service has stored."""
-        return cls(StoredListing(service.database), service.settings.public_url, service.clock)
+        return cls(ListedParts(service.database), service.settings.public_url, service.clock)
 
     async def index(self) -> bytes | None:
         """The addresses of all parts."""

@@ -22,7 +22,7 @@ class ListedDevice(msgspec.Struct, frozen=True, gc=False):
     updated: str | None = None
 
 
-class StoredListing:
+class ListedParts:
     """Devices and actors of the copy, each in one part.
 
     A part of devices is a range of row ids, so a device stays in its part for ever. A part of actors begins
