@@ -21,7 +21,7 @@ from registerwatch.sources.checks.assumptions import ASSUMPTIONS
 from registerwatch.sources.checks.data_lake_assumptions import DATA_LAKE
 from registerwatch.sources.checks.names import CheckName
 from registerwatch.sources.checks.outcomes import CheckResult, Outcome, Unanswered
-from registerwatch.sources.checks.recording import Recording
+from registerwatch.sources.checks.recorded_answers import Recording
 from registerwatch.sources.request_observer import RequestObserver, Retry
 from registerwatch.sources.requests import is_web_page
 
