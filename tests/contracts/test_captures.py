@@ -18,7 +18,7 @@ from registerwatch.register.certificates import NotifiedBody, Refusal, Registere
 from registerwatch.register.models import Actor, ActorReference, Certificate, Completeness, Device, DeviceReading
 from registerwatch.register.other_codes import OtherCode
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.sources.data_lake import mapping as lake_mapping
+from registerwatch.sources.data_lake import convert as convert_lake
 from registerwatch.sources.data_lake import wire as lake
 from registerwatch.sources.data_lake.reference import KNOWN
 from registerwatch.sources.eudamed import certificate_mapping, mapping, wire
@@ -398,7 +398,7 @@ def test_devices_of_the_data_lake(captures: Captures) -> None:
     name = "described_datalake_udi_page"
     page = lake.devices.decode(captures.bytes_of(name))
 
-    first, second, third = [lake_mapping.reading_of_row(row, KNOWN) for row in page.content]
+    first, second, third = [convert_lake.reading_of_row(row, KNOWN) for row in page.content]
 
     disc = Device(
         udi="04000000001010",
@@ -460,7 +460,7 @@ def test_actors_of_the_data_lake(captures: Captures) -> None:
     active = "refdata.actor-status.active"
     actor = Actor(srn="AT-MF-000000001", name="Example Dental AG", country="AT", status_code=active)
     body = Actor(srn="2460", name="Example Assurance AS", country="NO", status_code=active)
-    assert [lake_mapping.actor_of_row(row) for row in page.content] == captures.there([actor, actor, body], name)
+    assert [convert_lake.actor_of_row(row) for row in page.content] == captures.there([actor, actor, body], name)
     assert lake.actors.unread_of(page) == []
 
 

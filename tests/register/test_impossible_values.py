@@ -16,7 +16,7 @@ from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.settings import Settings
 from registerwatch.sources import record_file
 from registerwatch.sources.data_lake import wire as data_lake
-from registerwatch.sources.data_lake.mapping import reading_of_row as reading_of_bulk_row
+from registerwatch.sources.data_lake.convert import reading_of_row as reading_of_bulk_row
 from registerwatch.sources.eudamed import mapping, wire
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
 from tests.sources.reader import reading_of

@@ -11,7 +11,7 @@ from registerwatch.register.models import FLAGS, Actor, ActorReference, Complete
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.data_lake.client import DataLakeClient
-from registerwatch.sources.data_lake.mapping import actor_of_row, reading_of_row
+from registerwatch.sources.data_lake.convert import actor_of_row, reading_of_row
 from registerwatch.sources.data_lake.wire import ActorRow, DeviceRow, device_row
 from registerwatch.sources.request_budget import RequestBudget
 from registerwatch.sources.request_pace import PaceLimits

@@ -19,7 +19,7 @@ from registerwatch.register.device_details import (
 )
 from registerwatch.register.models import DETAILS, Device
 from registerwatch.sources.data_lake import wire as lake
-from registerwatch.sources.data_lake.mapping import reading_of_row
+from registerwatch.sources.data_lake.convert import reading_of_row
 from registerwatch.sources.eudamed import wire
 from registerwatch.sources.eudamed.details import web_address
 from tests.register.builders import PROPERTY, UDI, a_device

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from registerwatch.platform.structs import replace
 from registerwatch.register.other_codes import MAX_CODES, OtherCode, may_be_code
-from registerwatch.sources.data_lake.mapping import reading_of_row
+from registerwatch.sources.data_lake.convert import reading_of_row
 from registerwatch.sources.data_lake.wire import DeviceRow, device_row
 from registerwatch.sources.eudamed import wire
 from registerwatch.sources.eudamed.other_codes import other_codes_of

@@ -12,7 +12,7 @@ from registerwatch.sources.checks.outcomes import CheckResult, NothingToLookAt, 
 from registerwatch.sources.checks.shapes import Shape, judge_shape, judge_values
 from registerwatch.sources.checks.source_checks import Look, pace
 from registerwatch.sources.data_lake.client import FULL_PAGE, PARAMETERS
-from registerwatch.sources.data_lake.mapping import CHARACTERISTICS
+from registerwatch.sources.data_lake.convert import CHARACTERISTICS
 from registerwatch.sources.data_lake.reference import KNOWN
 from registerwatch.sources.data_lake.wire import actor_row as actor_reader
 from registerwatch.sources.data_lake.wire import device_row as device_reader

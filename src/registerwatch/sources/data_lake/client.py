@@ -11,7 +11,7 @@ from registerwatch.register.models import Actor
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.data_lake import wire
-from registerwatch.sources.data_lake.mapping import NAME, actor_of_row, reading_of_row
+from registerwatch.sources.data_lake.convert import NAME, actor_of_row, reading_of_row
 from registerwatch.sources.data_lake.reference import KNOWN, Reference, extended, has_unknown_ids
 from registerwatch.sources.requests import AnswerReader, ApiRequest, RegisterHttpClient, ignore
 from registerwatch.sources.rows import check_needed, check_some_read
