@@ -84,7 +84,7 @@ from registerwatch.sources.data_lake.client import DataLakeClient
 from registerwatch.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
 from registerwatch.sources.eudamed.checks.looks import LOOKS as EUDAMED_LOOKS
 from registerwatch.sources.eudamed.client import EudamedClient
-from registerwatch.sources.eudamed.device_listing import EudamedDeviceListing
+from registerwatch.sources.eudamed.device_lists import EudamedDeviceLists
 from registerwatch.sources.eudamed.documents import EudamedDocuments
 from registerwatch.sources.eudamed.nomenclature import EudamedNomenclature
 from registerwatch.sources.record_file import RecordFile
@@ -233,7 +233,7 @@ def build_service(
         unread=unread,
     )
     register = EudamedClient(requests, settings.register_url, clock, page_size=page_size)
-    listing = EudamedDeviceListing(register.interface, page_size=page_size)
+    listing = EudamedDeviceLists(register.interface, page_size=page_size)
     actor_lists = ActorLists(database)
     list_reader = DeviceListReader(listing, copy, actor_lists, clock)
     fresh_for = settings.fresh_seconds

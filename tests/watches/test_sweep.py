@@ -12,7 +12,7 @@ from registerwatch.errors import DatabaseUnavailable
 from registerwatch.ingest.sweeps.device_sweep import DeviceSweeper
 from registerwatch.ingest.sweeps.sweep_steps import NONE, UNREADABLE
 from registerwatch.ingest.sweeps.sweep_turn import MAX_READS, MAX_REQUESTS, SweepAdapters
-from registerwatch.sources.eudamed.device_listing import EudamedDeviceListing
+from registerwatch.sources.eudamed.device_lists import EudamedDeviceLists
 from registerwatch.sources.eudamed.guards import REPROBE_SECONDS
 from registerwatch.watches.reading.read_subject import SubjectReader
 from registerwatch.watches.reading.sweep_targets import SweepTargets
@@ -433,7 +433,7 @@ def sweeper_with(harness: ServiceHarness, subjects: type[SweepTargets]) -> Devic
     service, clock = harness.service, harness.clock
     reader = SubjectReader(harness.database, clock, service.refresher)
     targets = subjects(harness.database, clock, reader, service.notifications.outbox)
-    listing = EudamedDeviceListing(service.eudamed.interface)
+    listing = EudamedDeviceLists(service.eudamed.interface)
     copy = ManufacturerDevices(service.documents, service.index)
     parts = service.records, listing, targets, service.watches.news, service.register_checks, copy, clock
     return DeviceSweeper(SweepAdapters(harness.database, *parts), interval=INTERVAL)

@@ -27,7 +27,7 @@ PAGE_SIZE = 300
 ROWS_OF_UDI = 25
 
 
-class EudamedDeviceListing:
+class EudamedDeviceLists:
     """Pages of the device search."""
 
     name = mapping.NAME

@@ -9,7 +9,7 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.structs import replace
 from registerwatch.register.models import Completeness
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.sources.eudamed.device_listing import EudamedDeviceListing
+from registerwatch.sources.eudamed.device_lists import EudamedDeviceLists
 from registerwatch.sources.eudamed.guards import IGNORED_FILTER, REPROBE_SECONDS
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
@@ -30,8 +30,8 @@ async def reader(world: World, database: Database, clock: SteppedClock) -> Async
 
 
 @pytest.fixture
-def listing(reader: Reader) -> EudamedDeviceListing:
-    return EudamedDeviceListing(reader.client.interface)
+def listing(reader: Reader) -> EudamedDeviceLists:
+    return EudamedDeviceLists(reader.client.interface)
 
 
 @pytest.fixture
@@ -45,14 +45,14 @@ def register_more(world: World, like: Registration, number: int) -> None:
         world.register(replace(like, **changed))
 
 
-async def reason_of(listing: EudamedDeviceListing, srn: str) -> str:
+async def reason_of(listing: EudamedDeviceLists, srn: str) -> str:
     with pytest.raises(RegisterFailure) as failed:
         await listing.page(srn, 0)
     return failed.value.reason
 
 
 async def test_pages_of_a_manufacturer_have_all_its_devices_once_after_one_probe(
-    reader: Reader, listing: EudamedDeviceListing, device: Registration
+    reader: Reader, listing: EudamedDeviceLists, device: Registration
 ) -> None:
     srn = device.manufacturer.srn
     register_more(reader.world, device, 300)
@@ -73,7 +73,7 @@ async def test_a_field_that_cannot_be_read_costs_no_row_and_a_key_fails_no_page_
 ) -> None:
     srn = device.manufacturer.srn
     register_more(reader.world, device, 1)
-    listing = EudamedDeviceListing(reader.client.interface, page_size=1)
+    listing = EudamedDeviceLists(reader.client.interface, page_size=1)
     rows = [(await listing.page(srn, number)).rows[0].device for number in range(2)]
     for row in rows:
         reader.world.change(row.uuid, new_version=None, version_number=10**10)
@@ -89,7 +89,7 @@ async def test_a_field_that_cannot_be_read_costs_no_row_and_a_key_fails_no_page_
 
 
 async def test_rows_of_a_udi_di_are_those_of_all_its_records(
-    reader: Reader, listing: EudamedDeviceListing, device: Registration
+    reader: Reader, listing: EudamedDeviceLists, device: Registration
 ) -> None:
     reader.world.register(replace(device, uuid="00000000-0000-4000-8000-000000000001"))
 
@@ -98,7 +98,7 @@ async def test_rows_of_a_udi_di_are_those_of_all_its_records(
 
 
 async def test_nothing_is_taken_while_a_filter_is_ignored_and_it_is_probed_again_after_some_minutes(
-    reader: Reader, listing: EudamedDeviceListing, device: Registration
+    reader: Reader, listing: EudamedDeviceLists, device: Registration
 ) -> None:
     srn = device.manufacturer.srn
     reader.faults.fail("search", "ignored-filter")
@@ -112,7 +112,7 @@ async def test_nothing_is_taken_while_a_filter_is_ignored_and_it_is_probed_again
 
 
 async def test_rows_of_others_are_not_taken_and_the_filter_is_probed_before_it_is_used_again(
-    reader: Reader, listing: EudamedDeviceListing, device: Registration
+    reader: Reader, listing: EudamedDeviceLists, device: Registration
 ) -> None:
     srn = device.manufacturer.srn
     await listing.page(srn, 0)
@@ -126,7 +126,7 @@ async def test_rows_of_others_are_not_taken_and_the_filter_is_probed_before_it_i
 
 @pytest.mark.parametrize("mode", ["empty-page", "json-of-wrong-shape", "http-503", "html-200"])
 async def test_a_page_that_cannot_be_read_is_a_failure(
-    reader: Reader, listing: EudamedDeviceListing, device: Registration, mode: Any
+    reader: Reader, listing: EudamedDeviceLists, device: Registration, mode: Any
 ) -> None:
     reader.faults.fail("search", mode)
 
