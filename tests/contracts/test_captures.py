@@ -21,7 +21,7 @@ from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.data_lake import convert as convert_lake
 from registerwatch.sources.data_lake import wire as lake
 from registerwatch.sources.data_lake.reference import KNOWN
-from registerwatch.sources.eudamed import certificate_mapping, mapping, wire
+from registerwatch.sources.eudamed import convert_certificates, mapping, wire
 from registerwatch.sources.eudamed.guards import check_page
 from registerwatch.sources.requests import JsonReader, decode
 from tests.sources.reader import reading_of
@@ -307,7 +307,7 @@ def test_a_row_of_the_certificate_search(captures: Captures) -> None:
     row = captures.read(name)["content"][0]
 
     of_device = mapping.certificate_rows(page.content)
-    listed = certificate_mapping.certificate_of(wire.listed_certificate.read(row))
+    listed = convert_certificates.certificate_of(wire.listed_certificate.read(row))
 
     issued, management = "refdata.certificate-status.issued", "refdata.certificate-mdr-type.quality-management-system"
     assert of_device == captures.there(
@@ -350,7 +350,7 @@ def test_a_row_of_the_certificate_search(captures: Captures) -> None:
 def test_the_record_of_a_certificate(captures: Captures) -> None:
     record = wire.certificate_record.read(captures.read("described_certificate_record"))
 
-    assert certificate_mapping.scopes_of(record) == [
+    assert convert_certificates.scopes_of(record) == [
         Scope(
             risk_class_code=RISK + "class-iia",
             device_type_codes=("refdata.device-type.MDA0315",),
@@ -363,7 +363,7 @@ def test_the_record_of_a_certificate(captures: Captures) -> None:
 def test_a_refused_application(captures: Captures) -> None:
     row = wire.refused_application.read(captures.read("described_refused_applications_page")["content"][0])
 
-    assert certificate_mapping.refusal_of(row) == Refusal(
+    assert convert_certificates.refusal_of(row) == Refusal(
         id="01K3EXAMPLE0000000000000BB",
         srn="DE-MF-000000000",
         actor_name="Example GmbH",
@@ -379,7 +379,7 @@ def test_notified_bodies(captures: Captures) -> None:
     entries = [wire.listed_body.read(each) for each in captures.read(name)]
 
     bodies = [NotifiedBody("2862", "Example Notified Body AB"), NotifiedBody("2265", "Example Body a.s.")]
-    assert [certificate_mapping.notified_body_of(each) for each in entries] == captures.there(bodies, name)
+    assert [convert_certificates.notified_body_of(each) for each in entries] == captures.there(bodies, name)
 
 
 def test_the_three_ways_to_throttle(captures: Captures) -> None:

@@ -17,7 +17,7 @@ from registerwatch.register.certificates import (
 )
 from registerwatch.register.identifiers import MAX_LENGTH
 from registerwatch.register.models import Certificate, Device
-from registerwatch.sources.eudamed.certificate_mapping import MAX_CODE
+from registerwatch.sources.eudamed.convert_certificates import MAX_CODE
 
 
 async def test_the_longest_values_fit_into_every_index(database: Database) -> None:

@@ -13,7 +13,7 @@ from registerwatch.platform.structs import replace
 from registerwatch.register.models import Completeness, Device, document
 from registerwatch.sources.data_lake import wire as data_lake
 from registerwatch.sources.eudamed import mapping, wire
-from registerwatch.sources.eudamed.certificate_mapping import certificate_of
+from registerwatch.sources.eudamed.convert_certificates import certificate_of
 from registerwatch.sources.eudamed.wire import BasicUdiRecord, Code, DeviceDetail, DeviceRow
 from registerwatch.sources.fields import preferred_name
 from registerwatch.sources.requests import AnswerReader

@@ -14,7 +14,7 @@ from registerwatch.register.certificates import NotifiedBody, ReadCertificate, R
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.eudamed import wire
-from registerwatch.sources.eudamed.certificate_mapping import (
+from registerwatch.sources.eudamed.convert_certificates import (
     certificate_of,
     facts_of,
     key_of,
