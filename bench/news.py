@@ -26,7 +26,7 @@ from registerwatch.register.basic_records import SharedRecord, SharedSearch
 from registerwatch.register.models import DeviceReading
 from registerwatch.settings import Settings
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.eudamed import mapping, wire
+from registerwatch.sources.eudamed import convert, wire
 from registerwatch.watches import repository
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded, label_of, snapshot_of_device
@@ -192,11 +192,11 @@ def _reading(news: NewsWorld, record: Registration) -> DeviceReading:
     listed = CertificateFilter(basic_udi=record.basic_udi)
     found = world.search_certificates(listed, 0, 100)[1] if record.basic_udi else []
     rows = [wire.listed_certificate.read(wire_certificates.listing_row(row)) for row in found]
-    return mapping.reading_of_device(
-        mapping.reading_of_row(wire.device_row.read(wire_devices.search_row(record))),
+    return convert.reading_of_device(
+        convert.reading_of_row(wire.device_row.read(wire_devices.search_row(record))),
         wire.device_detail.read(wire_devices.detail(record)),
-        SharedRecord(mapping.record_of(wire.basic_udi_record.read(basic))),
-        SharedSearch(tuple(mapping.certificate_rows(rows))),
+        SharedRecord(convert.record_of(wire.basic_udi_record.read(basic))),
+        SharedSearch(tuple(convert.certificate_rows(rows))),
         None,
     )
 

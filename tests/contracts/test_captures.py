@@ -21,7 +21,7 @@ from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.data_lake import convert as convert_lake
 from registerwatch.sources.data_lake import wire as lake
 from registerwatch.sources.data_lake.reference import KNOWN
-from registerwatch.sources.eudamed import convert_certificates, mapping, wire
+from registerwatch.sources.eudamed import convert, convert_certificates, wire
 from registerwatch.sources.eudamed.guards import check_page
 from registerwatch.sources.requests import JsonReader, decode
 from tests.sources.reader import reading_of
@@ -99,7 +99,7 @@ def in_full(row: wire.DeviceRow, detail: Any, basic: Any) -> DeviceReading:
 
 def test_rows_of_the_device_search(captures: Captures) -> None:
     name = "device_search_rows_2026"
-    rows = [mapping.reading_of_row(wire.device_row.read(row)) for row in captures.read(name)]
+    rows = [convert.reading_of_row(wire.device_row.read(row)) for row in captures.read(name)]
 
     expected = [
         Device(
@@ -146,7 +146,7 @@ def test_pages_of_the_device_search_of_2022_which_tell_neither_reference_nor_sta
 ) -> None:
     page = wire.device_rows.decode(captures.bytes_of(name))
 
-    first = mapping.reading_of_row(page.content[0]).device
+    first = convert.reading_of_row(page.content[0]).device
     udi, basic, trade_name, risk, totals = {
         "device_search_page": ("E1232176111", "++E123TOOLSV7", "Example bite fork (2 pcs)", "i", (638, False)),
         "device_search_by_primary_di": ("E1237000001", "++E123BLANKQ2", "Example blank A3,5 71x16", "iia", (1, True)),
@@ -279,7 +279,7 @@ def test_rows_of_the_actor_search(captures: Captures) -> None:
     page = wire.actor_rows.decode(captures.bytes_of("eos_search_page"))
     later = wire.actor_row.read(captures.read("described_eos_row_2026"))
 
-    rows = [mapping.actor_of(row, status_code=mapping.code(row.actor_status), device_total=3) for row in page.content]
+    rows = [convert.actor_of(row, status_code=convert.code(row.actor_status), device_total=3) for row in page.content]
 
     first = Actor(
         srn="DE-AR-000000001", name="Example Europe GmbH", country="DE", status_code="", device_total=3, complete=True
@@ -287,7 +287,7 @@ def test_rows_of_the_actor_search(captures: Captures) -> None:
     second = replace(first, srn="DE-AR-000000002", name="Example EC REP GmbH")
     assert rows[:2] == captures.there([first, second], "eos_search_page")
     assert (page.total_elements, page.last, wire.actor_rows.unread_of(page)) == (4406, False, [])
-    assert mapping.code(later.actor_status) == "refdata.actor-status.active"
+    assert convert.code(later.actor_status) == "refdata.actor-status.active"
     assert (later.srn, later.unread) == ("DE-AR-000000001", ())
 
 
@@ -306,7 +306,7 @@ def test_a_row_of_the_certificate_search(captures: Captures) -> None:
     page = wire.certificate_rows.decode(captures.bytes_of(name))
     row = captures.read(name)["content"][0]
 
-    of_device = mapping.certificate_rows(page.content)
+    of_device = convert.certificate_rows(page.content)
     listed = convert_certificates.certificate_of(wire.listed_certificate.read(row))
 
     issued, management = "refdata.certificate-status.issued", "refdata.certificate-mdr-type.quality-management-system"

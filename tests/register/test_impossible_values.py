@@ -17,7 +17,7 @@ from registerwatch.settings import Settings
 from registerwatch.sources import record_file
 from registerwatch.sources.data_lake import wire as data_lake
 from registerwatch.sources.data_lake.convert import reading_of_row as reading_of_bulk_row
-from registerwatch.sources.eudamed import mapping, wire
+from registerwatch.sources.eudamed import convert, wire
 from tests.register.canned import CannedRegister, in_turn, ok, one_device
 from tests.sources.reader import reading_of
 from tests.support.fakes import SteppedClock
@@ -152,7 +152,7 @@ def test_a_basic_udi_di_that_no_index_can_hold_is_none() -> None:
     long, row = "B" * 5_000, wire.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi="B-1")
     basic = wire.BasicUdiRecord(basic_udi=wire.Identifier(code=long))
     readings = (
-        mapping.reading_of_row(wire.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi=long)),
+        convert.reading_of_row(wire.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi=long)),
         reading_of_bulk_row(data_lake.DeviceRow(uuid="u-1", primary_di=UDI, basic_udi=long)),
         record_file.reading_of_record(record_file.FileRecord(uuid="u-1", primary_di=UDI, basic_udi=long)),
     )

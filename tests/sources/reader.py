@@ -14,7 +14,7 @@ from registerwatch.register.basic_records import SharedRecord, SharedSearch
 from registerwatch.register.models import Device, DeviceReading
 from registerwatch.register.outcomes import Found
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.eudamed import mapping, wire
+from registerwatch.sources.eudamed import convert, wire
 from registerwatch.sources.eudamed.client import EudamedClient
 from registerwatch.sources.eudamed.guards import PROBE_VALUE
 from registerwatch.sources.request_budget import RequestBudget
@@ -79,9 +79,9 @@ def reading_of(
     found: Sequence[wire.CertificateRow] = (),
 ) -> DeviceReading:
     """The reading of a device by the answers to the requests of one read, which shares nothing with others."""
-    search = SharedSearch(tuple(mapping.certificate_rows(found)))
-    shared = SharedRecord(mapping.record_of(basic))
-    return mapping.reading_of_device(mapping.reading_of_row(row), detail, shared, search, stored)
+    search = SharedSearch(tuple(convert.certificate_rows(found)))
+    shared = SharedRecord(convert.record_of(basic))
+    return convert.reading_of_device(convert.reading_of_row(row), detail, shared, search, stored)
 
 
 @asynccontextmanager

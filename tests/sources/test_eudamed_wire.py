@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from registerwatch.platform.structs import replace
 from registerwatch.register.models import Completeness, Device, document
 from registerwatch.sources.data_lake import wire as data_lake
-from registerwatch.sources.eudamed import mapping, wire
+from registerwatch.sources.eudamed import convert, wire
 from registerwatch.sources.eudamed.convert_certificates import certificate_of
 from registerwatch.sources.eudamed.wire import BasicUdiRecord, Code, DeviceDetail, DeviceRow
 from registerwatch.sources.fields import preferred_name
@@ -77,7 +77,7 @@ def test_rows_of_real_searches_become_devices(captures: Path, name: str) -> None
 
     assert len(page.content) == len(raw) > 0
     for row, told in zip(page.content, raw, strict=True):
-        reading = mapping.reading_of_row(row)
+        reading = convert.reading_of_row(row)
         device = reading.device
         assert reading.completeness is Completeness.SOME
         assert (device.uuid, device.udi) == (told["uuid"], told["primaryDi"])
@@ -108,10 +108,10 @@ def test_rows_of_real_actor_and_certificate_searches_are_told(captures: Path) ->
     listed = wire.certificate_rows.decode((captures / "certificate_search_page.json").read_bytes())
 
     for row in actors.content:
-        actor = mapping.actor_of(row, status_code="", device_total=3)
+        actor = convert.actor_of(row, status_code="", device_total=3)
         assert (actor.srn, actor.country, actor.complete) == (row.srn, row.country_iso2_code, True)
         assert actor.name
-    for certificate in mapping.certificate_rows(listed.content):
+    for certificate in convert.certificate_rows(listed.content):
         assert certificate.number
         assert certificate.expiry
         assert len(certificate.expiry) == len("2030-09-16")

@@ -34,7 +34,7 @@ RECIPE = Recipe(
             "    storage_applicable: bool | None = None\n",
         ),
         inserted(
-            "sources/eudamed/mapping.py",
+            "sources/eudamed/convert.py",
             """        "latex": detail.latex,\n""",
             """        "storage_applies": msgspec.UNSET if detail.storage_applicable is None"""
             " else detail.storage_applicable,\n",

@@ -17,7 +17,7 @@ from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.register.models import Certificate, Device, DeviceReading, precedence_of
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.eudamed import mapping, wire
+from registerwatch.sources.eudamed import convert, wire
 from registerwatch.sources.eudamed.certificates import unconfirmed
 from registerwatch.sources.eudamed.guards import EMPTY_PAGE, EUDAMED_DI, check_basic_record, check_page, check_rows
 from registerwatch.sources.eudamed.register_read import DEVICES, RegisterInterface, RegisterRead, sized
@@ -50,7 +50,7 @@ EOS_COST = 2
 class EudamedClient:
     """Reads the register at `base_url` through one paced sender of requests. A bulk cursor is a page number."""
 
-    name = mapping.NAME
+    name = convert.NAME
     load_name = "register"
     lags = False
     is_newest_first = True
@@ -120,7 +120,7 @@ class EudamedClient:
             # Rows that cannot be read count too: the last page is known by what the register sent.
             is_full = page.last is False or page.sent == PAGE_SIZE
             is_last = not is_full or number * PAGE_SIZE >= page.total_elements
-            readings = [mapping.reading_of_row(row) for row in page.content]
+            readings = [convert.reading_of_row(row) for row in page.content]
             yield RecordBatch(readings, "" if is_last else str(number), page.total_elements)
 
     async def _newest(self, page: int, received: Callable[[int], None]) -> wire.Page[wire.DeviceRow]:
@@ -167,7 +167,7 @@ class _Read(RegisterRead):
         if shown is not None:
             listed = list(shown.rows)
         else:
-            listed = [mapping.reading_of_row(row) for row in await self._rows_by_di(udi)]
+            listed = [convert.reading_of_row(row) for row in await self._rows_by_di(udi)]
         if not listed:
             return []
         if not all(wire.RECORD_KEY.fullmatch(row.device.uuid) for row in listed):
@@ -187,7 +187,7 @@ class _Read(RegisterRead):
         devices = await self._devices_of(srn)
         readings = self._first_readings(srn, devices) if is_actor_of_devices(srn) else []
         status_code = await self._actor_status(row, readings)
-        actor = mapping.actor_of(row, status_code=status_code, device_total=devices.total_elements)
+        actor = convert.actor_of(row, status_code=status_code, device_total=devices.total_elements)
         return ActorReading(actor, readings)
 
     async def _actor_status(self, row: wire.ActorRow, readings: Sequence[DeviceReading]) -> str:
@@ -196,7 +196,7 @@ class _Read(RegisterRead):
         Empty where the register has no record of it or one of a form that is not known. Raises `RegisterFailure` where
         it may be read a moment later.
         """
-        told = (mapping.code(row.actor_status), *(each.device.manufacturer_status_code for each in readings))
+        told = (convert.code(row.actor_status), *(each.device.manufacturer_status_code for each in readings))
         status_code = next((code for code in told if code), "")
         if status_code or not wire.RECORD_KEY.fullmatch(row.uuid or ""):
             return status_code
@@ -214,7 +214,7 @@ class _Read(RegisterRead):
             log.info("status of an actor could not be read", srn=row.srn, reason=failure.reason)
             return ""
         record = answer.actor_data_public_view
-        return mapping.code(record.actor_status) if record else ""
+        return convert.code(record.actor_status) if record else ""
 
     async def _devices_of(self, srn: str) -> wire.Page[wire.DeviceRow]:
         params = {"page": "0", **sized(self._page_size if is_actor_of_devices(srn) else COUNT_PAGE_SIZE)}
@@ -230,7 +230,7 @@ class _Read(RegisterRead):
         """Readings of the rows of a manufacturer's devices. Every row has to be of this manufacturer."""
         check_some_read(page.content, page.unread)
         check_rows(page.content, lambda row: row.manufacturer_srn == srn)
-        return [mapping.reading_of_row(row) for row in page.content]
+        return [convert.reading_of_row(row) for row in page.content]
 
     async def _rows_by_di(self, udi: str) -> list[wire.DeviceRow]:
         params = {"page": "0", **sized(25)}
@@ -279,13 +279,13 @@ class _Read(RegisterRead):
     async def _in_full(self, row: DeviceReading, basic: SharedRecord | None) -> DeviceReading:
         known, version = self._known.get(row.device.uuid), row.device.version
         has_detail = known is not None and version is not None and known.detail_version == version
-        if known is not None and not mapping.has_date_of_status(known.device, row.device):
+        if known is not None and not convert.has_date_of_status(known.device, row.device):
             has_detail = False
         detail = None if has_detail else await self._detail(row.device)
         basic = basic or await self._basic_record(row)
         searched = await self._certificates(row, basic.record.basic_udi or row.device.basic_udi)
         last = None if searched.is_proven else self._last_searched(row, basic.record.basic_udi or row.device.basic_udi)
-        return mapping.reading_of_device(
+        return convert.reading_of_device(
             row,
             detail,
             basic,
@@ -316,7 +316,7 @@ class _Read(RegisterRead):
             self._end_wait(began_at)
             path = f"/devices/basicUdiData/udiDiData/{row.device.uuid}"
             check = partial(check_basic_record, row)
-            return mapping.record_of(await self.record(path, wire.basic_udi_record, check))
+            return convert.record_of(await self.record(path, wire.basic_udi_record, check))
 
         began_at = self._clock.monotonic()
         return await self._shared.record(row.basic_key, ask) if row.basic_key else SharedRecord(await ask())
@@ -329,7 +329,7 @@ class _Read(RegisterRead):
             nonlocal is_proven
             self._end_wait(began_at)
             rows, is_proven = await self._searched(basic_udi, row.device.manufacturer_srn)
-            return None if rows is None else tuple(mapping.certificate_rows(rows))
+            return None if rows is None else tuple(convert.certificate_rows(rows))
 
         if basic_udi in ("", EUDAMED_DI + row.device.udi):  # certificates under a directive are in the record alone
             return _Searched(SharedSearch(()))
@@ -352,7 +352,7 @@ class _Read(RegisterRead):
         def check(page: wire.Page[wire.CertificateRow]) -> None:
             check_page(page, matches=lambda each: each.actor_srn is None or each.actor_srn == srn)
             check_all_read(page.unread)
-            if any(mapping.has_lost_certificate(each.unread, at="") for each in page.content):
+            if any(convert.has_lost_certificate(each.unread, at="") for each in page.content):
                 raise RegisterFailure(
                     "The register's answer has an unexpected form (a certificate that cannot be read)."
                 )

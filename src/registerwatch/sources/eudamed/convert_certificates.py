@@ -14,7 +14,7 @@ from registerwatch.register.certificates import (
     named_devices,
 )
 from registerwatch.sources.eudamed import wire
-from registerwatch.sources.eudamed.mapping import has_lost_certificate
+from registerwatch.sources.eudamed.convert import has_lost_certificate
 from registerwatch.sources.fields import key, text
 
 MAX_TEXT, MAX_CODE, MAX_DESCRIPTION, MAX_TYPES = 500, 100, 2_000, 50

@@ -12,7 +12,7 @@ import structlog
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.eudamed import mapping, wire
+from registerwatch.sources.eudamed import convert, wire
 from registerwatch.sources.eudamed.guards import EMPTY_PAGE, IGNORED_FILTER, MAX_ROWS, check_page, check_rows
 from registerwatch.sources.eudamed.register_read import DEVICES, RegisterInterface, RegisterRead, sized
 from registerwatch.sources.request_budget import PlaceWait
@@ -30,7 +30,7 @@ ROWS_OF_UDI = 25
 class EudamedDeviceLists:
     """Pages of the device search."""
 
-    name = mapping.NAME
+    name = convert.NAME
 
     def __init__(self, interface: RegisterInterface, *, page_size: int = PAGE_SIZE) -> None:
         self._interface = interface
@@ -62,7 +62,7 @@ class EudamedDeviceLists:
             check_some_read(answer.content, answer.unread)
         check_needed(answer.content, wire.NEEDED_OF_ROW)
         self._check_rows(answer, "srn", lambda row: row.manufacturer_srn == srn)
-        readings = [mapping.reading_of_row(row) for row in answer.content]
+        readings = [convert.reading_of_row(row) for row in answer.content]
         is_last = first + size >= answer.total_elements
         return ListPage(readings, answer.total_elements, is_last, frozenset(map(_digest, answer.unread)))
 
@@ -79,7 +79,7 @@ class EudamedDeviceLists:
         answer = await self._search(read, "primaryDi", udi, params, wire.device_rows, check)
         check_some_read(answer.content, answer.unread)
         self._check_rows(answer, "primaryDi", lambda row: row.primary_di == udi)
-        return [mapping.reading_of_row(row) for row in {row.uuid: row for row in answer.content}.values()]
+        return [convert.reading_of_row(row) for row in {row.uuid: row for row in answer.content}.values()]
 
     async def _search(
         self,
