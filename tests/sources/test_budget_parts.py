@@ -45,7 +45,7 @@ class Senders:
 
     def __init__(self, per_minute: int, *, spread: bool = False) -> None:
         self.window = BudgetWindow(per_minute, {}, {})
-        self._seconds_until = self.window.seconds_until if spread else self.window.seconds_until_places
+        self._seconds_until = self.window.seconds_until if spread else self.window.seconds_until_slots
         self.now = 1_800_000_000.0
         self.taken: list[tuple[float, RequestPriority, int]] = []
 
@@ -237,7 +237,7 @@ def test_who_has_to_wait_is_told_the_first_second_that_has_a_place(
         senders.burst(other, number, each)
     senders.window.ask(kind, cost, senders.now)
 
-    wait, saved = senders.window.seconds_until_places(kind, cost, senders.now), senders.window.saved(senders.now)
+    wait, saved = senders.window.seconds_until_slots(kind, cost, senders.now), senders.window.saved(senders.now)
 
     saves_up = not guaranteed(per_minute)[kind]  # and gets its places when it asks again, before that
     assert wait <= (KEPT_SECONDS if saves_up else ASKING_SECONDS) + 1

@@ -20,7 +20,7 @@ from structlog.testing import capture_logs
 from registerwatch.platform.db.engine import Database
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.request_budget import PlaceWait, RequestBudget
+from registerwatch.sources.request_budget import SlotWait, RequestBudget
 from registerwatch.sources.request_pace import PaceLimits
 from registerwatch.sources.requests import (
     MAX_BODY_BYTES,
@@ -559,10 +559,10 @@ async def test_a_recheck_goes_on_within_its_part_while_people_use_up_all_that_is
         user_agent="Registerwatch",
         timeout=5.0,
     )
-    wait = PlaceWait.until(clock.monotonic() + 300)
+    wait = SlotWait.until(clock.monotonic() + 300)
 
     answer = await requests.get(
-        a_question(), priority=RequestPriority.RECHECK, deadline=clock.monotonic() + 180, place_wait=wait
+        a_question(), priority=RequestPriority.RECHECK, deadline=clock.monotonic() + 180, slot_wait=wait
     )
 
     assert answer

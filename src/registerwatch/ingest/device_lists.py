@@ -20,7 +20,7 @@ from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.source import DeviceListing, ListPage
 
 MAX_WALKS = 50
@@ -93,14 +93,14 @@ class DeviceListReader:
         return True
 
     async def read_page(
-        self, srn: str, priority: RequestPriority, place_wait: PlaceWait | None, context: ReadContext
+        self, srn: str, priority: RequestPriority, slot_wait: SlotWait | None, context: ReadContext
     ) -> PageResult:
         """Read and store the next page of an actor's list. Raises `RegisterFailure`, after which it goes on there."""
         walk = self._walk(srn)
         step = sweep_steps.next_step(walk.sweep, (), self._listing.page_size)
         assert isinstance(step, PageStep), "a manufacturer that is not watched is listed by pages"
         since, asked_at = await self._copy.revision(), int(self._clock.now())
-        page = await self._listing.page(srn, step.number, priority=priority, place_wait=place_wait)
+        page = await self._listing.page(srn, step.number, priority=priority, slot_wait=slot_wait)
         now = int(self._clock.now())
         changes = await self._copy.store(page.rows, read_at=asked_at, now=now, context=context, since=since)
         is_whole = self._store_step(srn, walk, step, page)

@@ -19,7 +19,7 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.source import DeviceListing, ListedRecords
 
 log = structlog.get_logger(__name__)
@@ -40,7 +40,7 @@ class ListedReads:
         """How many devices lists have counted, by manufacturer: those of a large one are not begun in vain again."""
 
     async def records(
-        self, srn: str, udis: Sequence[str], *, priority: RequestPriority, place_wait: PlaceWait
+        self, srn: str, udis: Sequence[str], *, priority: RequestPriority, slot_wait: SlotWait
     ) -> Mapping[str, ListedRecords]:
         """The records of those of a manufacturer's UDI-DIs that its list proves; none where a list costs as many
         requests as searches, or cannot be read.
@@ -52,7 +52,7 @@ class ListedReads:
             return {}
         revision, read_at = await self._copy.revision(), int(self._clock.now())
         try:
-            rows = await self._rows(srn, len(stored) - 1, priority, place_wait)
+            rows = await self._rows(srn, len(stored) - 1, priority, slot_wait)
         except RegisterFailure as failure:
             log.info("devices are searched, since they could not be listed", srn=srn, reason=failure.reason)
             return {}
@@ -73,12 +73,12 @@ class ListedReads:
         return {udi: records for udi, records in stored.items() if _listed(records)}, total
 
     async def _rows(
-        self, srn: str, most: int, priority: RequestPriority, place_wait: PlaceWait
+        self, srn: str, most: int, priority: RequestPriority, slot_wait: SlotWait
     ) -> Collection[DeviceReading]:
         """Every row of a manufacturer's list; none where it has more than `most` pages, or was not seen whole."""
         rows: dict[str, DeviceReading] = {}
         for number in range(most):
-            page = await self._listing.page(srn, number, priority=priority, place_wait=place_wait)
+            page = await self._listing.page(srn, number, priority=priority, slot_wait=slot_wait)
             self._totals[srn] = page.total
             rows |= {each.device.uuid: each for each in page.rows}
             if page.unreadable or self._pages(page.total) > most:

@@ -29,7 +29,7 @@ from registerwatch.register.identifiers import kind
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.sources.budget_parts import OF_READERS, OF_WATCHES, RequestPriority
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.source import ListedRecords
 from registerwatch.sources.turn_lock import Requester
 
@@ -76,11 +76,11 @@ class ReadLimits(msgspec.Struct, frozen=True):
     requester: Requester | None = None
     max_shared_age: float = 0.0
 
-    def place_wait(self) -> PlaceWait:
+    def slot_wait(self) -> SlotWait:
         """How long a read waits for its places, and for whom."""
         if self.start_until is None:
-            return PlaceWait.as_long_as_a_read(self.requester)
-        return PlaceWait.until(self.start_until, self.requester)
+            return SlotWait.as_long_as_a_read(self.requester)
+        return SlotWait.until(self.start_until, self.requester)
 
 
 class _Running(msgspec.Struct, frozen=True):
@@ -131,7 +131,7 @@ class Refresher:
         to nothing, took until then.
         """
         limits = limits or ReadLimits()
-        place_wait = limits.place_wait()
+        slot_wait = limits.slot_wait()
         while True:
             running = self._running.get(subject)
             if running is not None and priority.is_before(running.priority):
@@ -140,9 +140,9 @@ class Refresher:
                     self._put_off[subject] = running.limits
                 running = None
             task = (
-                self._start(subject, priority, context, limits, place_wait, listed) if running is None else running.task
+                self._start(subject, priority, context, limits, slot_wait, listed) if running is None else running.task
             )
-            is_overdue = await _ended_or_overdue(task, place_wait if running is None else None)
+            is_overdue = await _ended_or_overdue(task, slot_wait if running is None else None)
             if is_overdue:
                 return ReadFailed(OVERDUE, is_asked=False)
             if task.cancelled():
@@ -184,16 +184,16 @@ class Refresher:
         is_under_way = running is not None and running.priority in OF_READERS
         if is_under_way or self.remembered(subject) is not None or self._is_found(subject):
             return True
-        if self._is_closed or not self._has_place(subject, limits.requester):
+        if self._is_closed or not self._has_slot(subject, limits.requester):
             self.dropped += 1
             return False
         if running is None:
-            self._start(subject, RequestPriority.REFRESH, None, limits, limits.place_wait())
+            self._start(subject, RequestPriority.REFRESH, None, limits, limits.slot_wait())
         else:
             self._put_off.setdefault(subject, limits)
         return True
 
-    def _has_place(self, subject: str, requester: Requester | None) -> bool:
+    def _has_slot(self, subject: str, requester: Requester | None) -> bool:
         """Whether one more background refresh may wait, for this client. Lists have places of their own."""
         most, most_of_client = (
             (MAX_BACKGROUND_LISTS, MAX_BACKGROUND_LISTS_OF_CLIENT)
@@ -275,7 +275,7 @@ class Refresher:
         priority: RequestPriority,
         context: ReadContext | None,
         limits: ReadLimits,
-        place_wait: PlaceWait,
+        slot_wait: SlotWait,
         listed: ListedRecords | None = None,
     ) -> "asyncio.Task[RefreshResult]":
         self.reads_begun += 1
@@ -283,7 +283,7 @@ class Refresher:
         after = number - 1 if limits.after is None else limits.after
         rule = SharingRule(number, after, priority, limits.max_shared_age)
         context = context or ReadContext(is_for_watches=priority in OF_WATCHES)
-        read = self._read(subject, SubjectRequest(rule, context, place_wait, listed))
+        read = self._read(subject, SubjectRequest(rule, context, slot_wait, listed))
         task = asyncio.create_task(read, name=f"refresh {subject}")
         self._running[subject] = _Running(task, priority, number, limits)
         task.add_done_callback(lambda ended: self._ended(subject, ended))
@@ -311,7 +311,7 @@ class Refresher:
             self._remember(subject, result)
         has_more = isinstance(result, Refreshed) and result.goes_on and kind(subject) == "srn"
         if has_more and request.priority in OF_READERS and self._reads.is_worth_reading(subject):
-            requester = None if request.place_wait is None else request.place_wait.requester
+            requester = None if request.slot_wait is None else request.slot_wait.requester
             self._begin_behind(list_of(subject), ReadLimits(requester=requester))
         return result
 
@@ -351,12 +351,12 @@ def limits_for(client: ClientOf | None, max_shared_age: float = 0.0) -> ReadLimi
     return ReadLimits(requester=requester, max_shared_age=max_shared_age)
 
 
-async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", place_wait: PlaceWait | None) -> bool:
+async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", slot_wait: SlotWait | None) -> bool:
     """Wait for the end of a read; true when it has to wait for the request budget for too long before."""
-    if place_wait is None:
+    if slot_wait is None:
         await asyncio.wait([task])
         return False
-    overdue = asyncio.create_task(place_wait.overdue.wait())
+    overdue = asyncio.create_task(slot_wait.overdue.wait())
     try:
         await asyncio.wait([task, overdue], return_when=asyncio.FIRST_COMPLETED)
     finally:

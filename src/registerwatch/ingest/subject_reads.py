@@ -15,7 +15,7 @@ from registerwatch.register.models import Actor, Completeness, DeviceReading
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.source import KnownRecord, ListedRecords, SubjectSource
 
 MAX_PROPAGATED = 100
@@ -58,7 +58,7 @@ class SubjectRequest(msgspec.Struct, frozen=True):
 
     rule: SharingRule
     context: ReadContext
-    place_wait: PlaceWait | None = None
+    slot_wait: SlotWait | None = None
     listed: ListedRecords | None = None
 
     @property
@@ -117,7 +117,7 @@ class SubjectReads:
             shared=basic_reads,
             listed=request.listed,
             priority=request.priority,
-            place_wait=request.place_wait,
+            slot_wait=request.slot_wait,
         )
         if isinstance(result, NotFound) and known:
             await self._copy.delist(
@@ -155,7 +155,7 @@ class SubjectReads:
         context = request.context
         since, known = await self._copy.revision(), await self._copy.known_actor(srn)
         read_at = int(self._clock.now())
-        result = await self._source.read_actor(srn, priority=request.priority, place_wait=request.place_wait)
+        result = await self._source.read_actor(srn, priority=request.priority, slot_wait=request.slot_wait)
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())
@@ -187,7 +187,7 @@ class SubjectReads:
         srn, changed, goes_on = subject.removeprefix(_LIST), False, True
         while goes_on:
             try:
-                page = await self._lists.read_page(srn, request.priority, request.place_wait, request.context)
+                page = await self._lists.read_page(srn, request.priority, request.slot_wait, request.context)
             except RegisterFailure as failure:
                 return ReadFailed(failure.reason, is_asked=failure.is_asked)
             if page.problem is not None:

@@ -56,7 +56,7 @@ class RequestPriority(Enum):
         return _ORDER[self] < _ORDER[other]
 
 
-_ORDER = {priority: place for place, priority in enumerate(RequestPriority)}
+_ORDER = {priority: position for position, priority in enumerate(RequestPriority)}
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -194,14 +194,14 @@ class BudgetWindow:
         waits = self._spread_wait(priority, cost, now, saved), self._wait_of_burst(burst_of(self.per_minute), cost, now)
         return min(max(0.01, self._first(may_leave, now, waits)), ASKING_SECONDS)
 
-    def seconds_until_places(self, priority: RequestPriority, cost: int, now: float) -> float:
+    def seconds_until_slots(self, priority: RequestPriority, cost: int, now: float) -> float:
         """Seconds until a request of this kind has its places."""
         saved = self.saved(now)
 
-        def has_places(at: float) -> bool:
+        def has_slots(at: float) -> bool:
             return self.permits(priority, cost, at, saved)
 
-        return 0.0 if has_places(now) else self._first(has_places, now)
+        return 0.0 if has_slots(now) else self._first(has_slots, now)
 
     def _first(self, permits: Callable[[float], bool], now: float, waits: Iterable[float] = ()) -> float:
         """Seconds until the first instant that permits a request. With time, fewer requests are in its way, so it
@@ -237,9 +237,9 @@ class BudgetWindow:
         """
         given = dict(parts)
         left = self.per_minute - sum(max(part, spent.get(priority, 0)) for priority, part in parts.items())
-        for place, (priority, cost) in enumerate(saved):
+        for position, (priority, cost) in enumerate(saved):
             more = cost - max(parts[priority], spent.get(priority, 0))
-            if place == 0 or more <= left:
+            if position == 0 or more <= left:
                 given[priority], left = cost, left - more
         given[_largest(self.shares)] += max(0, left)
         return given

@@ -109,7 +109,7 @@ async def lock_state(
     return _state_of(row, host, limits, clock.now(), jump)
 
 
-async def write_places(connection: AsyncConnection, host: Host, state: BudgetState) -> None:
+async def write_slots(connection: AsyncConnection, host: Host, state: BudgetState) -> None:
     """Store what was sent and what asks, of a budget that is locked, and the pace by which that was decided."""
     sent: dict[str, dict[int, int]] = {}
     for second, counts in state.window.sent.items():
@@ -117,7 +117,7 @@ async def write_places(connection: AsyncConnection, host: Host, state: BudgetSta
             sent.setdefault(priority.value, {})[second] = number
     asking = {priority.value: each for priority, each in state.window.asking.items()}
     values = {"sent": json.dumps(sent), "asking": msgspec.json.encode(asking).decode()}
-    await connection.execute(_WRITE_PLACES, {**values, **_pace_values(host, state)})
+    await connection.execute(_WRITE_SLOTS, {**values, **_pace_values(host, state)})
 
 
 async def write_pace(connection: AsyncConnection, host: Host, state: BudgetState) -> None:
@@ -200,7 +200,7 @@ _READ = text(
     "SELECT sent, asking, paused_until, throttled, pace, quiet_since, halved_at FROM request_budgets WHERE host = :host"
 )
 _LOCK = text(_READ.text + " FOR UPDATE")
-_WRITE_PLACES = text(
+_WRITE_SLOTS = text(
     "UPDATE request_budgets SET sent = :sent, asking = :asking, paused_until = :paused_until, pace = :pace,"
     " quiet_since = :quiet_since, halved_at = :halved_at WHERE host = :host"
 )

@@ -17,7 +17,7 @@ import msgspec
 from registerwatch.platform.clock import Clock, ClockJumps, SystemClock
 from registerwatch.platform.db.engine import Database
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.budget_row import Host, Wait, lock_state, read_state, write_pace, write_places
+from registerwatch.sources.budget_row import Host, Wait, lock_state, read_state, write_pace, write_slots
 from registerwatch.sources.request_pace import WINDOW_SECONDS, PaceLimits
 from registerwatch.sources.turn_lock import Requester, TurnLock
 
@@ -38,7 +38,7 @@ class BudgetSpent(Exception):
 
 
 @dataclass(slots=True)
-class PlaceWait:
+class SlotWait:
     """How long one read waits for its places in the request budget, by the clock that only goes forward.
 
     It waits for its first place until `start_until`. From then on the register was asked, and what it said would be
@@ -55,18 +55,18 @@ class PlaceWait:
     overdue: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
-    def until(cls, instant: float, requester: Requester | None = None) -> "PlaceWait":
+    def until(cls, instant: float, requester: Requester | None = None) -> "SlotWait":
         """The wait of a read that should begin before an instant, and may end after it."""
         return cls(instant, instant + FINISHING_SECONDS, requester)
 
     @classmethod
-    def as_long_as_a_read(cls, requester: Requester | None = None) -> "PlaceWait":
+    def as_long_as_a_read(cls, requester: Requester | None = None) -> "SlotWait":
         """The wait of a read that has no other end than its deadline."""
         return cls(math.inf, math.inf, requester)
 
-    def within(self, deadline: float) -> "PlaceWait":
+    def within(self, deadline: float) -> "SlotWait":
         """The wait of a read that begins now and may go on until a deadline."""
-        return self if math.isfinite(self.start_until) else PlaceWait(deadline, deadline, self.requester)
+        return self if math.isfinite(self.start_until) else SlotWait(deadline, deadline, self.requester)
 
     @property
     def may_finish_later(self) -> bool:
@@ -194,5 +194,5 @@ class RequestBudget:
             if wait.seconds <= 0:
                 state.window.take(priority, cost, state.now)
             if wait.seconds <= 0 or state.is_put_right or is_news:
-                await write_places(connection, self._host, state)
+                await write_slots(connection, self._host, state)
             return wait

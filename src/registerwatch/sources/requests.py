@@ -14,7 +14,7 @@ import msgspec
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.failure_causes import CONNECT_SECONDS, cause_of, host_of, is_web_filter
-from registerwatch.sources.request_budget import BudgetSpent, PlaceWait, RequestBudget
+from registerwatch.sources.request_budget import BudgetSpent, SlotWait, RequestBudget
 from registerwatch.sources.request_observer import RequestObserver, Retry, RetryLog
 from registerwatch.sources.unread_fields import UnreadFields
 from registerwatch.sources.wire import UnreadField
@@ -143,19 +143,19 @@ class RegisterHttpClient:
         *,
         priority: RequestPriority,
         deadline: float,
-        place_wait: PlaceWait | None = None,
+        slot_wait: SlotWait | None = None,
         observer: RequestObserver | None = None,
     ) -> Answer:
         """One decoded and checked answer. Raises `RegisterFailure` or `NoSuchRecord`."""
-        place_wait, observer = place_wait or PlaceWait(deadline, deadline), observer or self.observer
+        slot_wait, observer = slot_wait or SlotWait(deadline, deadline), observer or self.observer
         policy = self._retry_policies[priority]
         pause, tries = policy.pause, min(policy.tries, request.max_tries or policy.tries)
         for attempt in range(1, tries + 1):
             observer.asks(request.url)
             try:
-                return await self._once(request, priority, deadline, place_wait, observer)
+                return await self._once(request, priority, deadline, slot_wait, observer)
             except RegisterFailure as failure:
-                late = self._budget.clock.monotonic() + pause > _end(deadline, place_wait)
+                late = self._budget.clock.monotonic() + pause > _end(deadline, slot_wait)
                 if not failure.transient or attempt == tries or late:
                     raise
                 seconds = None if failure.throttled else pause  # a throttled request waits in the budget instead
@@ -170,11 +170,11 @@ class RegisterHttpClient:
         request: ApiRequest[Answer],
         priority: RequestPriority,
         deadline: float,
-        place_wait: PlaceWait,
+        slot_wait: SlotWait,
         observer: RequestObserver,
     ) -> Answer:
-        await self._take_place(request, priority, place_wait)
-        left = max(0.1, _end(deadline, place_wait) - self._budget.clock.monotonic())
+        await self._take_slot(request, priority, slot_wait)
+        left = max(0.1, _end(deadline, slot_wait) - self._budget.clock.monotonic())
         response = await self._send(request, min(self._timeout, left))
         observer.answered(request.url, request.params, response)
         try:
@@ -194,7 +194,7 @@ class RegisterHttpClient:
         self.unread.note(request.reader.name, request.reader.unread_of(answer))
         return answer
 
-    async def _take_place(self, request: ApiRequest[Answer], priority: RequestPriority, wait: PlaceWait) -> None:
+    async def _take_slot(self, request: ApiRequest[Answer], priority: RequestPriority, wait: SlotWait) -> None:
         """Wait for the request's place in the budget. Raises `RegisterFailure`."""
         began_at = self._budget.clock.monotonic()
         try:
@@ -205,7 +205,7 @@ class RegisterHttpClient:
         wait.has_begun = True
         wait.waited += self._budget.clock.monotonic() - began_at
 
-    async def _take(self, request: ApiRequest[Answer], priority: RequestPriority, wait: PlaceWait) -> None:
+    async def _take(self, request: ApiRequest[Answer], priority: RequestPriority, wait: SlotWait) -> None:
         take = partial(
             self._budget.take, priority, cost=request.cost, requester=wait.requester, has_begun=wait.has_begun
         )
@@ -244,7 +244,7 @@ def _unreachable(url: str, error: Exception) -> RegisterFailure:
     return RegisterFailure(reason, transient=True, is_unreachable=True)
 
 
-def _end(deadline: float, wait: PlaceWait) -> float:
+def _end(deadline: float, wait: SlotWait) -> float:
     """When a read ends: waiting for places does not count."""
     return min(deadline + wait.waited, wait.finish_until)
 

@@ -14,7 +14,7 @@ from registerwatch.register.certificates import NotifiedBody, ReadCertificate, R
 from registerwatch.register.models import Actor, Certificate, Device, DeviceReading
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.turn_lock import Requester
 
 Row = TypeVar("Row")
@@ -137,12 +137,12 @@ class SubjectSource(RegisterSource, Protocol):
         shared: SharedReads | None = None,
         listed: ListedRecords | None = None,
         priority: RequestPriority = RequestPriority.WATCH,
-        place_wait: PlaceWait | None = None,
+        slot_wait: SlotWait | None = None,
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI, the current one first and read in full.
 
         `known` are the stored records of the same UDI-DI, by uuid, `shared` what other reads have of what devices
-        share, `listed` its records where a list has shown them, so that they are not searched. `place_wait` is how long
+        share, `listed` its records where a list has shown them, so that they are not searched. `slot_wait` is how long
         to wait for the request budget, where that is longer than a read may take.
         """
 
@@ -151,7 +151,7 @@ class SubjectSource(RegisterSource, Protocol):
         srn: str,
         *,
         priority: RequestPriority = RequestPriority.WATCH,
-        place_wait: PlaceWait | None = None,
+        slot_wait: SlotWait | None = None,
     ) -> Found[ActorReading] | NotFound | ReadFailed:
         """An actor, the count of its registrations and its newest device rows."""
 
@@ -234,11 +234,11 @@ class DeviceListing(RegisterSource, Protocol):
         number: int,
         *,
         priority: RequestPriority = RequestPriority.SWEEP,
-        place_wait: PlaceWait | None = None,
+        slot_wait: SlotWait | None = None,
     ) -> ListPage[DeviceReading]:
         """A page of the devices of a manufacturer, the first one is 0. Raises `RegisterFailure`.
 
-        `place_wait` is how long to wait for the request budget, where that is another time than a read may take.
+        `slot_wait` is how long to wait for the request budget, where that is another time than a read may take.
         """
 
     async def records(self, udi: str) -> list[DeviceReading]:

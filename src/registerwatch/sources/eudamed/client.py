@@ -21,7 +21,7 @@ from registerwatch.sources.eudamed import convert, wire
 from registerwatch.sources.eudamed.certificates import unconfirmed
 from registerwatch.sources.eudamed.guards import EMPTY_PAGE, EUDAMED_DI, check_basic_record, check_page, check_rows
 from registerwatch.sources.eudamed.register_read import DEVICES, RegisterInterface, RegisterRead, sized
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.requests import RegisterHttpClient, ignore
 from registerwatch.sources.rows import check_all_read, check_needed, check_some_read
 from registerwatch.sources.source import (
@@ -79,14 +79,14 @@ class EudamedClient:
         shared: SharedReads | None = None,
         listed: ListedRecords | None = None,
         priority: RequestPriority = RequestPriority.WATCH,
-        place_wait: PlaceWait | None = None,
+        slot_wait: SlotWait | None = None,
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI that the register lists, the current one first and read in full.
 
         `known` are the stored records of the same UDI-DI, by uuid. Where `shared` is left out the read shares nothing
         with others.
         """
-        read = _Read(self, priority, known or {}, place_wait, shared)
+        read = _Read(self, priority, known or {}, slot_wait, shared)
         try:
             readings = await read.device(udi, listed)
         except RegisterFailure as failure:
@@ -98,10 +98,10 @@ class EudamedClient:
         srn: str,
         *,
         priority: RequestPriority = RequestPriority.WATCH,
-        place_wait: PlaceWait | None = None,
+        slot_wait: SlotWait | None = None,
     ) -> Found[ActorReading] | NotFound | ReadFailed:
         """An actor, the count of its registrations and its newest device rows."""
-        read = _Read(self, priority, {}, place_wait)
+        read = _Read(self, priority, {}, slot_wait)
         try:
             reading = await read.actor(srn)
         except RegisterFailure as failure:
@@ -155,10 +155,10 @@ class _Read(RegisterRead):
         client: EudamedClient,
         priority: RequestPriority,
         known: Mapping[str, KnownRecord],
-        place_wait: PlaceWait | None = None,
+        slot_wait: SlotWait | None = None,
         shared: SharedReads | None = None,
     ) -> None:
-        super().__init__(client.interface, priority, place_wait)
+        super().__init__(client.interface, priority, slot_wait)
         self._known = known
         self._page_size = client.page_size
         self._shared = shared or UnsharedReads()
@@ -340,7 +340,7 @@ class _Read(RegisterRead):
 
     def _end_wait(self, began_at: float) -> None:
         """Waiting for another read of the same record is no time of this read."""
-        self._place_wait.waited += self._clock.monotonic() - began_at
+        self._slot_wait.waited += self._clock.monotonic() - began_at
 
     async def _searched(self, basic_udi: str, srn: str) -> tuple[list[wire.CertificateRow] | None, bool]:
         """Rows of the certificate search, None where it could not be read, and whether its filter filters.

@@ -15,7 +15,7 @@ from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.eudamed import convert, wire
 from registerwatch.sources.eudamed.guards import EMPTY_PAGE, IGNORED_FILTER, MAX_ROWS, check_page, check_rows
 from registerwatch.sources.eudamed.register_read import DEVICES, RegisterInterface, RegisterRead, sized
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.rows import UnreadRow, check_needed, check_some_read
 from registerwatch.sources.source import ListPage
 
@@ -42,7 +42,7 @@ class EudamedDeviceLists:
         number: int,
         *,
         priority: RequestPriority = RequestPriority.SWEEP,
-        place_wait: PlaceWait | None = None,
+        slot_wait: SlotWait | None = None,
     ) -> ListPage[DeviceReading]:
         """A page of the devices of a manufacturer, the first one is 0. Raises `RegisterFailure`."""
         size, first = self.page_size, number * self.page_size
@@ -56,7 +56,7 @@ class EudamedDeviceLists:
                 raise RegisterFailure("The register's answer contradicts itself (more rows than its total).")
 
         params = {"page": str(number), **sized(size)}
-        read = RegisterRead(self._interface, priority, place_wait)
+        read = RegisterRead(self._interface, priority, slot_wait)
         answer = await self._search(read, "srn", srn, params, wire.devices_of_manufacturer, check)
         if not number:  # the last rows of a list may be odd ones
             check_some_read(answer.content, answer.unread)

@@ -6,7 +6,7 @@ import msgspec
 
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.sources.turn_lock import Requester
 from registerwatch.sources.wire import UnreadField
@@ -42,10 +42,10 @@ class EudamedDocuments:
         """The content of a document. `uuid` has the form of a key. Raises `RegisterFailure`."""
         request = ApiRequest(f"{self._base}/documents/{uuid}", {}, PdfReader(), accept=PDF)
         deadline = self._requests.deadline(RequestPriority.READER)
-        place_wait = PlaceWait.until(deadline, requester)
+        slot_wait = SlotWait.until(deadline, requester)
         try:
             return await self._requests.get(
-                request, priority=RequestPriority.READER, deadline=deadline, place_wait=place_wait
+                request, priority=RequestPriority.READER, deadline=deadline, slot_wait=slot_wait
             )
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register has no such document.") from redirect

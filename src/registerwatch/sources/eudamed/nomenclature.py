@@ -15,7 +15,7 @@ from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.eudamed import wire
 from registerwatch.sources.eudamed.guards import EMPTY_PAGE
 from registerwatch.sources.fields import preferred_name, text
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.sources.wire import RecordReader, UnreadField
 
@@ -96,9 +96,9 @@ class EudamedNomenclature:
         # Somebody waits at a terminal, and the endpoint may be broken for good: few tries, a long wait in the budget.
         deadline = self._requests.deadline(RequestPriority.REFRESH)
         until = self._requests.deadline(RequestPriority.BULK_LOAD)
-        priority, wait = RequestPriority.BULK_LOAD, PlaceWait(until, until)
+        priority, wait = RequestPriority.BULK_LOAD, SlotWait(until, until)
         try:
-            return await self._requests.get(request, priority=priority, deadline=deadline, place_wait=wait)
+            return await self._requests.get(request, priority=priority, deadline=deadline, slot_wait=wait)
         except NoSuchRecord as redirect:
             raise RegisterFailure(NO_PAGE) from redirect
         except RegisterFailure as failure:

@@ -18,7 +18,7 @@ from registerwatch.sources.eudamed.guards import (
     check_probe,
     finds_nothing,
 )
-from registerwatch.sources.request_budget import PlaceWait
+from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.requests import AnswerReader, ApiRequest, RegisterHttpClient, ignore
 
 log = structlog.get_logger(__name__)
@@ -42,18 +42,18 @@ class RegisterRead:
     """One read, with a priority and a deadline. A request without a usable answer raises `RegisterFailure`."""
 
     def __init__(
-        self, interface: RegisterInterface, priority: RequestPriority, place_wait: PlaceWait | None = None
+        self, interface: RegisterInterface, priority: RequestPriority, slot_wait: SlotWait | None = None
     ) -> None:
         self._requests, self._base = interface.requests, interface.base_url
         self._proofs, self._clock = interface.proofs, interface.clock
         self._priority = priority
         self._deadline = self._requests.deadline(priority)
-        self._place_wait = (place_wait or PlaceWait.as_long_as_a_read()).within(self._deadline)
+        self._slot_wait = (slot_wait or SlotWait.as_long_as_a_read()).within(self._deadline)
 
     @property
     def has_begun(self) -> bool:
         """Whether the register was asked anything."""
-        return self._place_wait.has_begun
+        return self._slot_wait.has_begun
 
     async def record(self, path: str, reader: AnswerReader[Answer], check: Callable[[Answer], None]) -> Answer:
         """A record that a search has listed; one that is not there is a failure."""
@@ -62,7 +62,7 @@ class RegisterRead:
                 ApiRequest(self._base + path, LANGUAGE, reader, check),
                 priority=self._priority,
                 deadline=self._deadline,
-                place_wait=self._place_wait,
+                slot_wait=self._slot_wait,
             )
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register lists the subject but has no record behind the listing.") from redirect
@@ -110,7 +110,7 @@ class RegisterRead:
         request = ApiRequest(self._base + path, {**params, **languages}, reader, check, cost, received)
         try:
             return await self._requests.get(
-                request, priority=self._priority, deadline=self._deadline, place_wait=self._place_wait
+                request, priority=self._priority, deadline=self._deadline, slot_wait=self._slot_wait
             )
         except NoSuchRecord as redirect:
             raise RegisterFailure("The register redirected the search to its page-not-found route.") from redirect

@@ -55,7 +55,7 @@ class SubjectReader:
         if self._lists is None:
             return {}
         return await self._lists.records(
-            group.manufacturer_srn, [*group.subjects, *group.later], priority=priority, place_wait=limits.place_wait()
+            group.manufacturer_srn, [*group.subjects, *group.later], priority=priority, slot_wait=limits.slot_wait()
         )
 
     def limits(
