@@ -29,9 +29,9 @@ from registerwatch.register.identifiers import kind
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.sources.budget_parts import OF_READERS, OF_WATCHES, RequestPriority
+from registerwatch.sources.fair_lock import Requester
 from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.source import ListedRecords
-from registerwatch.sources.turn_lock import Requester
 
 log = structlog.get_logger(__name__)
 

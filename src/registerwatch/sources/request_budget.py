@@ -18,8 +18,8 @@ from registerwatch.platform.clock import Clock, ClockJumps, SystemClock
 from registerwatch.platform.db.engine import Database
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.budget_row import Host, Wait, lock_state, read_state, write_pace, write_slots
+from registerwatch.sources.fair_lock import FairLock, Requester
 from registerwatch.sources.request_pace import WINDOW_SECONDS, PaceLimits
-from registerwatch.sources.turn_lock import Requester, TurnLock
 
 FINISHING_SECONDS = 90.0
 """More than a place in the budget takes to come free, and a request to be answered."""
@@ -99,7 +99,7 @@ class RequestBudget:
         self._clock: Clock = clock or SystemClock()
         self._jumps = ClockJumps(self._clock)
         # In each process, one request of each kind asks the database; the others wait for this lock in turn.
-        self._locks = {priority: TurnLock() for priority in RequestPriority}
+        self._locks = {priority: FairLock() for priority in RequestPriority}
         self._awaited = dict.fromkeys(RequestPriority, False)
         """Whether the one who has the lock waits for a place to come free."""
         self.sent = dict.fromkeys(RequestPriority, 0)

@@ -13,10 +13,10 @@ class Requester(msgspec.Struct, frozen=True):
     is_trial: bool = False
 
 
-class TurnLock:
+class FairLock:
     """Of those who wait for one requester, who came first is first; the requesters take turns.
 
-    So one account or client whose many reads wait delays the next read of another by one place. None is a requester,
+    So one account or client whose many reads wait delays the next read of another by one slot. None is a requester,
     too.
     Trials take turns among themselves. While others wait as well, the lock goes to both by turns: however many trials
     wait, half of the places are for the others.
@@ -37,19 +37,19 @@ class TurnLock:
         if not self._is_held:  # then nobody waits
             self._is_held, self._had_by_trial = True, _is_trial(requester)
             return
-        place = asyncio.get_running_loop().create_future()
+        waiter = asyncio.get_running_loop().create_future()
         line = self._lines[_is_trial(requester)].setdefault(requester, deque())
         if has_begun:
-            line.appendleft(place)
+            line.appendleft(waiter)
         else:
-            line.append(place)
+            line.append(waiter)
         try:
-            await place
+            await waiter
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it was given the lock at the same moment
+            if waiter.done() and not waiter.cancelled():  # it was given the lock at the same moment
                 self.release()
             else:
-                self._leave(requester, place)
+                self._leave(requester, waiter)
             raise
 
     def release(self) -> None:
@@ -61,21 +61,21 @@ class TurnLock:
         lines = self._lines[to_trials]
         while lines:
             requester, line = lines.popitem(last=False)
-            waiting = deque(place for place in line if not place.cancelled())
+            waiting = deque(waiter for waiter in line if not waiter.cancelled())
             if waiting:
-                place = waiting.popleft()
+                waiter = waiting.popleft()
                 if waiting:
                     lines[requester] = waiting
-                place.set_result(None)
+                waiter.set_result(None)
                 self._had_by_trial = to_trials
                 return True
         return False
 
-    def _leave(self, requester: Requester | None, place: "asyncio.Future[None]") -> None:
+    def _leave(self, requester: Requester | None, waiter: "asyncio.Future[None]") -> None:
         lines = self._lines[_is_trial(requester)]
         line = lines.get(requester)
-        if line is not None and place in line:
-            line.remove(place)
+        if line is not None and waiter in line:
+            line.remove(waiter)
             if not line:
                 del lines[requester]
 

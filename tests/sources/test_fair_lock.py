@@ -2,11 +2,11 @@
 
 import asyncio
 
-from registerwatch.sources.turn_lock import Requester, TurnLock
+from registerwatch.sources.fair_lock import FairLock, Requester
 
 
 async def waiting(
-    lock: TurnLock,
+    lock: FairLock,
     requester: int | None,
     name: str,
     order: list[str],
@@ -27,7 +27,7 @@ async def waiting(
 
 
 async def test_of_one_requester_who_came_first_is_first_and_requesters_take_turns() -> None:
-    lock, order = TurnLock(), list[str]()
+    lock, order = FairLock(), list[str]()
     await lock.acquire()
     tasks = [await waiting(lock, 1, f"many {number}", order) for number in range(4)]
     tasks += [await waiting(lock, 2, f"few {number}", order) for number in range(2)]
@@ -40,7 +40,7 @@ async def test_of_one_requester_who_came_first_is_first_and_requesters_take_turn
 
 
 async def test_many_trials_go_ahead_of_the_others_one_by_one_and_of_nobody_when_they_are_alone() -> None:
-    lock, order = TurnLock(), list[str]()
+    lock, order = FairLock(), list[str]()
     await lock.acquire(Requester(1, is_trial=True))
     tasks = [await waiting(lock, number, f"trial {number}", order, is_trial=True) for number in range(1, 6)]
     tasks += [await waiting(lock, 9, f"customer {number}", order) for number in range(3)]
@@ -55,7 +55,7 @@ async def test_many_trials_go_ahead_of_the_others_one_by_one_and_of_nobody_when_
 
 
 async def test_who_has_begun_comes_before_the_others_of_its_requester_and_before_nobody_else() -> None:
-    lock, order = TurnLock(), list[str]()
+    lock, order = FairLock(), list[str]()
     await lock.acquire()
     tasks = [await waiting(lock, 1, f"new {number}", order) for number in range(2)]
     tasks.append(await waiting(lock, 2, "other", order))
@@ -68,7 +68,7 @@ async def test_who_has_begun_comes_before_the_others_of_its_requester_and_before
 
 
 async def test_who_gives_up_leaves_the_line_and_never_keeps_the_lock() -> None:
-    lock, order = TurnLock(), list[str]()
+    lock, order = FairLock(), list[str]()
     await lock.acquire()
     gone, last, given = [await waiting(lock, 1, name, order) for name in ("gone", "last", "given")]
     given.cancel()
