@@ -216,7 +216,7 @@ class _Simulation:
         sweep = self._service.device_sweep
         await sweep.refresh_queue()
         while await sweep.waiting():
-            if await sweep.take_turn(at_once_only=True) is None:
+            if await sweep.run_next(at_once_only=True) is None:
                 self._clock.move(5)
         await self._service.certificate_sweep.run_where_due()
 
@@ -237,7 +237,7 @@ class _Simulation:
         )
 
     async def _sweep_devices(self) -> float:
-        return 5.0 if await self._service.device_sweep.take_turn() is None else 0.0
+        return 5.0 if await self._service.device_sweep.run_next() is None else 0.0
 
     async def _sweep_certificates(self) -> float:
         await self._service.certificate_sweep.run_where_due()

@@ -48,7 +48,7 @@ from registerwatch.ingest.scoped_devices import ScopedDevices
 from registerwatch.ingest.subject_reads import SubjectReads
 from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
 from registerwatch.ingest.sweeps.device_sweep import DeviceSweeper
-from registerwatch.ingest.sweeps.sweep_turn import SweepAdapters
+from registerwatch.ingest.sweeps.sweep_run import SweepAdapters
 from registerwatch.lookup.actors import ActorService
 from registerwatch.lookup.certificate_documents import CertificateDocuments
 from registerwatch.lookup.certificate_service import CertificateService

@@ -4,16 +4,16 @@ import asyncio
 
 from registerwatch.copy.sweeps import LEASE_SECONDS
 from registerwatch.copy.tables import device_sweeps, portfolio_devices, portfolio_news
-from registerwatch.ingest.sweeps.sweep_turn import TurnResult
+from registerwatch.ingest.sweeps.sweep_run import SweepRunResult
 from tests.support.harness import ServiceHarness
 from tests.watches.sweep_steps import a_manufacturer, number_of_devices, register_more, sweep, told, turns
 
 
-async def held_turn(harness: ServiceHarness, page: int) -> "asyncio.Task[TurnResult | None]":
+async def held_turn(harness: ServiceHarness, page: int) -> "asyncio.Task[SweepRunResult | None]":
     """A turn whose request for a page is under way, and is not answered before `to_register.let` is set."""
     harness.to_register.held.add(f"page={page}&")
     harness.to_register.reached.clear()
-    turn = asyncio.create_task(harness.service.device_sweep.take_turn())
+    turn = asyncio.create_task(harness.service.device_sweep.run_next())
     await harness.to_register.reached.wait()
     harness.to_register.held.clear()
     return turn
@@ -79,7 +79,7 @@ async def test_processes_share_the_queue_and_no_manufacturer_is_swept_by_two(har
     await harness.post_watches(owner.api_key, *(each.manufacturer.srn for each in devices))
     await harness.service.device_sweep.refresh_queue()
 
-    taken = await asyncio.gather(*(harness.service.device_sweep.take_turn() for _ in range(4)))
+    taken = await asyncio.gather(*(harness.service.device_sweep.run_next() for _ in range(4)))
 
     srns = [turn.srn for turn in taken if turn is not None]
     assert sorted(srns) == sorted(each.manufacturer.srn for each in devices)

@@ -186,13 +186,13 @@ async def test_no_device_is_listed_for_watches_while_the_filter_by_manufacturer_
     harness.register_log.clear()
 
     await harness.service.device_sweep.refresh_queue()
-    turn = await harness.service.device_sweep.take_turn()
+    turn = await harness.service.device_sweep.run_next()
 
     assert turn is not None
     assert "filter srn" in turn.problem
     assert asked(harness) == 0
     harness.faults.clear()
     await run(harness, RETRY_SECONDS)
-    again = await harness.service.device_sweep.take_turn()
+    again = await harness.service.device_sweep.run_next()
     assert again is not None
     assert (again.problem, again.has_ended) == ("", True)

@@ -116,7 +116,7 @@ def sweeping_node(settings: dict[str, Any], key: str, place: int) -> None:
 
 async def _sweep(service: Service) -> None:
     await service.device_sweep.refresh_queue()
-    await service.device_sweep.take_due_turns()
+    await service.device_sweep.run_due()
     await service.certificate_sweep.run_where_due()
     await service.certificate_sweep.read_due_scopes()
 

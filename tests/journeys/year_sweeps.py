@@ -183,7 +183,7 @@ class YearSweeps:
 
 
 async def _turn(node: Service) -> object:
-    return await node.device_sweep.take_turn()
+    return await node.device_sweep.run_next()
 
 
 async def _list(node: Service) -> object:

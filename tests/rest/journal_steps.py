@@ -182,7 +182,7 @@ class JournalSteps:
         """A turn of the manufacturer, if it is due."""
         await self.harness.service.device_sweep.refresh_queue()
         at, moment = self.harness.now, self.world.moment()
-        turn = await self.harness.service.device_sweep.take_turn()
+        turn = await self.harness.service.device_sweep.run_next()
         assert (self.harness.now, self.world.moment()) == (at, moment)
         if turn is not None:
             assert turn.problem == ""

@@ -20,7 +20,7 @@ from structlog.testing import capture_logs
 from registerwatch.platform.db.engine import Database
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.request_budget import SlotWait, RequestBudget
+from registerwatch.sources.request_budget import RequestBudget, SlotWait
 from registerwatch.sources.request_pace import PaceLimits
 from registerwatch.sources.requests import (
     MAX_BODY_BYTES,

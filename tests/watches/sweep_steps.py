@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Any
 
+from registerwatch.ingest.sweeps.sweep_run import SweepRunResult
 from registerwatch.ingest.sweeps.sweep_state import DeviceSweepState, sweep_state
-from registerwatch.ingest.sweeps.sweep_turn import TurnResult
 from registerwatch.platform.structs import replace
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.records import Registration
@@ -39,11 +39,11 @@ def register_more(
     ]
 
 
-async def turns(harness: ServiceHarness) -> list[TurnResult]:
+async def turns(harness: ServiceHarness) -> list[SweepRunResult]:
     """The turns of all manufacturers that are due now."""
     await harness.service.device_sweep.refresh_queue()
     taken = []
-    while (turn := await harness.service.device_sweep.take_turn()) is not None:
+    while (turn := await harness.service.device_sweep.run_next()) is not None:
         taken.append(turn)
         harness.clock.move(1)
     return taken
@@ -55,7 +55,7 @@ async def state(harness: ServiceHarness) -> DeviceSweepState:
         return (await sweep_state(connection, harness.now)).devices
 
 
-async def sweep(harness: ServiceHarness) -> list[TurnResult]:
+async def sweep(harness: ServiceHarness) -> list[SweepRunResult]:
     """The turns of all manufacturers, some minutes later."""
     harness.clock.move(INTERVAL)
     return await turns(harness)

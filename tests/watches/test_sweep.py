@@ -10,8 +10,8 @@ from registerwatch.copy.sweeps import RETRY_SECONDS
 from registerwatch.copy.tables import device_sweeps, portfolio_devices, portfolio_news
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.ingest.sweeps.device_sweep import DeviceSweeper
+from registerwatch.ingest.sweeps.sweep_run import MAX_READS, MAX_REQUESTS, SweepAdapters
 from registerwatch.ingest.sweeps.sweep_steps import NONE, UNREADABLE
-from registerwatch.ingest.sweeps.sweep_turn import MAX_READS, MAX_REQUESTS, SweepAdapters
 from registerwatch.sources.eudamed.device_lists import EudamedDeviceLists
 from registerwatch.sources.eudamed.guards import REPROBE_SECONDS
 from registerwatch.watches.reading.read_subject import SubjectReader
@@ -447,7 +447,7 @@ async def test_what_gets_no_place_in_the_request_budget_is_found_again_by_the_ne
     harness.world.change(devices[0].uuid, status=OFF)
 
     harness.clock.move(INTERVAL)
-    turn = await sweeper_with(harness, UnaskedSubjects).take_turn()
+    turn = await sweeper_with(harness, UnaskedSubjects).run_next()
     assert turn is not None
     assert turn.differing == 1
     assert await subjects_of_events(harness, api_key) == []
@@ -464,11 +464,11 @@ async def test_a_manufacturer_whose_devices_cannot_be_stored_is_shown_as_failing
     harness.clock.move(INTERVAL)
 
     with pytest.raises(DatabaseUnavailable):
-        await broken.take_turn()
+        await broken.run_next()
 
     assert (await state(harness)).failing == 1
     harness.clock.move(RETRY_SECONDS - 1)
-    assert await broken.take_turn() is None
+    assert await broken.run_next() is None
     harness.clock.move(1)
     await turns(harness)
     assert await subjects_of_events(harness, api_key) == [devices[0].primary_di]

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from registerwatch.copy.row_comparison import AGAIN_SECONDS
-from registerwatch.ingest.sweeps.sweep_turn import MAX_READS, RefutedValues
+from registerwatch.ingest.sweeps.sweep_run import MAX_READS, RefutedValues
 from registerwatch.platform.structs import replace
 from registerwatch.watches.reading.sweep_repository import FailedTry
 from registerwatch.watches.reading.sweep_targets import MAX_WAIT_SECONDS, wait_seconds

@@ -79,7 +79,7 @@ async def broken_off_now_and_then(harness: ServiceHarness, rng: Random) -> None:
     harness.clock.move(INTERVAL)
     await harness.service.device_sweep.refresh_queue()
     for _ in range(rng.randint(0, 2)):
-        turn = asyncio.create_task(harness.service.device_sweep.take_turn())
+        turn = asyncio.create_task(harness.service.device_sweep.run_next())
         for _ in range(rng.randint(0, 200)):
             await asyncio.sleep(0)
         turn.cancel()

@@ -106,7 +106,7 @@ async def sweep_devices(sweeper: DeviceSweeper, schedule: Schedule) -> None:
     problem = "the devices of manufacturers could not be swept"
     await asyncio.gather(
         _in_slots(SWEEP_QUEUE, schedule, sweeper.refresh_queue),
-        *(run_forever(sweeper.take_due_turns, every=SWEEP_LOOK_SECONDS, problem=problem) for _ in range(SIDE_BY_SIDE)),
+        *(run_forever(sweeper.run_due, every=SWEEP_LOOK_SECONDS, problem=problem) for _ in range(SIDE_BY_SIDE)),
     )
 
 

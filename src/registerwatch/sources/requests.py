@@ -14,7 +14,7 @@ import msgspec
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.failure_causes import CONNECT_SECONDS, cause_of, host_of, is_web_filter
-from registerwatch.sources.request_budget import BudgetSpent, SlotWait, RequestBudget
+from registerwatch.sources.request_budget import BudgetSpent, RequestBudget, SlotWait
 from registerwatch.sources.request_observer import RequestObserver, Retry, RetryLog
 from registerwatch.sources.unread_fields import UnreadFields
 from registerwatch.sources.wire import UnreadField

@@ -1,6 +1,6 @@
 """The sweep of devices: manufacturers' lists show what changed of watched devices long before each is read again.
 
-The queue is a table (`copy/sweeps.py`). A turn leases one manufacturer and sends at most ten requests; each answer is
+The queue is a table (`copy/sweeps.py`). A run leases one manufacturer and sends at most ten requests; each answer is
 stored in one transaction with where to go on. So any number of processes sweep side by side, and a kill loses nothing.
 What a row shows to differ of a watched device is read in full at once, before the row is stored: the row was then
 overtaken and drops out, and the change is one event.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from registerwatch.copy import sweeps
-from registerwatch.ingest.sweeps.sweep_turn import RefutedValues, SweepAdapters, SweepTurn, TurnResult
+from registerwatch.ingest.sweeps.sweep_run import RefutedValues, SweepAdapters, SweepRun, SweepRunResult
 from registerwatch.register.identifiers import is_actor_of_devices
 
 SIDE_BY_SIDE = 3
@@ -31,14 +31,14 @@ class SweepSummary:
     news: int = 0
     problems: dict[str, str] = field(default_factory=dict)
 
-    def add(self, turn: TurnResult) -> None:
+    def add(self, run: SweepRunResult) -> None:
         """Count a turn."""
-        self.requests += turn.requests
-        self.differing += turn.differing
-        self.news += turn.news
-        self.problems.pop(turn.srn, None)
-        if turn.problem:
-            self.problems[turn.srn] = turn.problem
+        self.requests += run.requests
+        self.differing += run.differing
+        self.news += run.news
+        self.problems.pop(run.srn, None)
+        if run.problem:
+            self.problems[run.srn] = run.problem
 
 
 class DeviceSweeper:
@@ -63,7 +63,7 @@ class DeviceSweeper:
         async with self._adapters.database.reading() as connection:
             return await sweeps.count_waiting(connection)
 
-    async def take_turn(self, *, at_once_only: bool = False) -> TurnResult | None:
+    async def run_next(self, *, at_once_only: bool = False) -> SweepRunResult | None:
         """The turn of the manufacturer that waits for the longest time; None where none is due.
 
         `at_once_only` leaves out those that only the interval makes due.
@@ -74,11 +74,11 @@ class DeviceSweeper:
                 return None
         async with self._adapters.database.transaction() as connection:
             sweep = await sweeps.claim(connection, now, interval=self._interval, at_once_only=at_once_only)
-        return None if sweep is None else await SweepTurn(self._adapters, sweep, self._refuted).take()
+        return None if sweep is None else await SweepRun(self._adapters, sweep, self._refuted).run()
 
-    async def take_due_turns(self) -> None:
+    async def run_due(self) -> None:
         """Turn after turn, until none is due."""
-        while await self.take_turn() is not None:
+        while await self.run_next() is not None:
             pass
 
     async def sweep_all(self, watch: SweepProgress) -> SweepSummary:
@@ -92,12 +92,12 @@ class DeviceSweeper:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(SIDE_BY_SIDE):
-                    group.create_task(self._take_turns_at_once(summary, watch))
+                    group.create_task(self._run_at_once(summary, watch))
         except ExceptionGroup as problem:
             raise problem.exceptions[0] from problem
         return summary
 
-    async def _take_turns_at_once(self, summary: SweepSummary, watch: SweepProgress) -> None:
-        while (turn := await self.take_turn(at_once_only=True)) is not None:
-            summary.add(turn)
+    async def _run_at_once(self, summary: SweepSummary, watch: SweepProgress) -> None:
+        while (run := await self.run_next(at_once_only=True)) is not None:
+            summary.add(run)
             watch(summary.manufacturers - await self.waiting(), summary.manufacturers)

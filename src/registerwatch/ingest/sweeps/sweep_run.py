@@ -64,7 +64,7 @@ class SweepAdapters(msgspec.Struct, frozen=True):
         return int(self.clock.now())
 
 
-class TurnResult(msgspec.Struct, frozen=True):
+class SweepRunResult(msgspec.Struct, frozen=True):
     """What a turn did: requests for lists that were answered, watched subjects that differed, changes of the list.
 
     `problem` says why it ended early, or is empty; `has_ended` tells that the walk came to its end.
@@ -118,7 +118,7 @@ class RefutedValues:
 
 
 @dataclass(slots=True)
-class SweepTurn:
+class SweepRun:
     """A turn of a manufacturer that is leased. `refuted` is what all turns of the sweeper have noted."""
 
     adapters: SweepAdapters
@@ -136,7 +136,7 @@ class SweepTurn:
     """What lists showed of the manufacturer for which its record was read in this turn."""
     _actor: StoredActor | None = field(default=None, init=False)
 
-    async def take(self) -> TurnResult:
+    async def run(self) -> SweepRunResult:
         """Go on with the walk. What was found is told at the end, however the turn ends."""
         before, has_waited = self.sweep.problem, False
         try:
@@ -154,7 +154,9 @@ class SweepTurn:
             await run_uncancelled(self._end(has_waited=has_waited))
         if self.sweep.problem != before:
             log.info("sweep of a manufacturer", srn=self.sweep.srn, problem=self.sweep.problem or "none any more")
-        return TurnResult(self.sweep.srn, self.requests, self.differing, self.news, self.has_ended, self.sweep.problem)
+        return SweepRunResult(
+            self.sweep.srn, self.requests, self.differing, self.news, self.has_ended, self.sweep.problem
+        )
 
     async def _walk(self) -> None:
         """Send requests until the walk has ended, the turn has had its requests, or another node has the lease."""
@@ -297,8 +299,8 @@ class SweepTurn:
         had not all of them.
         """
         listed = await portfolio.count_known(connection, self.sweep.srn) if self._makes_baseline else 0
-        told = self._actor.actor.device_total if self._actor is not None else None
-        return max(told or 0, answer.known, listed)
+        reported = self._actor.actor.device_total if self._actor is not None else None
+        return max(reported or 0, answer.known, listed)
 
     @property
     def _makes_baseline(self) -> bool:
