@@ -73,8 +73,8 @@ class BasicRecordStore:
         """
         async with self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one() + 1
-            before, told = await _row(connection, key), basic_records.encoded(record)
-            is_same = before is not None and (before.record, before.document_version) == (told, DOCUMENT_VERSION)
+            before, new = await _row(connection, key), basic_records.encoded(record)
+            is_same = before is not None and (before.record, before.document_version) == (new, DOCUMENT_VERSION)
             is_overtaken = before is not None and before.revision > since
             if is_overtaken and not is_same:
                 return None
@@ -83,7 +83,7 @@ class BasicRecordStore:
             values = {
                 "key": key,
                 "basic_udi": record.basic_udi,
-                "record": told,
+                "record": new,
                 "document_version": DOCUMENT_VERSION,
                 "read_at": instants.shown_at,
                 "watched_read_at": instants.watched_at,
@@ -107,10 +107,10 @@ class BasicRecordStore:
         """Store what a search for the Basic UDI-DI of a stored record found. The same otherwise."""
         async with self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one() + 1
-            before, told = await _row(connection, key), basic_records.encoded_search(certificates)
+            before, new = await _row(connection, key), basic_records.encoded_search(certificates)
             if before is None:
                 return SharedSearch(certificates)
-            is_overtaken, is_same = before.search_revision > since, before.search == told
+            is_overtaken, is_same = before.search_revision > since, before.search == new
             if is_overtaken and not is_same:
                 return None
             instants = _Instants(before.searched_at, before.watched_search_at).with_read(
@@ -118,7 +118,7 @@ class BasicRecordStore:
             )
             values = {
                 "key": key,
-                "search": told,
+                "search": new,
                 "searched_at": instants.shown_at,
                 "watched_search_at": instants.watched_at,
                 "search_revision": revision,

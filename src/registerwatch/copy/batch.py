@@ -309,8 +309,8 @@ class Batch:
         changed = device_changes(old, device, version=row.document_version)
         self._add_row(device, replace(row, device_json=text, lost=joined.lost, own_revision=READ_NOW), row, changed)
         self.changes.append(DeviceChange(old, device, row.is_current))
-        told = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
-        self.observations.append(DeviceObservation(told, certificates_read=True, in_full=False))
+        shown = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
+        self.observations.append(DeviceObservation(shown, certificates_read=True, in_full=False))
 
     def renew_under(self, stored: Mapping[Key, StoredRow], basic: StoredBasicRecord) -> None:
         """Bring stored records up to date with the Basic UDI-DI record that they share. No request was sent for them.
@@ -350,9 +350,9 @@ class Batch:
         if row.detail_version is None:
             self.unconfirmed.append(device.udi)
         elif device.certs != renewed.old.certs:
-            told = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
+            shown = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
             self.observations.append(
-                DeviceObservation(told, certificates_read=True, searched=renewed.searched, in_full=False)
+                DeviceObservation(shown, certificates_read=True, searched=renewed.searched, in_full=False)
             )
 
     def _add_read(self, result: _Merged, is_current: bool) -> None:
@@ -462,10 +462,10 @@ class Batch:
     def _note_codes(self, result: _Merged) -> None:
         """What changes of a record's other codes."""
         device = result.device
-        told, stored = device.other_codes or (), (result.old.other_codes or ()) if result.old is not None else ()
-        if told == stored:
+        reported, stored = device.other_codes or (), (result.old.other_codes or ()) if result.old is not None else ()
+        if reported == stored:
             return
-        codes, known = {each.code for each in told}, {each.code for each in stored}
+        codes, known = {each.code for each in reported}, {each.code for each in stored}
         self.added_codes += [(each, device.udi, device.uuid) for each in sorted(codes - known)]
         self.removed_codes += [(each, device.udi, device.uuid) for each in sorted(known - codes)]
 

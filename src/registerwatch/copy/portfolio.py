@@ -88,11 +88,11 @@ async def store_rows(connection: AsyncConnection, srn: str, rows: Sequence[Liste
         for row in sorted(rows, key=lambda row: row.uuid)
     ]
     added = (postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert)(portfolio_devices)
-    told = "primary_di", "status_code", "is_latest", "version_number"
+    compared = "primary_di", "status_code", "is_latest", "version_number"
     is_same = portfolio_devices.c.primary_di == added.excluded.primary_di
-    is_as_before = and_(*(portfolio_devices.c[name] == added.excluded[name] for name in told))
+    is_as_before = and_(*(portfolio_devices.c[name] == added.excluded[name] for name in compared))
     columns = {
-        **{name: added.excluded[name] for name in (*told, "walk")},
+        **{name: added.excluded[name] for name in (*compared, "walk")},
         "on_market": case((is_same, portfolio_devices.c.on_market)),
         "changed_walk": case((is_as_before, portfolio_devices.c.changed_walk), else_=added.excluded.changed_walk),
     }

@@ -135,10 +135,10 @@ def are_gone(readings: Sequence[DeviceReading], stored: Mapping[str, StoredRecor
 
 def shown_of_actor(readings: Sequence[DeviceReading], total: int) -> frozenset[ActorValue]:
     """What a page shows of its manufacturer."""
-    told = {("device_total", str(total))}
+    shown = {("device_total", str(total))}
     for each in readings:
-        told |= {("name", each.device.manufacturer_name), ("status", each.device.manufacturer_status_code)}
-    return frozenset(value for value in told if value[1])
+        shown |= {("name", each.device.manufacturer_name), ("status", each.device.manufacturer_status_code)}
+    return frozenset(value for value in shown if value[1])
 
 
 def recorded_of_actor(stored: StoredActor | None) -> frozenset[ActorValue]:

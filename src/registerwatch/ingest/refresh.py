@@ -239,8 +239,8 @@ class Refresher:
         entry = self._remembered.get(subject) if self._remembered else None
         if entry is None or isinstance(entry[1], NotFound):
             return None
-        is_told = entry[1].is_asked or self.remembered(subject) is not None
-        return entry[1].reason if is_told else None
+        is_reported = entry[1].is_asked or self.remembered(subject) is not None
+        return entry[1].reason if is_reported else None
 
     async def propagate_rest(self, most: int = MAX_PROPAGATED) -> None:
         """As `SubjectReads` does it."""

@@ -56,9 +56,9 @@ def observed_changes(certificate: StoredCertificate, changes: Iterable[StoredCha
     after: Mapping[str, Any] = asdict(certificate)
     found = []
     for change in changes:
-        told = tuple(_field(name, change.old[name], after.get(name)) for name in FIELDS if name in change.old)
-        if told:
-            found.append(ObservedChange(change.observed_at, told))
+        fields = tuple(_field(name, change.old[name], after.get(name)) for name in FIELDS if name in change.old)
+        if fields:
+            found.append(ObservedChange(change.observed_at, fields))
         after = {**after, **change.old}
     return found
 

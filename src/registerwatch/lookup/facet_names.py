@@ -37,6 +37,6 @@ class FacetNames:
         return {each.actor.srn: each.actor.name for each in stored if each is not None and each.actor.name}
 
 
-def told_values(counts: Counts) -> dict[Facet, list[str]]:
+def shown_values(counts: Counts) -> dict[Facet, list[str]]:
     """The values that facets tell."""
     return {facet: [value for value, _ in each.values] for facet, each in counts.items()}

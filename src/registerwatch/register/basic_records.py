@@ -9,7 +9,7 @@ import msgspec
 
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import same_certificates
-from registerwatch.register.device_details import Characteristics, SafetySummary, SpecialType, with_told
+from registerwatch.register.device_details import Characteristics, SafetySummary, SpecialType, with_reported
 from registerwatch.register.models import ActorReference, Certificate, Device
 
 
@@ -76,11 +76,11 @@ FLAGS = ("implantable", "reusable")
 
 def with_record(device: Device, record: BasicRecord) -> Device:
     """A device with what its Basic UDI-DI record says, but for certificates."""
-    told = {name: getattr(record, name) for name in REPLACED}
-    told |= {name: value for name in FLAGS if (value := getattr(record, name)) is not None}
-    told["characteristics"] = with_told(device.characteristics, record.characteristics)
+    replaced = {name: getattr(record, name) for name in REPLACED}
+    replaced |= {name: value for name in FLAGS if (value := getattr(record, name)) is not None}
+    replaced["characteristics"] = with_reported(device.characteristics, record.characteristics)
     updated = max((each for each in (device.updated, record.updated) if each), default=None)
-    return replace(device, **told, updated=updated)
+    return replace(device, **replaced, updated=updated)
 
 
 def contradicts(device: Device, record: BasicRecord) -> bool:
@@ -93,21 +93,21 @@ def contradicts(device: Device, record: BasicRecord) -> bool:
         (record.basic_udi, device.basic_udi),
         (record.risk_class, known.get("risk_class", device.risk_class)),
     )
-    return any(told and stored and told != stored for told, stored in pairs)
+    return any(new and stored and new != stored for new, stored in pairs)
 
 
-def together(*places: Iterable[Certificate]) -> tuple[Certificate, ...]:
+def together(*lists: Iterable[Certificate]) -> tuple[Certificate, ...]:
     """Certificates of several places, in order; of one that several list, what the last of them says.
 
     Certificates that one place lists under the same notified body, number and revision are several, unless they are the
     same in everything. What tells it from others stays where an earlier place alone has it.
     """
     found: list[Certificate] = []
-    for place in places:
-        listed = list(dict.fromkeys(place))
+    for certificates in lists:
+        listed = list(dict.fromkeys(certificates))
         same = same_certificates(listed, found)
-        told_again = {id(each) for of in same for each in of}
-        found = [each for each in found if id(each) not in told_again]
+        listed_again = {id(each) for of in same for each in of}
+        found = [each for each in found if id(each) not in listed_again]
         found += [_identified(each, of) for each, of in zip(listed, same, strict=True)]
     return tuple(sorted(found, key=lambda each: each.order))
 

@@ -122,14 +122,17 @@ def _joined(
 ) -> list[tuple[_Key, list[Item]]]:
     """The groups, of which two that can only be one another are one."""
     others = [
-        [place for place, (other, _) in enumerate(groups) if key.number and may_be(key, other)] for key, _ in groups
+        [position for position, (other, _) in enumerate(groups) if key.number and may_be(key, other)]
+        for key, _ in groups
     ]
     found: list[tuple[_Key, list[Item]]] = []
-    for place, (key, items) in enumerate(groups):
-        partner = others[place][0] if len(others[place]) == 1 and others[others[place][0]] == [place] else None
+    for position, (key, items) in enumerate(groups):
+        partner = (
+            others[position][0] if len(others[position]) == 1 and others[others[position][0]] == [position] else None
+        )
         if partner is None or any(are_two(one, other) for one in items for other in groups[partner][1]):
             found.append((key, items))
-        elif place < partner:
+        elif position < partner:
             found.append((key.or_else(groups[partner][0]), items + groups[partner][1]))
     return found
 

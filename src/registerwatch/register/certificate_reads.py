@@ -80,8 +80,8 @@ def read_otherwise(listed: ShownCertificate, read: DeviceRead | None, today: dat
     if read is None:
         return None
     status = listed.certificate.status_code
-    told = [each if each.status_code else replace(each, status_code=status) for each in read.certificates]
-    shown = [shown_certificate(each, today) for each in told if each.confirmed]
+    with_status = [each if each.status_code else replace(each, status_code=status) for each in read.certificates]
+    shown = [shown_certificate(each, today) for each in with_status if each.confirmed]
     worst = min(shown, key=lambda each: each.state.rank, default=None)
     if worst is None:
         return None

@@ -137,9 +137,9 @@ class Characteristics(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=T
     companion_diagnostics: Annotated[bool | UnsetType, _flag("Whether it is a companion diagnostic.")] = UNSET
 
     @classmethod
-    def of(cls, told: Mapping[str, bool | None]) -> "Characteristics | UnsetType":
+    def of(cls, values: Mapping[str, bool | None]) -> "Characteristics | UnsetType":
         """The flags that a source has, by their names here; unset where it has none."""
-        known = {name: value for name, value in told.items() if value is not None}
+        known = {name: value for name, value in values.items() if value is not None}
         return cls(**known) if known else UNSET
 
     @property
@@ -148,11 +148,13 @@ class Characteristics(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=T
         return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not UNSET}
 
 
-def with_told(stored: Characteristics | UnsetType, told: Characteristics | UnsetType) -> Characteristics | UnsetType:
+def with_reported(
+    stored: Characteristics | UnsetType, reported: Characteristics | UnsetType
+) -> Characteristics | UnsetType:
     """The stored flags, with those that a source has now in their place: one that it leaves open stays."""
-    if stored is UNSET or told is UNSET:
-        return stored if told is UNSET else told
-    return replace(stored, **told.known)
+    if stored is UNSET or reported is UNSET:
+        return stored if reported is UNSET else reported
+    return replace(stored, **reported.known)
 
 
 def has_changed(old: Any, new: Any) -> bool:

@@ -20,9 +20,9 @@ from registerwatch.register.device_details import (
     LinkedDevice,
     SafetySummary,
     SpecialType,
-    with_told,
+    with_reported,
 )
-from registerwatch.register.other_codes import OtherCode, told_again
+from registerwatch.register.other_codes import OtherCode, with_stored_details
 
 EUDAMED = "eudamed-public"
 """The register's public name, which every record of it is served with."""
@@ -126,9 +126,9 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     @property
     def order(self) -> tuple[str, ...]:
         """Sorts a device's certificates; those that are alike in number and revision too."""
-        told = self.notified_body, self.expiry or "", self.status_code, self.valid_from or "", self.type_code
+        stated = self.notified_body, self.expiry or "", self.status_code, self.valid_from or "", self.type_code
         seen = self.listed_in, str(self.scoped), str(self.confirmed), self.unconfirmed_since or ""
-        return *self.key, *told, self.status, self.notified_body_name, *seen
+        return *self.key, *stated, self.status, self.notified_body_name, *seen
 
 
 class ActorReference(msgspec.Struct, frozen=True, gc=False):
@@ -460,11 +460,11 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
     if new_version > stored_version:
         filled["updated"] = new.updated
     if new.other_codes is not msgspec.UNSET and (new.other_codes or stored.other_codes):
-        filled["other_codes"] = told_again(stored.other_codes or (), new.other_codes) or msgspec.UNSET
+        filled["other_codes"] = with_stored_details(stored.other_codes or (), new.other_codes) or msgspec.UNSET
     if stored.special_type is not msgspec.UNSET:  # the Data Lake names it otherwise
         filled.pop("special_type", None)
     if stored.characteristics is not msgspec.UNSET:
-        filled["characteristics"] = with_told(stored.characteristics, new.characteristics)
+        filled["characteristics"] = with_reported(stored.characteristics, new.characteristics)
     if any(each.field == "basic_udi" and each.search == new.basic_udi for each in stored.contradictions or ()):
         filled.pop("basic_udi", None)  # the record says otherwise, which is known
     nameless, named = new.authorised_representative, stored.authorised_representative
@@ -502,7 +502,7 @@ def _with_flags_of(stored: Device, new: Device) -> Device:
         name: value for name in FLAGS if getattr(new, name) is None and (value := getattr(stored, name)) is not None
     }
     if stored.characteristics is not msgspec.UNSET:
-        kept["characteristics"] = with_told(stored.characteristics, new.characteristics)
+        kept["characteristics"] = with_reported(stored.characteristics, new.characteristics)
     return replace(new, **kept) if kept else new
 
 

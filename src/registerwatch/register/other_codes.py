@@ -96,11 +96,11 @@ def distinct_codes(found: Iterable[OtherCode], udi: str) -> tuple[OtherCode, ...
     return tuple(distinct.values())
 
 
-def told_again(stored: Sequence[OtherCode], told: Sequence[OtherCode]) -> tuple[OtherCode, ...]:
+def with_stored_details(stored: Sequence[OtherCode], reported: Sequence[OtherCode]) -> tuple[OtherCode, ...]:
     """The codes that a source tells now, with what was stored of those that were known: a list of the Data Lake has no
     quantities. Known ones come first, in their order, so that nothing changes where the same codes are told.
     """
-    remaining = {(each.kind, each.code): each for each in told}
+    remaining = {(each.kind, each.code): each for each in reported}
     known = [each for each in stored if remaining.pop((each.kind, each.code), None) is not None]
     return (*known, *remaining.values())
 

@@ -30,7 +30,7 @@ EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
 NEEDS_ATTENTION = frozenset({"warn", "bad"})
 """Tones of what is known not to be good."""
 
-_TOLD_BY_DATE = frozenset({CertificateState.EXPIRED, CertificateState.ENDING, CertificateState.VALID})
+_SAID_BY_DATE = frozenset({CertificateState.EXPIRED, CertificateState.ENDING, CertificateState.VALID})
 """States in which the end date of a certificate is all that is to be said of its end."""
 _MARKET: Mapping[str, str] = {
     StatusFilter.ON.code: "good",
@@ -199,8 +199,8 @@ def words_beside_end(alike: Iterable[ShownCertificate]) -> str:
     Of several with one number and end date the worst counts; empty where the date is all that is to be said of one.
     """
     worst_first = sorted(alike, key=lambda each: each.state.rank)
-    is_told_by_date = any(each.state in _TOLD_BY_DATE for each in worst_first)
-    return "" if is_told_by_date or not worst_first else worst_first[0].words
+    is_said_by_date = any(each.state in _SAID_BY_DATE for each in worst_first)
+    return "" if is_said_by_date or not worst_first else worst_first[0].words
 
 
 def worst_tone(tones: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
-"""The row of a host in `request_budgets`: what was sent to it, what asks, how long it pauses, and its pace.
+"""A host's row in `request_budgets`: requests sent, kinds that ask, the pause and the pace.
 
-`BudgetState` is the row at an instant, put right where the clock was put forward or back. It decides without SQL.
+`BudgetState` is the row at an instant, corrected where the clock was put forward or back. It decides without SQL.
 """
 
 import json
@@ -29,8 +29,8 @@ from registerwatch.sources.request_pace import WINDOW_SECONDS, PaceLimits, Reque
 
 FIRST_PAUSE_SECONDS = 5
 MAX_PAUSE_SECONDS = 60
-MAX_TOLD_PAUSE_SECONDS = 600
-"""The host's word on a pause counts up to so much."""
+MAX_RETRY_AFTER_SECONDS = 600
+"""The longest pause that the host may ask for."""
 
 
 class Host(StrEnum):
@@ -48,7 +48,7 @@ SHARES_OF: Mapping[Host, Mapping[RequestPriority, Share]] = {
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Seconds until another try for a place makes sense, 0 for now; whether the host throttles us."""
+    """Seconds until another try for a slot, 0 for now; whether the host throttles us."""
 
     seconds: float = 0.0
     throttled: bool = False
@@ -61,7 +61,7 @@ class BudgetState:
     now: float
     limits: PaceLimits
     pace: RequestPace
-    """As it is stored: a process whose settings allow less keeps within these, and leaves it to the others."""
+    """The stored pace. A process whose settings allow less keeps within these without changing it."""
     window: BudgetWindow
     paused_until: int
     throttled: int
@@ -69,15 +69,15 @@ class BudgetState:
     is_put_right: bool
 
     def wait(self, priority: RequestPriority, cost: int) -> Wait:
-        """How long a request that needs `cost` places has to wait."""
+        """How long a request that needs `cost` slots has to wait."""
         if self.paused_until > self.now:
             return Wait(self.paused_until - self.now, throttled=True)
         return Wait(self.window.seconds_until(priority, cost, self.now))
 
     def throttle(self, retry_after: float | None) -> None:
-        """Pause, and halve the pace. Of requests that were sent before a pause only the host's word on it counts."""
+        """Pause, and halve the pace. A request that was sent before the pause only adds the host's `Retry-After`."""
         if retry_after is not None:
-            seconds = min(retry_after, MAX_TOLD_PAUSE_SECONDS)
+            seconds = min(retry_after, MAX_RETRY_AFTER_SECONDS)
         elif self.paused_until > self.now:
             seconds = 0.0
         else:
@@ -88,14 +88,14 @@ class BudgetState:
         self.pace = self.pace.within(self.limits).after_throttling(self.limits, self.now)
 
     def answer(self) -> bool:
-        """Pauses start short again, and the pace rises after a quiet minute. Whether that changes anything."""
+        """Start pauses short again, raise the pace after a quiet minute. Whether that changes anything."""
         before = self.throttled, self.pace
         self.throttled, self.pace = 0, self.pace.after_answer(self.limits, self.now)
         return before != (self.throttled, self.pace)
 
 
 async def read_state(connection: AsyncConnection, host: Host, limits: PaceLimits, clock: Clock) -> BudgetState:
-    """The budget of a host as it is stored."""
+    """The stored budget of a host."""
     row = (await connection.execute(_READ, {"host": host.value})).one()
     return _state_of(row, host, limits, clock.now(), 0)
 
@@ -103,14 +103,14 @@ async def read_state(connection: AsyncConnection, host: Host, limits: PaceLimits
 async def lock_state(
     connection: AsyncConnection, host: Host, limits: PaceLimits, clock: Clock, jump: int = 0
 ) -> BudgetState:
-    """The same for a transaction that changes it. The clock was put forward or back by `jump` seconds."""
+    """The stored budget, locked for a transaction. The clock was put forward or back by `jump` seconds."""
     statement = _LOCK if connection.dialect.name == "postgresql" else _READ  # SQLite has locked everything
     row = (await connection.execute(statement, {"host": host.value})).one()
     return _state_of(row, host, limits, clock.now(), jump)
 
 
 async def write_slots(connection: AsyncConnection, host: Host, state: BudgetState) -> None:
-    """Store what was sent and what asks, of a budget that is locked, and the pace by which that was decided."""
+    """Store the requests, the asking kinds and the pace of a locked budget."""
     sent: dict[str, dict[int, int]] = {}
     for second, counts in state.window.sent.items():
         for priority, number in counts.items():
@@ -137,7 +137,7 @@ def _pace_values(host: Host, state: BudgetState) -> dict[str, Any]:
 
 
 def _state_of(row: Row[Any], host: Host, limits: PaceLimits, now: float, jump: int) -> BudgetState:
-    """What the row says, put right where the clock was put forward or back (`jump` seconds)."""
+    """The state in a row, corrected where the clock was put forward or back (`jump` seconds)."""
     noted = _sent_of(json.loads(row.sent))
     sent, paused_until = _put_right(noted, now=math.floor(now), jump=jump), _possible_pause(row.paused_until, now)
     pace = RequestPace.first(limits, now)
@@ -155,7 +155,7 @@ def _state_of(row: Row[Any], host: Host, limits: PaceLimits, now: float, jump: i
 
 
 def _sent_of(by_kind: Mapping[str, Mapping[str, int]]) -> Sent:
-    """What was sent in each second, by kind."""
+    """Requests sent per second, by kind."""
     sent: Sent = {}
     for name, numbers in by_kind.items():
         for second, number in numbers.items():
@@ -171,14 +171,14 @@ _demands = msgspec.json.Decoder(dict[str, Demand])
 
 
 def _possible_pause(paused_until: int, now: float) -> int:
-    """The end of a pause; none where no pause can be so long, since the clock was put back."""
-    return paused_until if paused_until <= now + MAX_TOLD_PAUSE_SECONDS + CLOCK_DIFFERENCE_SECONDS else 0
+    """The end of a pause; 0 for an impossibly long one, since the clock was put back."""
+    return paused_until if paused_until <= now + MAX_RETRY_AFTER_SECONDS + CLOCK_DIFFERENCE_SECONDS else 0
 
 
 def _put_right(sent: Sent, *, now: int, jump: int) -> Sent:
-    """The seconds at which requests were sent, as the clock counts them since it was put forward or back by `jump`.
+    """The seconds at which requests were sent, corrected for a clock that was put forward or back by `jump`.
 
-    Where it was put back before this process looked, the last of them counts as sent now: none was sent later.
+    Where it was put back before this process looked, the last request counts as sent now: none was sent later.
     """
     if jump > 0:
         put_at = now - jump

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from registerwatch.copy.search.filters import OTHER, UNKNOWN, Counts, Facet
-from registerwatch.lookup.facet_names import FacetNames, Names, told_values
+from registerwatch.lookup.facet_names import FacetNames, Names, shown_values
 from registerwatch.register.codes import LEGISLATION_PREFIX, RISK_BY_CODE, STATUS_BY_CODE, label
 from registerwatch.web.answers.answers import Answer, doc
 from registerwatch.web.countries import country_name
@@ -52,7 +52,7 @@ class FacetAnswer(Answer):
 
 async def facet_answers(counts: Counts, stored: FacetNames) -> dict[str, FacetAnswer]:
     """Facets with the names that are stored, by the name of the parameter."""
-    names = await stored.of(told_values(counts))
+    names = await stored.of(shown_values(counts))
     return {
         facet.value: FacetAnswer(
             [FacetValue(value, facet_label(facet, value, names), total) for value, total in each.values], each.others

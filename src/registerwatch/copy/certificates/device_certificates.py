@@ -113,8 +113,10 @@ class StoredRead(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, row: Sequence[Any]) -> "StoredRead":
         """From its columns, in the order of `certificate_statements.OF_READ`."""
-        srn, number, revision, notified_body, udi, read_at, told = row
-        return cls(srn, number, revision, notified_body, DeviceRead(iso_utc(read_at), _told.decode(told), udi))
+        srn, number, revision, notified_body, udi, read_at, certificates = row
+        return cls(
+            srn, number, revision, notified_body, DeviceRead(iso_utc(read_at), _certificates.decode(certificates), udi)
+        )
 
 
 def newest_reads(listed: Sequence[Listed], reads: Iterable[StoredRead]) -> Mapping[str, DeviceRead]:
@@ -135,4 +137,4 @@ def newest_reads(listed: Sequence[Listed], reads: Iterable[StoredRead]) -> Mappi
     return found
 
 
-_told = msgspec.json.Decoder(tuple[Certificate, ...])
+_certificates = msgspec.json.Decoder(tuple[Certificate, ...])

@@ -106,7 +106,8 @@ def with_scoped(
         joined,
         tuple(gone for gone, same in zip(lost, back, strict=True) if not same)[-MAX_LOST:],
         has_all_scoped=has_all,
-        is_doubtful=not has_all or any(_told(one) != _told(other) for one, other in zip(own, as_listed, strict=True)),
+        is_doubtful=not has_all
+        or any(_compared(one) != _compared(other) for one, other in zip(own, as_listed, strict=True)),
     )
 
 
@@ -189,7 +190,7 @@ def _replaced(
     )
 
 
-def _told(certificate: Certificate) -> tuple[str, str | None, str]:
+def _compared(certificate: Certificate) -> tuple[str, str | None, str]:
     return certificate.revision, certificate.expiry, certificate.status_code
 
 

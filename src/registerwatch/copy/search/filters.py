@@ -217,18 +217,18 @@ def counted(devices: Collection[Values], facets: Collection[Facet], filters: Fil
     """Count the values of devices one by one. Of EMDN, those on the level below the one that is filtered by."""
     counts = {}
     for facet in facets:
-        of_facet = Counter(value for values in devices for value in values[facet] if is_told(facet, value, filters))
+        of_facet = Counter(value for values in devices for value in values[facet] if is_shown(facet, value, filters))
         counts[facet] = FacetCounts.of(of_facet.items(), facet)
     return counts
 
 
-def is_told(facet: Facet, value: str, filters: Filters) -> bool:
+def is_shown(facet: Facet, value: str, filters: Filters) -> bool:
     """Whether a value belongs into a facet: of EMDN alone not all do."""
     above = filters.emdn or ""
-    return facet is not Facet.EMDN or (emdn_level(value) == told_emdn_level(above) and value.startswith(above))
+    return facet is not Facet.EMDN or (emdn_level(value) == shown_emdn_level(above) and value.startswith(above))
 
 
-def told_emdn_level(above: str) -> int:
+def shown_emdn_level(above: str) -> int:
     """The level whose codes are counted below a code, which is empty for none."""
     return emdn_level(above) + 1 if above and above != UNKNOWN else 1
 

@@ -7,7 +7,7 @@ import msgspec
 import tantivy
 from tantivy import Query
 
-from registerwatch.copy.search.filters import EMDN_LEVELS, Counts, Facet, FacetCounts, Filters, told_emdn_level
+from registerwatch.copy.search.filters import EMDN_LEVELS, Counts, Facet, FacetCounts, Filters, shown_emdn_level
 
 ALL_VALUES = 1_000_000
 """More values than a field has: every segment of the index tells all of them, so that their sums are exact."""
@@ -40,7 +40,7 @@ class Selection(msgspec.Struct, frozen=True):
 
     def counts(self, facets: Collection[Facet], filters: Filters) -> Counts:
         """How many documents have each value, exactly, in one walk through the documents."""
-        level = told_emdn_level(filters.emdn or "")
+        level = shown_emdn_level(filters.emdn or "")
         asked = {
             facet: {"terms": _terms(facet, filters)}
             for facet in facets
@@ -60,7 +60,7 @@ def _terms(facet: Facet, filters: Filters) -> dict[str, object]:
     terms: dict[str, object] = {"field": facet.value, "size": facet.max_values, "segment_size": ALL_VALUES}
     if facet is Facet.EMDN:
         above = filters.emdn or ""
-        terms["field"] = f"emdn_{told_emdn_level(above)}"
+        terms["field"] = f"emdn_{shown_emdn_level(above)}"
         if above:
             terms["include"] = f"{above}.*"
     return terms

@@ -139,11 +139,11 @@ def _is_whole(path: Path) -> bool:
             return False
         file.seek(begin)
         try:
-            told = json.loads(file.read(length))["crc"]
+            stored = json.loads(file.read(length))["crc"]
         except (ValueError, KeyError, TypeError):
             return False
         file.seek(0)
-        return bool(told == _checksum(file, begin))
+        return bool(stored == _checksum(file, begin))
 
 
 def _checksum(file: IO[bytes], length: int) -> int:

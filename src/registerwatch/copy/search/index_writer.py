@@ -199,8 +199,8 @@ class _NewIdentifiers:
         self._bits = bytearray(self._BITS >> 3)
 
     def is_new(self, identifier: str) -> bool:
-        place = hash(identifier) & (self._BITS - 1)
-        byte, mask = place >> 3, 1 << (place & 7)
+        bit = hash(identifier) & (self._BITS - 1)
+        byte, mask = bit >> 3, 1 << (bit & 7)
         if self._bits[byte] & mask:
             return False
         self._bits[byte] |= mask

@@ -69,13 +69,13 @@ class _Window:
 
 def _page_of(searcher: Searcher, hits: list[Hit], window: _Window) -> list[DocAddress]:
     """The addresses on the page, equal hits in order; but for those of which there are too many, or some outside."""
-    place, end = window.begin, min(window.end, len(hits))
-    if place >= end:
+    position, end = window.begin, min(window.end, len(hits))
+    if position >= end:
         return []
     groups: list[tuple[int, int]] = []
-    start = last = _equal(hits, place)[0]
+    start = last = _equal(hits, position)[0]
     while last < end:
-        first, last = _equal(hits, max(place, last))
+        first, last = _equal(hits, max(position, last))
         is_cut = (first == 0 and window.first > 0) or (last == len(hits) == window.size)
         if 1 < last - first <= MAX_TIED and not is_cut:
             groups.append((first, last))
@@ -85,7 +85,7 @@ def _page_of(searcher: Searcher, hits: list[Hit], window: _Window) -> list[DocAd
         for first, after in groups:
             in_order = sorted(range(first - start, after - start), key=keys.__getitem__)
             hits[first:after] = [(None, addresses[at]) for at in in_order]
-    return [address for _, address in hits[place:end]]
+    return [address for _, address in hits[position:end]]
 
 
 def _keys(searcher: Searcher, addresses: list[DocAddress]) -> list[Any]:
@@ -96,9 +96,9 @@ def _keys(searcher: Searcher, addresses: list[DocAddress]) -> list[Any]:
     return list(zip(orders, searcher.fast_field_values("row", addresses), strict=True))
 
 
-def _equal(hits: list[Hit], place: int) -> tuple[int, int]:
+def _equal(hits: list[Hit], position: int) -> tuple[int, int]:
     """Where the hits begin and end that have the same score as the one at this place."""
-    score, first, last = hits[place][0], place, place + 1
+    score, first, last = hits[position][0], position, position + 1
     while first > 0 and hits[first - 1][0] == score:
         first -= 1
     while last < len(hits) and hits[last][0] == score:

@@ -38,7 +38,7 @@ from registerwatch.register.certificates import (
 )
 from registerwatch.register.codes import label
 
-Told = tuple[str, str | None]
+StatusAndExpiry = tuple[str, str | None]
 """What can change of a certificate under its number and revision: status and expiry."""
 
 
@@ -124,7 +124,7 @@ class _Comparison:
         self._rows = _latest_versions(walked.rows)
         new = sum(number not in stored for number in self._rows)
         self._has_baseline = has_baseline and not is_surge(new, stored=len(stored))
-        self._told: set[tuple[tuple[str, str, str, str], CertificateChange]] = set()
+        self._noted: set[tuple[tuple[str, str, str, str], CertificateChange]] = set()
         self._taken: set[str] = set()
         """Ids of records that are listed no more and became another one."""
         self.result = CertificateChanges()
@@ -152,7 +152,7 @@ class _Comparison:
             return
         last = after.expiry or before.last_expiry
         self.result.written.append(WrittenCertificate(after, last, listed.visible_at, before))
-        self._tell(after, _changes(old, after, before.last_expiry), listed.visible_at)
+        self._note(after, _changes(old, after, before.last_expiry), listed.visible_at)
 
     def _add_new(self, listed: Listed[RegisteredCertificate]) -> None:
         row = listed.row
@@ -166,14 +166,14 @@ class _Comparison:
             changes = found
         self._present[row.id] = row
         self.result.written.append(WrittenCertificate(row, row.expiry, listed.visible_at))
-        self._tell(row, changes, listed.visible_at)
+        self._note(row, changes, listed.visible_at)
 
     def _changes_of_new(self, row: RegisteredCertificate) -> list[CertificateChange] | None:
         """What is news of a record that was not stored; None where that shows when the list is seen in full."""
         others = [each for each in self._by_number[row.own_number] if each.id in self._present]
         twins = [self._present[each.id] for each in others if self._present[each.id].revision == row.revision]
         twins = twins or self._of_unknown_revision(row)
-        if any(_told(twin) == _told(row) for twin in twins):
+        if any(_status_and_expiry(twin) == _status_and_expiry(row) for twin in twins):
             return []
         missing = [each for each in twins if each.id not in self._rows and each.id not in self._taken]
         if not self._walked.is_complete and (missing or any(self._may_have_changed(each.id) for each in others)):
@@ -215,10 +215,10 @@ class _Comparison:
     def _is_listed(self, number: str) -> bool:
         return number in self._rows or self._stored[number].is_listed
 
-    def _tell(self, row: RegisteredCertificate, changes: Iterable[CertificateChange], visible_at: int) -> None:
+    def _note(self, row: RegisteredCertificate, changes: Iterable[CertificateChange], visible_at: int) -> None:
         """Note what is news of a record, but for what a twin has brought in this walk."""
-        new = tuple(change for change in changes if (row.identity, change) not in self._told)
-        self._told.update((row.identity, change) for change in new)
+        new = tuple(change for change in changes if (row.identity, change) not in self._noted)
+        self._noted.update((row.identity, change) for change in new)
         if new and self._has_baseline and row.srn:
             self.result.news.append(CertificateNews(row.srn, row.id, new, visible_at))
 
@@ -243,7 +243,7 @@ def _order(listed: Listed[RegisteredCertificate]) -> tuple[str, ...]:
     return *listed.row.identity, listed.row.id
 
 
-def _told(row: RegisteredCertificate) -> Told:
+def _status_and_expiry(row: RegisteredCertificate) -> StatusAndExpiry:
     return label(row.status_code), row.expiry
 
 

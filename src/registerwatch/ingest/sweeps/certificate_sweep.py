@@ -126,8 +126,8 @@ class CertificateSweep:
         except LeaseLost:
             log.warning("another node has taken the certificate sweep over")
             return None
-        told = log.info if not result.problem else log.warning
-        told("swept certificates", listed=result.listed, written=result.written, news=result.news, why=result.problem)
+        write = log.info if not result.problem else log.warning
+        write("swept certificates", listed=result.listed, written=result.written, news=result.news, why=result.problem)
         return result
 
     async def read_due_scopes(self) -> int:
@@ -300,8 +300,8 @@ class CertificateSweep:
 
 def _first_read(changed: Sequence[WrittenCertificate], compared: _Compared) -> list[DueScopes]:
     """Of new and changed certificates those that are read at once: those with news first."""
-    told = {each.certificate_id for each in compared.certificates.news}
-    in_order = sorted(changed, key=lambda each: each.certificate.id not in told)
+    with_news = {each.certificate_id for each in compared.certificates.news}
+    in_order = sorted(changed, key=lambda each: each.certificate.id not in with_news)
     return [DueScopes(each.certificate) for each in in_order[:MAX_SCOPES_OF_WALK]]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from registerwatch.copy.search.filters import OTHER, UNKNOWN, Counts, Facet, Filters
-from registerwatch.lookup.facet_names import FacetNames, Names, told_values
+from registerwatch.lookup.facet_names import FacetNames, Names, shown_values
 from registerwatch.pages.addresses import search_address
 from registerwatch.pages.public.parameters import PageQuery
 from registerwatch.platform.structs import replace
@@ -77,7 +77,7 @@ class FacetPanel(msgspec.Struct, frozen=True):
 async def facet_panel(query: PageQuery, counts: Counts, stored: FacetNames) -> FacetPanel:
     """What is shown beside the results of a search, with the names that are stored."""
     chosen = [each for each in query.filters.chosen if each[0] not in (Facet.STATUS, Facet.RISK)]
-    values = told_values(counts)
+    values = shown_values(counts)
     for facet, value in chosen:
         values[facet] = [*values.get(facet, []), value]
     names = await stored.of(values)

@@ -26,7 +26,7 @@ def is_number(text: str) -> bool:
 
 def gs1_digit(digits: str) -> str:
     """The digit after the others of a GTIN: modulus 10, weights 3 and 1 from the right."""
-    total = sum(int(digit) * (3 if place % 2 == 0 else 1) for place, digit in enumerate(reversed(digits)))
+    total = sum(int(digit) * (3 if position % 2 == 0 else 1) for position, digit in enumerate(reversed(digits)))
     return str(-total % 10)
 
 

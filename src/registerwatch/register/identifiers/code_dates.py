@@ -22,7 +22,7 @@ def read_date(digits: str, form: DateForm, this_year: int) -> str | None:
 
 
 def _digits_of(digits: str, form: str, letter: str) -> str:
-    return "".join(digit for digit, place in zip(digits, form, strict=True) if place == letter)
+    return "".join(digit for digit, expected in zip(digits, form, strict=True) if expected == letter)
 
 
 def _year(century: str, digits: str, this_year: int) -> int:

@@ -93,5 +93,5 @@ def part_of(rule: FieldRule, value: str, this_year: int) -> Part:
 def _time(value: str, this_year: int) -> str | None:
     """A date with an hour, and minutes and seconds where they are there."""
     day = read_date(value[:8], "YYMMDDHH", this_year)
-    rest = "".join(f":{value[place : place + 2]}" for place in range(8, len(value), 2))
+    rest = "".join(f":{value[start : start + 2]}" for start in range(8, len(value), 2))
     return f"{day}{rest}" if day else None

@@ -85,7 +85,7 @@ def digital_link(address: str, this_year: int) -> ParsedCode:
         return ParsedCode(warnings=("This address cannot be read.",))
     path = [unquote(each) for each in parts.path.split("/")]
     keys = [_KEYS.get(each, each) for each in path]
-    start = next((place for place, key in enumerate(keys[:-1]) if key in _PRIMARY), None)
+    start = next((start for start, key in enumerate(keys[:-1]) if key in _PRIMARY), None)
     if start is None:
         return ParsedCode(warnings=("This is the address of a web page, and no GS1 Digital Link that can be read.",))
     pairs = [*zip(keys[start::2], path[start + 1 :: 2], strict=False), *query]
@@ -153,10 +153,10 @@ _Fields = tuple[tuple[str, str], ...]
 
 def _run_together(value: str, found: frozenset[str]) -> tuple[str, _Fields] | None:
     """A value and the fields that follow in it, where a separator may be missing."""
-    for place in range(1, min(len(value), _MAX_RUN)):
-        others = _following(value[place:], found)
+    for end in range(1, min(len(value), _MAX_RUN)):
+        others = _following(value[end:], found)
         if others:
-            return value[:place], others
+            return value[:end], others
     return None
 
 

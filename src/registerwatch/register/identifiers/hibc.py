@@ -119,15 +119,15 @@ def _codes(code: str) -> tuple[str, list[str]]:
     time.
     """
     sums = HibcSums(code)
-    places, slash = [0], code.find("/")
+    starts, slash = [0], code.find("/")
     for mark in _NEXT_CODE.finditer(code, MIN_LENGTH):
-        start, end = places[-1], mark.start()
+        start, end = starts[-1], mark.start()
         while -1 < slash < start:
             slash = code.find("/", slash + 1)
         has_slash = start <= slash < end - 1
         if end - start > 3 and not has_slash and sums.is_checked(start, end):
-            places.append(end)
-    pieces = [code[start:end] for start, end in zip(places, [*places[1:], None], strict=True)]
+            starts.append(end)
+    pieces = [code[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
     return pieces[0], pieces[1:]
 
 
@@ -142,8 +142,8 @@ def _with_primary(code: str, others: list[str], this_year: int) -> ParsedCode:
     more = _of_secondaries(others, this_year)
     also = (f"+{primary}",) if fields else _spellings(code.strip(), primary)
     candidate = Candidate("udi-di", primary, "HIBC UDI-DI", "hibcc", ending.check, also=also, is_marked=True)
-    told = [ending.warning, *warnings] if ending.warning else warnings
-    return ParsedCode((candidate,), (*parts, *more.parts), (*told, *more.warnings), is_marked=True)
+    all_warnings = [ending.warning, *warnings] if ending.warning else warnings
+    return ParsedCode((candidate,), (*parts, *more.parts), (*all_warnings, *more.warnings), is_marked=True)
 
 
 def _spellings(code: str, primary: str) -> tuple[str, ...]:
@@ -175,9 +175,9 @@ def _of_secondaries(codes: list[str], this_year: int) -> ParsedCode:
     warnings: list[str] = []
     for code in codes:
         body, warning = _without_link(code)
-        found, told = _parts([body], this_year)
+        found, of_parts = _parts([body], this_year)
         parts += found
-        warnings += [warning, *told] if warning else told
+        warnings += [warning, *of_parts] if warning else of_parts
     return ParsedCode((), tuple(parts), tuple(warnings), is_marked=True)
 
 

@@ -32,7 +32,7 @@ class CheckDigits(msgspec.Struct, frozen=True):
     unit: str = "digit"
 
     @property
-    def told(self) -> str:
+    def problem(self) -> str:
         """What is wrong with them in a sentence, empty where nothing is."""
         if self.verdict == "wrong":
             return f"The last {self.unit} should be {self.expected}, so it is mistyped or this is something else."
@@ -65,7 +65,7 @@ class Candidate(msgspec.Struct, frozen=True):
     @property
     def explanation(self) -> str:
         """Why this is a candidate, and what its check digits say, in sentences."""
-        return " ".join(filter(None, (f"{self.form}.", self.note, self.check.told)))
+        return " ".join(filter(None, (f"{self.form}.", self.note, self.check.problem)))
 
     @property
     def spellings(self) -> tuple[str, ...]:

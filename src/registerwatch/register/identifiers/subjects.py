@@ -136,7 +136,7 @@ def _what_is_wrong(identifier: str, read: ParsedCode) -> str | None:
         return "this has no digit, so it is no identifier."
     if eudamed.OF_EUDAMED.fullmatch(identifier.upper()):
         return None
-    wrong = next((each.check.told for each in read.devices if each.check.told), None)
+    wrong = next((each.check.problem for each in read.devices if each.check.problem), None)
     return wrong or "this has the form of no UDI-DI (GS1, HIBCC, ICCBBA, IFA) and of no SRN."
 
 

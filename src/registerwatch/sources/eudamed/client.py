@@ -196,8 +196,8 @@ class _Read(RegisterRead):
         Empty where the register has no record of it or one of a form that is not known. Raises `RegisterFailure` where
         it may be read a moment later.
         """
-        told = (convert.code(row.actor_status), *(each.device.manufacturer_status_code for each in readings))
-        status_code = next((code for code in told if code), "")
+        codes = (convert.code(row.actor_status), *(each.device.manufacturer_status_code for each in readings))
+        status_code = next((code for code in codes if code), "")
         if status_code or not wire.RECORD_KEY.fullmatch(row.uuid or ""):
             return status_code
 

@@ -95,43 +95,45 @@ def reading_of_device(
     stored certificates that stay beside what this read brings, of a search that was stored at `kept_revision`, and
     `searched` is False where there was no search to ask.
     """
-    told, record = row.device, basic.record
+    row_device, record = row.device, basic.record
     has_certificates = search is not None and record.has_all_certificates
     known = stored if detail is None else None
-    later = stored if detail is not None and _is_behind(detail, told, stored) else None
+    later = stored if detail is not None and _is_behind(detail, row_device, stored) else None
     of_detail = detail_fields(detail) if detail else kept_detail_fields(known)
-    status_code = told.status_code or _status_code(detail) or (known.status_code if known else "")
+    status_code = row_device.status_code or _status_code(detail) or (known.status_code if known else "")
     dated = known.dated_status if known else _dated_status(detail, status_code)
     device = Device(
-        uuid=told.uuid,
-        udi=told.udi,
-        basic_udi=record.basic_udi or told.basic_udi,
-        trade_name=told.trade_name or (later.trade_name if later else "") or preferred_name(of_detail["trade_names"]),
-        manufacturer_name=told.manufacturer_name or record.manufacturer_name,
-        manufacturer_srn=told.manufacturer_srn or record.manufacturer_srn,
-        manufacturer_status=told.manufacturer_status,
-        manufacturer_status_code=told.manufacturer_status_code,
+        uuid=row_device.uuid,
+        udi=row_device.udi,
+        basic_udi=record.basic_udi or row_device.basic_udi,
+        trade_name=row_device.trade_name
+        or (later.trade_name if later else "")
+        or preferred_name(of_detail["trade_names"]),
+        manufacturer_name=row_device.manufacturer_name or record.manufacturer_name,
+        manufacturer_srn=row_device.manufacturer_srn or record.manufacturer_srn,
+        manufacturer_status=row_device.manufacturer_status,
+        manufacturer_status_code=row_device.manufacturer_status_code,
         reference=_first(
-            told.reference,
+            row_device.reference,
             later.reference if later else None,
             detail.reference if detail else None,
             known.reference if known else None,
         ),
-        version=told.version,
+        version=row_device.version,
         updated=_latest(detail.version_date if detail else None, known.updated if known else None),
         certs=together(kept, record.certs, search.certificates if search else ()),
-        contradictions=_contradictions(told, record) or msgspec.UNSET,
+        contradictions=_contradictions(row_device, record) or msgspec.UNSET,
         **of_detail,
         **date_of_status(status_code, dated),
         **_labelled("status", status_code),
-        **_labelled("risk_class", told.risk_class_code or record.risk_class_code),
+        **_labelled("risk_class", row_device.risk_class_code or record.risk_class_code),
     )
     return DeviceReading(
         device=with_record(device, record),
         completeness=Completeness.EVERYTHING if has_certificates else Completeness.ALL_BUT_CERTIFICATES,
         source=NAME,
         latest_version=row.latest_version,
-        detail_version=_detail_version(told, detail),
+        detail_version=_detail_version(row_device, detail),
         searched=searched and has_certificates,
         kept_revision=kept_revision,
         keeps_detail=detail is None,

@@ -33,9 +33,9 @@ def details_of_detail(detail: wire.DeviceDetail) -> dict[str, Any]:
     return {
         "available_in": _available_in(market.ms_where_available if market else None) or UNSET,
         "placed_on_market_in": _country(detail.placed_on_the_market) or UNSET,
-        "single_use": _told(detail.single_use),
-        "max_reuses": _told(detail.max_number_of_reuses),
-        "base_quantity": _told(detail.base_quantity),
+        "single_use": _or_unset(detail.single_use),
+        "max_reuses": _or_unset(detail.max_number_of_reuses),
+        "base_quantity": _or_unset(detail.base_quantity),
         "storage": _conditions(detail.storage_handling_conditions) or UNSET,
         "warnings": _conditions(detail.critical_warnings) or UNSET,
         "linked_device": _linked_device(detail.linked_udi_di_view),
@@ -68,8 +68,8 @@ def safety_summary_of(record: wire.BasicUdiRecord) -> SafetySummary | UnsetType:
         text(linked.reference_number)[:MAX_WORD],
         text(linked.revision_number)[:MAX_WORD],
         linked.issue_date,
-        _told(linked.validated),
-        _told(linked.inactive),
+        _or_unset(linked.validated),
+        _or_unset(linked.inactive),
         linked.inactive_status_date,
     )
 
@@ -151,5 +151,5 @@ def _code(value: wire.Code | None) -> str:
     return text(value.code)[:MAX_CODE] if value else ""
 
 
-def _told(value: Any) -> Any:
+def _or_unset(value: Any) -> Any:
     return UNSET if value is None else value
