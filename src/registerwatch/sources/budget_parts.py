@@ -1,19 +1,19 @@
-"""The parts of the request budget: which kind of request may take the next place. Pure, with the time passed in.
+"""The parts of the request budget: which kind of request may take the next slot. Pure, with the time passed in.
 
-Each kind of request has a guaranteed part of the places of a minute, in whole places. What other kinds leave unused it
-may borrow:
+Each kind of request has a guaranteed part of a minute's slots, in whole slots. It may borrow slots that other kinds
+leave unused:
 
 - A request within its kind's part leaves free what is due to the kinds that were asking before its own began to ask.
   What is due to a kind is the rest of its part.
-- A request beyond its kind's part leaves free what is due to every kind that asked within the last minute, and some
-  places for requests that come next: the later its kind is in the order of borrowing, the more.
-- Readers borrow nothing from watches either, as long as a read for a watch was asked for within the last hour.
-- A kind whose part of a minute is less than its request saves its part up: once that has grown to the request since it
-  was last served, so many places are due to it, out of those that rounding to whole places leaves over. So no kind
-  starves, however few the places are.
+- A request beyond its kind's part leaves free what is due to every kind that asked within the last minute. It also
+  leaves some slots for the next requests: the later its kind is in the order of borrowing, the more.
+- Readers borrow nothing from watches for an hour after a read for a watch was asked for.
+- A kind whose part of a minute is less than one request saves its part up. When its part has grown to a request since
+  the kind was last served, the slots of one are due to it, out of those that rounding to whole slots leaves over. So no
+  kind starves, however few the slots are.
 
-So a kind that has been asking for a minute never waits for a place of its part, whatever the others do: all places that
-are taken then were taken while its part was kept free. `tests/sources/test_budget_parts.py` proves it.
+A kind that has been asking for a minute therefore never waits for a slot of its part, whatever the others do: all slots
+that are taken then were taken while its part was kept free. `tests/sources/test_budget_parts.py` proves it.
 """
 
 import math
@@ -30,9 +30,9 @@ from registerwatch.platform.structs import replace
 from registerwatch.sources.request_pace import WINDOW_SECONDS, burst_of, seconds_until_spread
 
 ASKING_SECONDS = 65
-"""A kind is asking for so long after a request of it asked for a place. None waits longer before it asks again."""
+"""A kind counts as asking for this long after it asked for a slot. No request waits longer before it asks again."""
 KEPT_SECONDS = 3600
-"""So long after a read for a watch readers borrow nothing from watches: more than from one recheck to the next."""
+"""Readers borrow nothing from watches for this long after a read for a watch: longer than between two rechecks."""
 
 
 class RequestPriority(Enum):
@@ -43,16 +43,16 @@ class RequestPriority(Enum):
     RECHECK = "recheck"
     """The recheck of watches."""
     SWEEP = "sweep"
-    """Listings that cover many watches, and what they show to have changed."""
+    """Listings that cover many watches, and reads of what they show."""
     READER = "reader"
-    """Somebody without an account waits for the answer: a read-through, a refresh that was asked for."""
+    """A client without an account waits for the answer: a read-through or a requested refresh."""
     REFRESH = "refresh"
-    """A stored record is brought up to date behind the reader's back."""
+    """A background refresh of a record that was served as stored."""
     BULK_LOAD = "bulk_load"
     """Filling the copy."""
 
     def is_before(self, other: "RequestPriority") -> bool:
-        """Whether it is an earlier kind."""
+        """Whether this kind comes first."""
         return _ORDER[self] < _ORDER[other]
 
 
@@ -60,7 +60,7 @@ _ORDER = {priority: position for position, priority in enumerate(RequestPriority
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A kind's guaranteed part of the budget, and up to which sum of all requests it borrows, both in percent."""
+    """A kind's guaranteed part of the budget, and the total use up to which it borrows, both in percent."""
 
     part: int
     borrows_up_to: int
@@ -76,23 +76,23 @@ SHARES: Mapping[RequestPriority, Share] = {
 }
 OF_WATCHES = frozenset({RequestPriority.WATCH, RequestPriority.RECHECK, RequestPriority.SWEEP})
 _ASKED_SELDOM = frozenset({RequestPriority.WATCH, RequestPriority.RECHECK})
-"""Kinds of watches that may not have asked for minutes; sweeps ask all the time."""
+"""Kinds for watches that may not ask for minutes; sweeps ask all the time."""
 OF_READERS = frozenset({RequestPriority.READER, RequestPriority.REFRESH})
 
 
 BULK_LOADS_ALONE: Mapping[RequestPriority, Share] = {RequestPriority.BULK_LOAD: Share(100, 100)}
-"""The shares of a host that is asked for nothing else."""
+"""The shares of a host that only bulk loads read."""
 
 
 MAX_COST = 2
-"""The most places that a request counts for."""
+"""The most slots that a request takes."""
 
 
 def guaranteed(per_minute: int, shares: Mapping[RequestPriority, Share] = SHARES) -> dict[RequestPriority, int]:
-    """The guaranteed part of each kind, in whole places a minute.
+    """The guaranteed part of each kind, in whole slots a minute.
 
-    They leave enough of the minute for a request of the smallest kind that has saved its part up: what rounding does
-    not leave is missing from the largest.
+    The parts leave enough slots for a request of the smallest kind that has saved its part up. Where rounding does not
+    leave enough, the largest part is reduced.
     """
     parts = {priority: per_minute * share.part // 100 for priority, share in shares.items()}
     left, needed = per_minute - sum(parts.values()), MAX_COST - min(parts.values())
@@ -106,27 +106,27 @@ def _largest(shares: Mapping[RequestPriority, Share]) -> RequestPriority:
 
 
 class Demand(msgspec.Struct, frozen=True):
-    """What a kind asks for. Instants are unix seconds."""
+    """A kind's demand. Instants are unix seconds."""
 
     since: int
-    """Since when it has been asking without a break."""
+    """Since when it asks without a break."""
     last: int
     """When it last asked."""
     cost: int = 1
-    """The most places that one of its requests has needed since it was last served."""
+    """The most slots that one of its requests has needed since it was last served."""
     served: int = 0
-    """When it last got a place, 0 for never."""
+    """When it last got a slot, 0 for never."""
 
 
 Sent = dict[int, Counter[RequestPriority]]
-"""Places that were taken in each second, by kind."""
+"""Slots that were taken in each second, by kind."""
 Saved = Sequence[tuple[RequestPriority, int]]
-"""Places that kinds have saved up, which of them first."""
+"""Slots that kinds have saved up, in order of service."""
 
 
 @dataclass(slots=True)
 class BudgetWindow:
-    """What was sent within the last minute, and which kinds asked for places."""
+    """The requests of the last minute, and the kinds that asked for slots."""
 
     per_minute: int
     sent: Sent
@@ -134,7 +134,7 @@ class BudgetWindow:
     shares: Mapping[RequestPriority, Share] = field(default_factory=lambda: SHARES)
 
     def ask(self, priority: RequestPriority, cost: int, now: float) -> bool:
-        """Note that a request of this kind asks for places; whether that is news."""
+        """Note that a request of this kind asks for slots; whether that is news."""
         second, known = math.floor(now), self.asking.get(priority)
         if known is None or not _is_within(known, second, ASKING_SECONDS):
             asking = Demand(second, second, cost, 0 if known is None else known.served)
@@ -144,15 +144,15 @@ class BudgetWindow:
         return asking != known
 
     def take(self, priority: RequestPriority, cost: int, now: float) -> None:
-        """Take places; what is older than the window is forgotten."""
+        """Take slots, and forget those older than the window."""
         second = math.floor(now)
         self.sent = {at: counts for at, counts in self.sent.items() if at >= second - WINDOW_SECONDS}
         self.sent.setdefault(second, Counter())[priority] += cost
         self.asking[priority] = replace(self.asking.get(priority, Demand(second, second)), cost=1, served=second)
 
     def saved(self, now: float) -> list[tuple[RequestPriority, int]]:
-        """The kinds whose part of a minute is less than their request and that have saved the places of one up, with
-        these places; the kind that has had them for longest comes first.
+        """The kinds that have saved up the slots of a request that is larger than their part of a minute, with these
+        slots. The kind that has had them for longest comes first.
         """
         second, parts = math.floor(now), guaranteed(self.per_minute, self.shares)
         found: list[tuple[float, RequestPriority, int]] = []
@@ -165,8 +165,8 @@ class BudgetWindow:
         return [(priority, cost) for _, priority, cost in sorted(found, key=lambda each: each[0])]
 
     def permits(self, priority: RequestPriority, cost: int, at: float, saved: Saved) -> bool:
-        """Whether a request of this kind has its places at an instant, if none is sent before. `saved` are the places
-        that kinds have saved up now.
+        """Whether a request of this kind gets its slots at an instant, if no other request is sent before. `saved` are
+        the slots that kinds have saved up now.
         """
         second = math.floor(at)
         spent = self._spent(second)
@@ -181,8 +181,8 @@ class BudgetWindow:
         return spent.total() + cost + _due(parts, spent, self._others(priority, second)) <= ceiling
 
     def seconds_until(self, priority: RequestPriority, cost: int, now: float) -> float:
-        """Seconds until a request of this kind may be sent, 0 for now: until it has its places, and requests are spread
-        over the minute. For longer than it counts as asking it does not wait: it asks again.
+        """Seconds until a request of this kind gets its slots and the spread over the minute lets it leave; 0 for now.
+        `ASKING_SECONDS` at most: after that the request asks again.
         """
         saved = self.saved(now)
 
@@ -195,7 +195,7 @@ class BudgetWindow:
         return min(max(0.01, self._first(may_leave, now, waits)), ASKING_SECONDS)
 
     def seconds_until_slots(self, priority: RequestPriority, cost: int, now: float) -> float:
-        """Seconds until a request of this kind has its places."""
+        """Seconds until a request of this kind gets its slots."""
         saved = self.saved(now)
 
         def has_slots(at: float) -> bool:
@@ -204,8 +204,8 @@ class BudgetWindow:
         return 0.0 if has_slots(now) else self._first(has_slots, now)
 
     def _first(self, permits: Callable[[float], bool], now: float, waits: Iterable[float] = ()) -> float:
-        """Seconds until the first instant that permits a request. With time, fewer requests are in its way, so it
-        is found by halves.
+        """Seconds until the first instant that permits a request. A later instant never permits less, so a binary
+        search finds it.
         """
         instants = sorted(at for at in {*self._instants(), *(now + wait for wait in waits)} if at > now)
         found = bisect_left(instants, True, key=permits)
@@ -214,8 +214,8 @@ class BudgetWindow:
     def _spread_wait(self, priority: RequestPriority, cost: int, at: float, saved: Saved) -> float:
         """Seconds until the spread over the minute lets a request leave.
 
-        Of what may leave at once a request within its kind's part may be the last. One that borrows leaves as much free
-        as of the whole, and one for each other kind that asks.
+        A request within its kind's part may use the whole burst. One that borrows leaves as large a share of the burst
+        free as of the minute, and at least one request for each other kind that asks.
         """
         second, burst = math.floor(at), burst_of(self.per_minute)
         spent = self._spent(second)
@@ -232,8 +232,8 @@ class BudgetWindow:
     def _with_rest(
         self, parts: Mapping[RequestPriority, int], spent: Mapping[RequestPriority, int], saved: Saved
     ) -> dict[RequestPriority, int]:
-        """The parts with the places that are guaranteed to none and were not taken: those that kinds have saved up are
-        due to them, as far as they suffice, and to the first in any case; the others are due to the largest.
+        """The parts, and the slots that are guaranteed to no kind and not taken. Kinds get the slots that they have
+        saved up as far as these suffice, the first kind in any case; the largest part gets the others.
         """
         given = dict(parts)
         left = self.per_minute - sum(max(part, spent.get(priority, 0)) for priority, part in parts.items())
@@ -245,13 +245,13 @@ class BudgetWindow:
         return given
 
     def _instants(self) -> Iterable[int]:
-        """When places come free, or are kept for a kind no longer."""
+        """Instants at which slots come free or lapse for a kind."""
         yield from (second + WINDOW_SECONDS + 1 for second in self.sent)
         for asking in self.asking.values():
             yield from (asking.last + ASKING_SECONDS + 1, asking.last + KEPT_SECONDS + 1)
 
     def _spent(self, second: int) -> Counter[RequestPriority]:
-        """Places that are taken at a second, by kind."""
+        """Slots that are taken at a second, by kind."""
         spent: Counter[RequestPriority] = Counter()
         for at, counts in self.sent.items():
             if at >= second - WINDOW_SECONDS:
@@ -278,7 +278,7 @@ class BudgetWindow:
         return kept - {priority}
 
     def _asking_others(self, priority: RequestPriority, second: int) -> set[RequestPriority]:
-        """The other kinds that ask."""
+        """Other kinds that ask."""
         return {
             other
             for other, asking in self.asking.items()
@@ -287,12 +287,12 @@ class BudgetWindow:
 
 
 def _is_within(asking: Demand, second: int, seconds: int) -> bool:
-    """Whether it asked so lately. What lies ahead is of before the clock was put back."""
+    """Whether it asked within these seconds. A later instant is of before the clock was put back."""
     return second - seconds <= asking.last <= second + CLOCK_DIFFERENCE_SECONDS
 
 
 def _due(
     parts: Mapping[RequestPriority, int], spent: Mapping[RequestPriority, int], others: Iterable[RequestPriority]
 ) -> int:
-    """What is still due to some kinds of their parts."""
+    """Slots of their parts still due to some kinds."""
     return sum(max(0, parts[other] - spent.get(other, 0)) for other in others)

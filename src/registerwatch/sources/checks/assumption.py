@@ -1,4 +1,4 @@
-"""What an assumption about a source is."""
+"""The form of an assumption about a source."""
 
 import msgspec
 
@@ -9,9 +9,9 @@ class Assumption(msgspec.Struct, frozen=True):
     """One thing that is relied on, or was measured, of how a source answers.
 
     `title` is its line on the page `/status`, `relied_on` the sentence that holds, `source` the section of the
-    description of the register that has it, `requests` how many requests a look at it sends beside those of the
-    assumptions before it. `if_differs` says what a difference means for the service, and what to do. Only daily ones
-    are looked at in the background; the others an operator looks at.
+    description of the register that has it, `requests` how many requests its check sends beside those of the checks
+    before it. `if_differs` says what a difference means for the service, and what to do. `daily` assumptions are
+    checked in the background, the others only by an operator.
     """
 
     name: CheckName

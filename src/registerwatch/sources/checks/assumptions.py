@@ -1,6 +1,6 @@
-"""Everything that is assumed of the sources: the one list that daily checks, the command and the documentation share.
+"""All assumptions about the sources: the one list that daily checks, the command and the documentation share.
 
-How each is looked at is beside the source (`LOOKS`), under the same name.
+The check of each is beside the source (`LOOKS`), under the same name.
 """
 
 from collections.abc import Mapping
@@ -14,5 +14,5 @@ from registerwatch.sources.checks.record_assumptions import RECORDS
 ASSUMPTIONS: Mapping[CheckName, Assumption] = {
     name: each for name in CheckName for each in (*LISTS, *RECORDS, *DATA_LAKE) if each.name is name
 }
-"""Every assumption by its name, in the order in which they are looked at."""
+"""Every assumption by its name, in the order of the checks."""
 DAILY = frozenset(name for name, each in ASSUMPTIONS.items() if each.is_daily)

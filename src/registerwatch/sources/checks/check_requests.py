@@ -1,4 +1,4 @@
-"""The requests of one look at one source: each is sent once, however many checks need its answer."""
+"""The requests of a run of checks: each is sent once, however many checks need its answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,11 +14,11 @@ from registerwatch.sources.request_observer import RequestObserver, Retry
 from registerwatch.sources.requests import ApiRequest, JsonReader, RegisterHttpClient
 
 SECONDS = 400.0
-"""For so long one request may take, its repetitions and the wait for its place included."""
+"""The most time of one request, with its repetitions and its wait for a slot."""
 MAX_TRIES = 4
-"""Of each request: an operator waits for what comes."""
+"""Tries of a request: an operator is waiting."""
 MAX_UNANSWERED = 3
-"""After so many requests in a row without an answer a look is over."""
+"""After this many requests in a row without an answer the run ends."""
 NO_PAGE = "Its answer is no page of records with a total."
 EMPTY_PAGE = "The register is throttling requests (an empty page)."
 
@@ -28,11 +28,11 @@ _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class NotAsked(Exception):
-    """An answer that a check needs was not asked for in this look."""
+    """The answer that a check needs was not asked for in this run."""
 
 
 class CheckPage(msgspec.Struct, frozen=True):
-    """A page of a search: its rows that are objects, how many rows it has, the total, and what stands around them."""
+    """A page of a search: its rows that are objects, the number of its rows, the total, and the fields around them."""
 
     rows: Sequence[Row]
     count: int
@@ -41,7 +41,7 @@ class CheckPage(msgspec.Struct, frozen=True):
 
 
 class CheckRequests:
-    """Asks the source at `base_url`, and keeps what it answered. `before` is what answers are compared with."""
+    """Asks the source at `base_url`, and keeps its answers. Checks compare them with `before`."""
 
     def __init__(
         self,
@@ -58,12 +58,12 @@ class CheckRequests:
         self._watch = _ThrottleWatch(requests.observer)
         self._unanswered = 0
         self.given_up: str | None = None
-        """Why nothing more is asked, once the source does not answer at all."""
+        """Why no more is sent, once the source does not answer."""
         self._is_closed = False
 
     @property
     def sent(self) -> int:
-        """How many requests were answered in any way."""
+        """How many requests got any answer."""
         return self._watch.answers
 
     @property
@@ -72,15 +72,15 @@ class CheckRequests:
         return self._watch.throttles
 
     def close(self) -> None:
-        """Send nothing more: what was not asked raises `NotAsked` from now on."""
+        """Send nothing more: requests that were not sent raise `NotAsked` from now on."""
         self._is_closed = True
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, cost: int = 1, expects: int | None = None
     ) -> Any:
-        """One answer, whatever JSON it is. Raises `RegisterFailure` or `NotAsked`.
+        """One answer in any JSON. Raises `RegisterFailure` or `NotAsked`.
 
-        `expects` is the status of a refusal that is wanted: such a request is not repeated.
+        `expects` is the status of a refusal that the check wants: such a request is not repeated.
         """
         key = path, tuple(sorted((params or {}).items()))
         if key not in self._answers:
@@ -114,7 +114,7 @@ class CheckRequests:
         return CheckResult(False, f"It gives an answer where status {status} came before.")
 
     async def _ask(self, path: str, params: dict[str, str], cost: int, expects: int | None) -> Any:
-        """An answer, or why there is none."""
+        """An answer or a failure."""
         if self.given_up is not None:
             return RegisterFailure(self.given_up, is_asked=False)
         tries = MAX_TRIES if expects is None else 1
@@ -132,7 +132,7 @@ class CheckRequests:
         return answer
 
     def _note(self, failure: RegisterFailure, expects: int | None) -> None:
-        """Give up where the source does not answer at all."""
+        """End the run if the source does not answer."""
         if failure.throttled:
             self._watch.note(failure)
         is_answer = not isinstance(outcome_of(failure), Unanswered) or failure.status == expects is not None
@@ -142,7 +142,7 @@ class CheckRequests:
 
 
 class _ThrottleWatch:
-    """Counts answers and throttles of a look, and tells the observer of all requests."""
+    """Counts a run's answers and throttles, and passes calls on to the common observer."""
 
     def __init__(self, observer: RequestObserver) -> None:
         self._observer = observer
@@ -177,7 +177,7 @@ def _check_not_throttled(answer: object) -> None:
 
 
 def _number(value: object) -> int | None:
-    """A count, also where it comes as a text or as a whole float: that it does is judged elsewhere."""
+    """A count, also where it comes as a text or as a whole float: other checks judge its form."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         return int(value)
     if isinstance(value, float) and value.is_integer():

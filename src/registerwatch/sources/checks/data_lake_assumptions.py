@@ -1,4 +1,4 @@
-"""What is assumed of the Data Lake."""
+"""Assumptions about the Data Lake."""
 
 from registerwatch.sources.checks.assumption import NO_EFFECT, SEND, Assumption
 from registerwatch.sources.checks.names import CheckName

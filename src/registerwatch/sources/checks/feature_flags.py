@@ -1,6 +1,6 @@
-"""What is switched on in the register, by the flags of `/configurationParameters`. Pure.
+"""Feature flags of the register, read from `/configurationParameters`. Pure.
 
-Their names and values were measured; the form of the answer was not published. So several forms are read.
+Their names and values were measured. The form of the answer was not published, so several forms are read.
 """
 
 import re
@@ -15,7 +15,7 @@ _ON = (
 )
 _OFF = "ffVigFsn ffSponsor ffDeviceSubStatus"
 KNOWN_FLAGS: Mapping[str, bool] = dict.fromkeys(_OFF.split(), False) | dict.fromkeys(_ON.split(), True)
-"""The flags as they were in August 2026, those first whose switching on means new data."""
+"""The flags as they were in August 2026. Those whose switching on means new data come first."""
 
 _MEANINGS = {
     "ffVigFsn": "EUDAMED publishes field safety notices now, and this release does not read them",
@@ -23,7 +23,7 @@ _MEANINGS = {
     "ffDeviceSubStatus": "EUDAMED publishes recalls and other sub-statuses of devices now, and this release does not"
     " read them",
 }
-"""What it means that a flag of these is on."""
+"""What it means that one of these flags is on."""
 _NAME_KEYS = ("name", "code", "key")
 _VALUE_KEYS = ("value", "enable", "enabled", "isEnabled", "active", "on")
 _AROUND = ("flags", "content", "parameters", "configurationParameters")
@@ -32,7 +32,7 @@ _FLAG = re.compile(r"[A-Za-z][0-9A-Za-z._-]{0,63}")
 
 
 def read_flags(answer: object) -> dict[str, bool]:
-    """The flags in an answer, by name; none where its form is unknown. What is neither on nor off is left out.
+    """The flags in an answer, by name; none where its form is unknown. Values other than on and off are left out.
 
     Forms that are read: a list of objects with a name and a value, an object by name, either of them in `flags`.
     """
@@ -40,14 +40,14 @@ def read_flags(answer: object) -> dict[str, bool]:
 
 
 def judge_flags(answer: object) -> CheckResult:
-    """Whether the same is switched on as before. What was found names each flag that is not as known."""
+    """Whether the same flags are on as before. The result names each flag that is not as known."""
     flags = read_flags(answer)
     if not flags:
         return CheckResult(False, "It names no flags in a form that is known.")
     sentences = [*_known_ones(flags), *(f"{name} is new and {_on(flags[name])}." for name in flags if _is_new(name))]
     if sentences:
         return found(False, " ".join(sentences))
-    off = sorted(name for name, is_on in flags.items() if not is_on)  # in one order, whatever that of the answer
+    off = sorted(name for name, is_on in flags.items() if not is_on)  # in one order, whatever the answer's order
     return found(True, f"{len(flags) - len(off)} on, {len(off)} off: {', '.join(off)}.")
 
 
@@ -61,7 +61,7 @@ def _known_ones(flags: Mapping[str, bool]) -> Iterator[str]:
 
 
 def _is_new(name: str) -> bool:
-    """Whether a switch is one that was not known. Parameters that are no flags of features are not watched."""
+    """Whether a feature flag is unknown. Parameters that are not feature flags are not watched."""
     return name.startswith("ff") and name not in KNOWN_FLAGS
 
 
@@ -95,7 +95,7 @@ def _pair_of(entry: object) -> Iterator[tuple[str, bool]]:
 
 
 def _state(value: Any) -> bool | None:
-    """Whether a value says on or off; None where it says neither. An object says it by one of its fields."""
+    """Whether a value means on or off; None where it means neither. One field of an object says it."""
     if isinstance(value, dict):
         states = (_state(value[key]) for key in _VALUE_KEYS if key in value and not isinstance(value[key], dict))
         return next((each for each in states if each is not None), None)

@@ -8,10 +8,10 @@ from registerwatch.sources.checks.outcomes import CheckResult, Outcome, Unanswer
 
 MAX_NEW_CODES = 10
 MIN_TOTAL, MAX_TOTAL = 0.8, 1.5
-"""A plausible total, as parts of the last one; beyond `SMALL_TOTAL` records of difference alone."""
+"""Bounds of a plausible total, as parts of the last one; for differences above `SMALL_TOTAL` only."""
 SMALL_TOTAL = 1_000
 NEARLY_ALL = 0.9
-"""The part of a total from which on a filter is taken to have filtered nothing."""
+"""A filter that finds this part of the total has filtered nothing."""
 CODE = re.compile(r"[0-9A-Za-z._-]{1,100}")
 TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,3})?)?")
 ZONED = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)")
@@ -30,20 +30,20 @@ _ENVELOPE = {
 
 
 def judge_page(rows: int, total: int, size: int) -> CheckResult:
-    """Whether the first page of a list has the size that was asked for."""
+    """Whether the first page of a list has the requested size."""
     if rows > size or (rows < size and rows < total):
         return CheckResult(False, f"It sends {rows} rows a page where {size} were asked for.")
     return CheckResult(True)
 
 
 def judge_total(total: int, last: int | None) -> CheckResult:
-    """Whether a total is plausible beside the last one. What was found is the total."""
+    """Whether a total is plausible beside the last one. The result gives the total."""
     is_plausible = last is None or last * MIN_TOTAL <= total <= last * MAX_TOTAL or abs(total - last) <= SMALL_TOTAL
     return CheckResult(is_plausible, str(total))
 
 
 def judge_codes(seen: Collection[str], known: Collection[str]) -> Outcome:
-    """Whether every code has a label. What was found are the new ones."""
+    """Whether every code has a label. The result names those without one."""
     if not seen:
         return Unanswered("No record that was looked at has such a code.")
     new = sorted(code if CODE.fullmatch(code) else "a code of an unexpected form" for code in {*seen} - {*known})
@@ -52,7 +52,7 @@ def judge_codes(seen: Collection[str], known: Collection[str]) -> Outcome:
 
 
 def judge_rows(rows: int, total: int, expected: int) -> CheckResult:
-    """Whether an answer has the number of rows that this request is known to bring."""
+    """Whether an answer has the expected number of rows for this request."""
     if rows == min(expected, total):
         return CheckResult(True)
     return CheckResult(False, f"It sends {rows:,} rows where {min(expected, total):,} were sent before.")
@@ -76,7 +76,7 @@ def judge_next_page(first: Sequence[str], second: Sequence[str], size: int) -> O
 
 
 def judge_envelope(page: Mapping[str, Any]) -> CheckResult:
-    """Whether what stands around the rows of a page has the known names and types, and is true of the page."""
+    """Whether the fields around the rows of a page have the known names and types, and agree with the page."""
     odd = [name for name, kind in _ENVELOPE.items() if type(page.get(name)) is not kind]
     if odd:
         return found(False, " ".join(f"{name} is {_kind(page, name)}." for name in odd))
@@ -103,7 +103,7 @@ def _kind(page: Mapping[str, Any], name: str) -> str:
 
 
 def judge_times(times: Mapping[str, object]) -> Outcome:
-    """Whether instants are written as before, by the name of the field: without a zone, with at most three digits of a
+    """Whether instants, given by field name, are written as before: without a zone, with at most three digits of a
     fraction. Empty ones prove nothing.
     """
     filled = {name: value for name, value in times.items() if value not in (None, "")}
@@ -131,7 +131,7 @@ def judge_shared(one: object, other: object) -> CheckResult:
 
 
 def judge_unused(rows: Iterable[Mapping[str, Any]], used: Collection[str]) -> CheckResult:
-    """Whether the fields that were always empty still are; those that have a value now are named."""
+    """Whether the fields that were always empty still are. The result names the others."""
     new = sorted({name for row in rows for name, value in row.items() if value not in (None, 0) and name not in used})
     shown = [name if CODE.fullmatch(name) else "a field of an unexpected name" for name in new]
     return found(not new, f"Now with values: {', '.join(shown)}." if new else "")

@@ -1,4 +1,4 @@
-"""What is assumed of EUDAMED's lists and of their filters."""
+"""Assumptions about EUDAMED's lists and their filters."""
 
 from registerwatch.sources.checks.assumption import NO_EFFECT, NO_LIST, SEND, Assumption
 from registerwatch.sources.checks.names import CheckName

@@ -1,10 +1,10 @@
-"""The names of what is checked, in the table `register_checks`, in metrics and in what commands print."""
+"""The names of checks, in the table `register_checks`, in metrics and in what commands print."""
 
 from enum import StrEnum
 
 
 class CheckName(StrEnum):
-    """Everything that is checked, in the order in which it is looked at and shown."""
+    """Every check, in the order in which checks run and are shown."""
 
     BUILD = "build"
     FLAGS = "flags"
@@ -81,10 +81,10 @@ class CheckName(StrEnum):
 
     @property
     def is_of_codes(self) -> bool:
-        """Whether it compares codes with those that have a label."""
+        """Whether it compares codes with labelled ones."""
         return self.value.startswith("codes ")
 
     @property
     def is_of_total(self) -> bool:
-        """Whether it compares a total with the last one."""
+        """Whether it compares totals."""
         return self.value.startswith("total ")

@@ -1,4 +1,4 @@
-"""What is assumed of EUDAMED's records, and of how it refuses."""
+"""Assumptions about EUDAMED's records and refusals."""
 
 from registerwatch.sources.checks.assumption import NO_LIST, SEND, Assumption
 from registerwatch.sources.checks.names import CheckName

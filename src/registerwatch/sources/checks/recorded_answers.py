@@ -1,7 +1,7 @@
-"""Keeping what a source answered while it was looked at, so that an operator can send what differs.
+"""Writes a source's answers to files during checks, so that an operator can send us what differs.
 
-A file for each answer, in the form in which answers are kept for tests: JSON with an indent of one, lists cut, without
-personal data. `INDEX.md` says what each file is.
+Each answer is a file in the form of answers in tests: JSON with an indent of one, lists cut, without personal data.
+`INDEX.md` says what each file is.
 """
 
 import json
@@ -38,7 +38,7 @@ class RecordedAnswer(msgspec.Struct, frozen=True):
 
 
 class Recording:
-    """Writes answers into a folder as they come. `hosts` are the base addresses, by what files call them."""
+    """Writes answers into a folder as they come. `hosts` are the base addresses, by their names in files."""
 
     def __init__(self, folder: Path, hosts: Mapping[str, str]) -> None:
         self._folder = folder
@@ -46,7 +46,7 @@ class Recording:
         self._kept: list[RecordedAnswer] = []
 
     def open(self) -> None:
-        """Make the folder. Raises `InvalidInput` where there is anything in it."""
+        """Make the folder. Raises `InvalidInput` where it is not empty or fails."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             is_empty = not any(self._folder.iterdir())
@@ -69,14 +69,14 @@ class Recording:
         )
 
     def close(self, version: str, summary: str) -> None:
-        """Write the index. `summary` is what the look found, in Markdown."""
+        """Write the index. `summary` has the outcomes, in Markdown."""
         lines = "".join(_line(each) for each in self._kept)
         hosts = " and ".join(f"`{url}` ({name})" for name, url in self._hosts.items())
         head = _HEAD.format(version=version, hosts=hosts, rows=MAX_ROWS)
         (self._folder / INDEX).write_text(f"{head}{lines}\n{summary}", encoding="utf-8")
 
     def _asked(self, url: str, params: Mapping[str, str]) -> tuple[str, str]:
-        """What files call the source, and the path with the query below its base address."""
+        """The source's name in files, and the path with the query below its base address."""
         name = next((name for name, base in self._hosts.items() if url.startswith(base)), "")
         path = url.removeprefix(self._hosts[name]) if name else url
         query = f"?{urlencode(params, safe='$:,')}" if params else ""
@@ -101,7 +101,7 @@ def _line(kept: RecordedAnswer) -> str:
 
 
 def _content(response: httpx2.Response, asked: str, redaction: Redaction) -> Any:
-    """An answer as it came where it is JSON with status 200, else with its status and headers."""
+    """An answer unchanged where it is JSON with status 200, else with its status and headers."""
     try:
         body = redaction.of(json.loads(response.content))
     except (ValueError, RecursionError):
@@ -114,7 +114,7 @@ def _content(response: httpx2.Response, asked: str, redaction: Redaction) -> Any
 
 
 def _title(content: bytes) -> str:
-    """What is kept of a page or of a text: it may name the address that asked."""
+    """A page's title or a text's length: the rest may name our address."""
     title = _TITLE.search(content)
     if title:
         return f"<title>{title.group(1).decode(errors='replace').strip()[:MAX_TITLE]}</title>"

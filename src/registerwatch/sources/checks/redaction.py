@@ -1,7 +1,7 @@
-"""Taking personal data out of what a source answered, before it is kept. Pure.
+"""Removes personal data from a source's answers before they are kept. Pure.
 
-What is taken out is decided by the names of fields, with everything below them; a text that looks like an e-mail
-address goes wherever it is. Nothing of a value is kept, so a value of an unknown form under such a name goes too.
+The name of a field decides whether it is removed, with everything below it. A text that looks like an e-mail address is
+removed anywhere. Nothing of a removed value is kept, whatever its form.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 MAX_ROWS = 25
-"""Of each list so many elements are kept."""
+"""Elements that are kept of each list."""
 MAX_DEPTH = 40
 
 _PERSONAL_NAME = re.compile(
@@ -23,7 +23,7 @@ _KEY = re.compile(r"(subscription-key=)[^&#\s\"]+", re.IGNORECASE)
 
 
 class Redaction:
-    """What was taken out of one answer: `removed` are the names of fields, `is_cut` whether lists were cut."""
+    """Redacts one answer: `removed` are the names of the removed fields, `is_cut` says whether lists were cut."""
 
     def __init__(self) -> None:
         self.removed: set[str] = set()
@@ -60,12 +60,12 @@ class Redaction:
 
 
 def is_personal(name: str) -> bool:
-    """Whether what is in a field of this name may be of a person."""
+    """Whether a field of this name may hold data of a person."""
     return _PERSONAL_NAME.search(name) is not None
 
 
 def without_key(text: str) -> str:
-    """An address without the subscription key in it."""
+    """An address without its subscription key."""
     return _KEY.sub(r"\1removed", text)
 
 

@@ -1,4 +1,4 @@
-"""What the records of one kind have to show: the fields that are read, and those that are normally filled. Pure."""
+"""Shapes of records: the fields that are read of each kind, and those that normally have a value. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,16 +11,15 @@ from registerwatch.sources.checks.outcomes import Outcome, Unanswered, found
 from registerwatch.sources.wire import RecordReader, described
 
 TOLERATED = 0.1
-"""The part of a page's rows that may be unreadable: readers leave single odd rows out."""
+"""The part of a page's rows that may be unreadable: readers leave single rows out."""
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """The fields that are read of one kind of record.
+    """The fields that are read of one kind of record, as paths such as `riskClass.code`.
 
-    `reader` is what reads it: each of its fields has to be named by some of the records, except `optional`
-    ones. `filled` ones have to have a value in some of them, `keys` in nearly all. `usual` ones mostly have a value in
-    some of them: not where one manufacturer registered all, such as legacy devices without a Basic UDI-DI. Paths are
-    such as `riskClass.code`.
+    `reader` reads it: some of the records have to have each of its fields, except `optional` ones. `filled` fields have
+    to have a value in some records, `keys` in nearly all. `usual` fields mostly have a value in some records, but not
+    where one manufacturer registered all of them, such as legacy devices without a Basic UDI-DI.
     """
 
     reader: RecordReader[Any]
@@ -31,7 +30,7 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 def judge_shape(shape: Shape, records: Sequence[object]) -> Outcome:
-    """Whether records have the fields that are read of them, with values of the right types."""
+    """Whether records have the fields that are read, with values of the right types."""
     if not records:
         return Unanswered(NOTHING_LISTED)
     sentences = [*_type_problem(shape, records)]
@@ -46,7 +45,7 @@ def judge_shape(shape: Shape, records: Sequence[object]) -> Outcome:
 
 
 def judge_values(shape: Shape, records: Sequence[object]) -> Outcome:
-    """Whether the fields of records that usually have a value have one in some record."""
+    """Whether each field that usually has a value has one in some record."""
     if not records:
         return Unanswered(NOTHING_LISTED)
     fields = _named_values(shape, records)
@@ -55,7 +54,7 @@ def judge_values(shape: Shape, records: Sequence[object]) -> Outcome:
 
 
 def _type_problem(shape: Shape, records: Sequence[object]) -> Iterator[str]:
-    """What of many records cannot be read: whole records, then single fields."""
+    """What cannot be read of many records: whole records, then single fields."""
     reasons, unread = _unread(shape, records)
     if len(reasons) > TOLERATED * len(records):
         yield f"{len(reasons)} of {len(records)} cannot be read ({reasons[0]})."
@@ -88,8 +87,8 @@ def _named_values(shape: Shape, records: Sequence[object]) -> dict[str, list[Any
 
 
 def _fields(info: inspect.Type, objects: Sequence[Mapping[str, Any]], at: str) -> Iterator[tuple[str, list[Any]]]:
-    """The path of each field that is read, with the values that objects name. A field of what no object has is left
-    out: nothing is known of it.
+    """The path of each field that is read, with the values that objects name. Fields within one that no object has are
+    left out: nothing is known of them.
     """
     assert isinstance(info, inspect.StructType)
     for each in info.fields:

@@ -1,4 +1,4 @@
-"""Looking at one source: what is due, and what the same answers show of everything else."""
+"""A run of checks at one source: those that are due, and daily ones by the same answers."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
@@ -19,18 +19,18 @@ from registerwatch.sources.checks.outcomes import (
 from registerwatch.sources.requests import RegisterHttpClient
 
 Look = Callable[[CheckRequests], Awaitable[Outcome]]
-"""Asks what it needs and judges it. May raise `RegisterFailure`, `NothingToLookAt` or `NotAsked`."""
+"""Sends requests and judges answers. May raise `RegisterFailure`, `NothingToLookAt` or `NotAsked`."""
 LookWatch = Callable[[CheckName], None]
-"""Called with each check before it is looked at."""
+"""Called with each check before it runs."""
 
 
 def unwatched(_name: CheckName) -> None:
-    """Nobody watches a look."""
+    """A watch that does nothing."""
     return
 
 
 class SourceChecks:
-    """The checks of the source at `base_url`: how each is looked at. `priority` is that of their requests."""
+    """The checks of the source at `base_url`, by their names. `priority` is that of their requests."""
 
     def __init__(
         self,
@@ -43,13 +43,13 @@ class SourceChecks:
         self._looks = {name: looks[name] for name in CheckName if name in looks}
         self._requests, self._base, self._clock, self._priority = requests, base_url, clock, priority
         self.names = frozenset(looks)
-        """What it can look at."""
+        """Its checks."""
 
     async def look(
         self, due: Collection[CheckName], before: KnownBefore | None = None, watch: LookWatch = unwatched
     ) -> dict[CheckName, Outcome]:
-        """Look at these, and at what the same answers show of daily checks. A source that does not answer is an
-        outcome, no error.
+        """Run these checks, and daily ones by the same answers. A source that does not answer is an
+        outcome, not an error.
         """
         requests = CheckRequests(self._requests, self._base, self._clock, before or KnownBefore(), self._priority)
         outcomes: dict[CheckName, Outcome] = {}
@@ -68,7 +68,7 @@ class SourceChecks:
 
 
 async def pace(ask: CheckRequests) -> Outcome:
-    """Whether the source throttled while it was looked at."""
+    """Whether the source throttled during the run."""
     if not ask.throttles:
         if ask.given_up or not ask.sent:
             raise NothingToLookAt(ask.given_up or "No request was answered.")

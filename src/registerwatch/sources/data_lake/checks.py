@@ -1,4 +1,4 @@
-"""How each check of the Data Lake is looked at."""
+"""The checks of the Data Lake."""
 
 import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -18,7 +18,7 @@ from registerwatch.sources.data_lake.wire import actor_row as actor_reader
 from registerwatch.sources.data_lake.wire import device_row as device_reader
 
 LOOKED_AT = 300
-"""Rows of a page of which the columns are looked at."""
+"""Rows of a page whose columns are checked."""
 MAX_REFERENCE_PAGES = 12
 UDI, ACTORS, REFERENCE = "/udi", "/actors", "/reference"
 
@@ -38,7 +38,7 @@ COLUMNS = frozenset(_COLUMN_NAMES.split())
 KNOWN_IDS: Mapping[str, frozenset[int]] = {column: frozenset(ids) for column, ids in KNOWN.items()}
 """The ids that have a label here, by column."""
 NOT_IN_REFERENCE = frozenset({-1192, -1202, -3020, -3021})
-"""Ids of devices that `/reference` did not list, or of which that is not known."""
+"""Ids of devices that `/reference` did not list, or for which that is not known."""
 _NUMBERS = (*KNOWN_IDS, "VERSION_NUMBER", "LATEST_VERSION", "STERILE", "LATEX", "IMPLANTABLE", "REUSABLE")
 
 _USUAL = frozenset(
@@ -59,7 +59,7 @@ _USUAL = frozenset(
         "TRADE_NAME",
     }
 )
-"""Whether a column that is empty in a row is named there has not been seen."""
+"""Optional columns: whether a row names those that are empty is not known."""
 _DEVICE = Shape(
     device_reader,
     keys=frozenset({"UUID", "PRIMARY_DI"}),
@@ -136,7 +136,7 @@ async def ids(ask: CheckRequests) -> Outcome:
 
 
 async def next_page(ask: CheckRequests) -> Outcome:
-    """Whether a full page names the next one, and that has other rows."""
+    """Whether a full page names the next one, with other rows."""
     rows, link = await _page(ask, UDI, PARAMETERS)
     if link is None:
         is_last = len(rows) < FULL_PAGE
@@ -174,7 +174,7 @@ async def answer_format(ask: CheckRequests) -> Outcome:
 
 
 async def unknown_parameter(ask: CheckRequests) -> Outcome:
-    """A request with a parameter that there is not."""
+    """A request with an unknown parameter."""
     return await ask.refusal(UDI, {**PARAMETERS, "CND_CODE": "Q01"}, 400)
 
 
@@ -184,7 +184,7 @@ async def actor_row(ask: CheckRequests) -> Outcome:
 
 
 async def reference(ask: CheckRequests) -> Outcome:
-    """Whether the list of ids has those that have a label here, and no others in the same columns."""
+    """Whether `/reference` has the ids that have a label here, and no others in the same columns."""
     listed: dict[str, set[int]] = {name: set() for name in KNOWN_IDS}
     async for row in _all_rows(ask, REFERENCE):
         number = _whole(row.get("ID"))
@@ -214,7 +214,7 @@ LOOKS: Mapping[CheckName, Look] = {
     CheckName.DATA_LAKE_REFERENCE: reference,
     CheckName.DATA_LAKE_PACE: pace,
 }
-"""How each check of the Data Lake is looked at, by its name."""
+"""Each check of the Data Lake, by its name."""
 
 _WHOLE_FLOAT = "with a fraction of zero"
 
@@ -248,7 +248,7 @@ async def _all_rows(ask: CheckRequests, path: str) -> AsyncIterator[Row]:
 
 
 def _own(ask: CheckRequests, link: str) -> tuple[str, dict[str, str]]:
-    """The path and the parameters of a link, which has to lead to the same service. Raises `RegisterFailure`."""
+    """The path and the parameters of a link, which must stay on the same service. Raises `RegisterFailure`."""
     path, _, query = link.partition("?")
     own = urlsplit(ask.base_url)
     if not path.startswith(f"{own.scheme}://{own.netloc}{own.path}/"):
@@ -257,7 +257,7 @@ def _own(ask: CheckRequests, link: str) -> tuple[str, dict[str, str]]:
 
 
 def _kind(value: object) -> str | None:
-    """How a number is written; None where there is none."""
+    """How a number is written; None for other values."""
     if value is None:
         return None
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Reading the Data Lake page by page."""
+"""Reads the Data Lake page by page."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 Row = TypeVar("Row", bound=WireRecord)
 
 FULL_PAGE = 1_000
-"""Rows of a page. A page of exactly so many without `nextLink` is taken as cut off."""
+"""Rows of a page. A page of just as many without `nextLink` is taken as cut off."""
 PARAMETERS = {"api-version": "v1.0", "format": "json"}
 
 
@@ -39,7 +39,7 @@ class DataLakeClient:
     expected_records = 3_200_000
     """Devices at the end of August 2026. The Data Lake itself gives no total."""
     expected_seconds = (20, 50)
-    """Least and most seconds that a page of 1,000 devices has taken others."""
+    """Least and most seconds that others measured for 1,000 devices."""
 
     def __init__(self, requests: RegisterHttpClient, base_url: str) -> None:
         self._requests = requests
@@ -64,7 +64,7 @@ class DataLakeClient:
             yield RecordBatch([], named.next_link or "", actors=_actors_of(named.content))
 
     async def _reference(self) -> Reference:
-        """What ids mean: those that are known, and those that `/reference` has beside them where it can be read."""
+        """The meanings of ids: the known ones, and those that `/reference` adds where it can be read."""
         rows: list[wire.ReferenceRow] = []
         try:
             async for page in self._pages(wire.references, self._base + "/reference"):
@@ -108,7 +108,7 @@ class DataLakeClient:
             raise RegisterFailure("The Data Lake redirected the request to another page.") from redirect
 
     def _own(self, link: str) -> tuple[str, dict[str, str]]:
-        """A link's address and parameters. A link to another host is refused: it would lead us anywhere."""
+        """A link's address and parameters. A link to another host is refused: it could lead anywhere."""
         try:
             parts, own = urlsplit(link), urlsplit(self._base)
         except ValueError as error:
@@ -125,8 +125,8 @@ def _check_page(page: wire.Page[Row]) -> None:
 
 
 def _actors_of(rows: Iterable[wire.ActorRow]) -> list[Actor]:
-    """The actors with an SRN, each once: it has a row for each responsible person. Notified bodies and authorities have
-    other numbers.
+    """The actors with an SRN, each once: they have a row for each responsible person. Notified bodies and
+    authorities have other numbers.
     """
     actors = {actor.srn: actor for actor in map(actor_of_row, rows) if kind(actor.srn) == "srn"}
     return list(actors.values())

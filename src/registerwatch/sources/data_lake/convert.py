@@ -1,4 +1,4 @@
-"""From the Data Lake's rows to devices and actors."""
+"""Converts the Data Lake's rows to devices and actors."""
 
 from collections.abc import Iterator, Mapping
 
@@ -19,7 +19,7 @@ CHARACTERISTICS = tuple(name for name in Characteristics.__struct_fields__ if na
 
 
 def reading_of_row(row: DeviceRow, reference: Reference = KNOWN) -> DeviceReading:
-    """A bulk row as a reading of a part of a device, which lags behind the register."""
+    """A bulk row as a reading: a part of a device, behind the register."""
     codes = {column: code_of(column, number, reference) for column, number in ids_of(row).items()}
     status, risk, legislation, special_type = (
         codes["DEVICE_STATUS_TYPE_ID"],
@@ -74,12 +74,12 @@ def reading_of_row(row: DeviceRow, reference: Reference = KNOWN) -> DeviceReadin
 
 
 def _name(name: str | None, names: Mapping[str, str] | None) -> str:
-    """An actor's name: the plain one, else the preferred one of those in languages."""
+    """An actor's name: the plain one, else the preferred one of its names by language."""
     return text(name) or preferred_name(names or {})
 
 
 def actor_of_row(row: ActorRow) -> Actor:
-    """A bulk actor. Its status is a word there, such as `Active`: the end of the register's code."""
+    """A bulk actor. Its status is a word such as `Active`: the end of the register's code."""
     status = "-".join(text(row.status).lower().replace("_", " ").split())
     return Actor(
         srn=key(row.actor_id),
@@ -90,10 +90,10 @@ def actor_of_row(row: ActorRow) -> Actor:
 
 
 def codes_of_columns(columns: Mapping[CodeKind, object], udi: str) -> tuple[OtherCode, ...] | msgspec.UnsetType:
-    """The codes in columns of which each is a list with commas. Unset where the row has none of the columns: then the
-    source tells nothing; where they are all empty, it tells that there are none.
+    """The codes in columns that hold lists with commas. Unset where the row has none of the columns, so nothing is
+    known; empty where all columns are empty, so the device has none.
 
-    A value that is no text is left out: a number has lost its leading zeros.
+    A value that is not a text is left out: a number has lost its leading zeros.
     """
     if all(value is msgspec.UNSET for value in columns.values()):
         return msgspec.UNSET

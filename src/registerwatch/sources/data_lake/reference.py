@@ -1,4 +1,4 @@
-"""What the ids in the Data Lake's columns mean: the register's codes, as known here or as `/reference` names them."""
+"""The meanings of the ids in the Data Lake's columns: the register's codes, known here or read from `/reference`."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ PREFIXES: Mapping[CodedColumn, str] = {
     "SPECIAL_DEVICE_TYPE_ID": SPECIAL_TYPE_PREFIX,
 }
 NOT_KNOWN = ""
-"""The segment of an id that means that the register does not know the value."""
+"""The segment for an id which means that the register does not know the value."""
 
 KNOWN: Mapping[CodedColumn, Mapping[int, str]] = {
     "RISK_CLASS_ID": {
@@ -38,8 +38,8 @@ KNOWN: Mapping[CodedColumn, Mapping[int, str]] = {
         -1192: "software-under-a-directive", -1202: "software-under-a-directive",
     },
 }  # fmt: skip
-"""The last segments of codes, by column and id. Those of special types are made up here: what the register's own codes
-are is not known."""
+"""The last segments of codes, by column and id. Those of special types are invented here: the register's own are not
+known."""
 
 Reference = Mapping[CodedColumn, Mapping[int, str]]
 
@@ -70,7 +70,7 @@ def has_unknown_ids(rows: Iterable[DeviceRow], reference: Reference) -> bool:
 
 
 def extended(rows: Iterable[ReferenceRow]) -> Reference:
-    """The known ids, and those that `/reference` names in English in addition."""
+    """The known ids, and those that `/reference` adds in English."""
     reference = {column: dict(known) for column, known in KNOWN.items()}
     for row in rows:
         column = next((each for each in PREFIXES if each == row.code), None)

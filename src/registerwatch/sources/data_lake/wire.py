@@ -1,6 +1,6 @@
-"""The Data Lake's JSON, as far as we look at it: devices, actors and what the ids in columns mean.
+"""The part of the Data Lake's JSON that is read: devices, actors and the meanings of ids in columns.
 
-Every number comes as a whole float, a name in languages as JSON inside a text. Only the columns named here are ever
+Every number comes as a whole float, and a name in languages as JSON inside a text. Only the columns named here are
 decoded, which keeps personal data out.
 """
 
@@ -15,11 +15,11 @@ from registerwatch.sources.wire import RecordReader, WireRecord
 Row = TypeVar("Row", bound=WireRecord)
 
 Id = Annotated[int, msgspec.Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
-"""An id of `/reference`. The table's key is the column with the id: -204 is a risk class and a country."""
+"""An id of `/reference`. Only column and id together are unique: -204 is a risk class and a country."""
 
 
 class DeviceRow(WireRecord, frozen=True, rename="upper", gc=False):
-    """Columns of `/udi` that matter. Other columns are never decoded."""
+    """The columns of `/udi` that are read. Other columns are never decoded."""
 
     uuid: str | None = None
     primary_di: str | None = None
@@ -46,7 +46,7 @@ class DeviceRow(WireRecord, frozen=True, rename="upper", gc=False):
     latest_version: bool | None = None
     unit_of_use_di: Any = msgspec.UNSET
     direct_marketing_di: Any = msgspec.UNSET
-    """The direct marking, by the name that the column has."""
+    """The direct marking, under the name that the column has."""
     secondary_di: Any = msgspec.UNSET
     container_package_dis: Any = msgspec.UNSET
     special_device_type_id: Id | None = None
@@ -74,7 +74,7 @@ class DeviceRow(WireRecord, frozen=True, rename="upper", gc=False):
 
 
 class ActorRow(WireRecord, frozen=True, rename="upper", gc=False):
-    """Columns of `/actors` that matter. The columns with personal data have no field here."""
+    """The columns of `/actors` that are read. Columns with personal data have no field here."""
 
     actor_id: str | None = None
     name: str | None = None
@@ -83,7 +83,7 @@ class ActorRow(WireRecord, frozen=True, rename="upper", gc=False):
 
 
 class ReferenceRow(WireRecord, frozen=True, rename="upper", gc=False):
-    """A row of `/reference`: what an id in a column means, in one language."""
+    """A row of `/reference`: the meaning of an id in a column, in one language."""
 
     id: Id | None = None
     code: str | None = None
@@ -108,7 +108,7 @@ class PageReader(RowReader[Row]):
     _envelope = msgspec.json.Decoder(_Envelope)
 
     def decode(self, content: bytes) -> Page[Row]:
-        """The page in JSON. Raises `msgspec.DecodeError` where it is none."""
+        """The page in JSON. Raises `msgspec.DecodeError` for other content."""
         envelope = self._envelope.decode(content)
         rows, unread = self.rows_of(envelope.value)
         return Page(content=rows, unread=unread, next_link=envelope.next_link)
