@@ -1,7 +1,7 @@
-"""Reading EUDAMED's lists: every certificate, refused application and notified body; the record of a certificate.
+"""Reads EUDAMED's lists of certificates, refused applications and notified bodies, and the record of a certificate.
 
-These lists are read without a filter, so no filter can be ignored. What guards them instead: a page that shows nothing
-though there is something means throttling, a total is bounded, and rows that cannot be read are counted.
+These lists are read without a filter, so no filter can be ignored. They are guarded otherwise: an empty page although
+there are rows means throttling, a total is bounded, and rows that cannot be read are counted.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ _bodies = wire.ListReader(wire.listed_body, lambda row: notified_body_of(row) is
 
 
 class EudamedCertificateLists:
-    """Reads the lists at `base_url` through the sender of requests that all readers share."""
+    """Reads the lists at `base_url` through the shared sender of requests."""
 
     def __init__(self, requests: RegisterHttpClient, base_url: str, *, page_size: int = PAGE_SIZE) -> None:
         self._requests = requests
@@ -110,7 +110,7 @@ class EudamedCertificateLists:
         until: float | None,
         check: Callable[[Answer], None] = lambda _answer: None,
     ) -> Answer:
-        """One answer, by `until` at the latest, in seconds of the clock that only goes forward."""
+        """One answer, by `until` at the latest (seconds of the monotonic clock)."""
         deadline = self._requests.deadline(priority)
         deadline = deadline if until is None else min(deadline, until)
         request = ApiRequest(self._base + path, params, reader, check)
@@ -121,7 +121,7 @@ class EudamedCertificateLists:
 
 
 def _listed(page: wire.Page[WireRow], mapped: Callable[[WireRow], Row | None], *, is_last: bool) -> ListPage[Row]:
-    """The rows of a page that can be read. Raises `RegisterFailure` where most of them cannot."""
+    """The readable rows of a page. Raises `RegisterFailure` where most cannot be read."""
     if len(page.unread) > len(page.content):
         raise RegisterFailure(f"{UNREADABLE} The first: {page.unread[0].reason}.")
     rows = [row for each in page.content if (row := mapped(each)) is not None]

@@ -1,7 +1,7 @@
-"""Certificates that an earlier search found, while the certificate search cannot be read.
+"""Certificates of earlier searches, for reads that cannot search for certificates.
 
-It can be read only while a control probe proves that its filter filters. In between, what it found last is kept and
-marked.
+The certificate search is used only while a control probe proves that its filter filters. Meanwhile the certificates
+that it last found are kept and marked.
 """
 
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ from registerwatch.platform.structs import replace
 from registerwatch.register.models import Certificate
 
 UNCONFIRMED_SECONDS = 30 * 24 * 3600
-"""A certificate that no search could confirm for so long is left out."""
+"""A certificate that no search could confirm for this long is left out."""
 
 
 def unconfirmed(stored: Iterable[Certificate], now: float) -> list[Certificate]:
-    """Of the certificates that are stored those that a search brought, for a read that could not search."""
+    """The stored certificates that a search found, for a read that could not search."""
     marked = [
         replace(each, confirmed=False, unconfirmed_since=each.unconfirmed_since or iso_utc(int(now)))
         for each in stored

@@ -1,4 +1,4 @@
-"""Reading EUDAMED: a device by UDI-DI, an actor by SRN, all registrations from the newest on.
+"""Reads EUDAMED: a device by UDI-DI, an actor by SRN, all registrations from the newest on.
 
 Each read has one of three results: found, not found, could not be read. A device takes the search, the detail and the
 Basic UDI-DI record; the detail is left out when its version is already stored.
@@ -38,11 +38,11 @@ log = structlog.get_logger(__name__)
 
 PAGE_SIZE = 300
 COUNT_PAGE_SIZE = 20
-"""Rows that are asked for where only their number is of use."""
+"""Rows that are requested where only the total is needed."""
 CERTIFICATE_PAGE_SIZE = 100
 MAX_TWINS = 8
 BASIC_UDI = "basicUdi"
-"""The filter of the certificate search that nobody has proven of the real register."""
+"""The filter of the certificate search, not proven on the real register."""
 EOS_COST = 2
 """The register tolerates half as many actor searches as device searches a minute."""
 
@@ -67,7 +67,7 @@ class EudamedClient:
 
     @property
     def certificate_search(self) -> CertificateSearch:
-        """Whether the certificate search can be asked for one Basic UDI-DI, by the last control probe."""
+        """Whether the certificate search can be used for one Basic UDI-DI, by the last control probe."""
         heeds_filter = self.interface.proofs.last.get(BASIC_UDI)
         return "unknown" if heeds_filter is None else "read" if heeds_filter else "ignored"
 
@@ -83,8 +83,8 @@ class EudamedClient:
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI that the register lists, the current one first and read in full.
 
-        `known` are the stored records of the same UDI-DI, by uuid. Where `shared` is left out the read shares nothing
-        with others.
+        `known` are the stored records of the same UDI-DI, by uuid. Without `shared` the read shares nothing with
+        others.
         """
         read = _Read(self, priority, known or {}, slot_wait, shared)
         try:
@@ -117,7 +117,7 @@ class EudamedClient:
         while not is_last:
             page = await self._newest(number, received)
             number += 1
-            # Rows that cannot be read count too: the last page is known by what the register sent.
+            # Unreadable rows count too: the number of rows that the register sent shows the last page.
             is_full = page.last is False or page.sent == PAGE_SIZE
             is_last = not is_full or number * PAGE_SIZE >= page.total_elements
             readings = [convert.reading_of_row(row) for row in page.content]
@@ -141,7 +141,7 @@ class EudamedClient:
 
 
 class _Searched(msgspec.Struct, frozen=True):
-    """What the certificate search found, None when it could not be read; unproven while its filter does not filter."""
+    """The result of a certificate search, None when it could not be read; unproven while its filter does not filter."""
 
     found: SharedSearch | None
     is_proven: bool = True
@@ -191,10 +191,10 @@ class _Read(RegisterRead):
         return ActorReading(actor, readings)
 
     async def _actor_status(self, row: wire.ActorRow, readings: Sequence[DeviceReading]) -> str:
-        """The status of an actor: as its row has it, as its devices name it, else as its own record has it.
+        """The status of an actor: from its row, else from its devices' rows, else from its own record.
 
-        Empty where the register has no record of it or one of a form that is not known. Raises `RegisterFailure` where
-        it may be read a moment later.
+        Empty where the register has no record of it or one of an unknown form. Raises `RegisterFailure` where the
+        record may be readable a moment later.
         """
         codes = (convert.code(row.actor_status), *(each.device.manufacturer_status_code for each in readings))
         status_code = next((code for code in codes if code), "")
@@ -227,7 +227,7 @@ class _Read(RegisterRead):
         )
 
     def _first_readings(self, srn: str, page: wire.Page[wire.DeviceRow]) -> list[DeviceReading]:
-        """Readings of the rows of a manufacturer's devices. Every row has to be of this manufacturer."""
+        """Readings of the rows of a manufacturer's devices. Every row has to name this manufacturer."""
         check_some_read(page.content, page.unread)
         check_rows(page.content, lambda row: row.manufacturer_srn == srn)
         return [convert.reading_of_row(row) for row in page.content]
@@ -260,7 +260,7 @@ class _Read(RegisterRead):
         return page.content
 
     async def _with_legislation(self, row: DeviceReading, basics: dict[str, SharedRecord]) -> DeviceReading:
-        """A twin's row with its legislation, which decides among twins and which rows do not carry."""
+        """A twin's row with its legislation, which rows lack and which decides among twins."""
         uuid = row.device.uuid
         known = self._known.get(uuid)
         if known and known.device.legislation_code and known.device.version == row.device.version:
@@ -297,7 +297,7 @@ class _Read(RegisterRead):
         )
 
     def _last_searched(self, row: DeviceReading, basic_udi: str) -> KnownRecord | None:
-        """The record of this UDI-DI and Basic UDI-DI for whose certificates was searched last, rather this one."""
+        """The record of this UDI-DI and Basic UDI-DI with the latest certificate search, preferably this one."""
         alike = [each for each in self._known.values() if each.device.basic_udi == basic_udi]
         return max(alike, key=lambda each: (each.searched_revision, each.device.uuid == row.device.uuid), default=None)
 
@@ -310,7 +310,7 @@ class _Read(RegisterRead):
         return await self.record(f"/devices/udiDiData/{row.uuid}", wire.device_detail, is_of_row)
 
     async def _basic_record(self, row: DeviceReading) -> SharedRecord:
-        """The Basic UDI-DI record of a device: as another read has brought it, where the row names its key."""
+        """A device's Basic UDI-DI record, shared with other reads where the row names its key."""
 
         async def ask() -> BasicRecord:
             self._end_wait(began_at)
@@ -322,7 +322,7 @@ class _Read(RegisterRead):
         return await self._shared.record(row.basic_key, ask) if row.basic_key else SharedRecord(await ask())
 
     async def _certificates(self, row: DeviceReading, basic_udi: str) -> _Searched:
-        """What the certificate search has for a Basic UDI-DI, as another read has found it."""
+        """The certificate search for a Basic UDI-DI, shared with other reads."""
         is_proven = True
 
         async def ask() -> tuple[Certificate, ...] | None:
@@ -339,11 +339,11 @@ class _Read(RegisterRead):
         return _Searched(found if is_proven else SharedSearch(()), is_proven)
 
     def _end_wait(self, began_at: float) -> None:
-        """Waiting for another read of the same record is no time of this read."""
+        """Exclude the wait for another read of the same record from this read's time."""
         self._slot_wait.waited += self._clock.monotonic() - began_at
 
     async def _searched(self, basic_udi: str, srn: str) -> tuple[list[wire.CertificateRow] | None, bool]:
-        """Rows of the certificate search, None where it could not be read, and whether its filter filters.
+        """The rows of the certificate search, None where it could not be read; whether its filter filters.
 
         Rows name the manufacturer, so they are checked.
         """

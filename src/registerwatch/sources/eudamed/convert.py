@@ -1,4 +1,4 @@
-"""From the register's wire forms to devices, certificates and actors."""
+"""Converts the register's wire forms to devices, certificates and actors."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -34,7 +34,7 @@ NAME = "eudamed"
 
 
 def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
-    """The reading of a row of the device search alone."""
+    """The reading of a device search's row alone."""
     device = Device(
         uuid=key(row.uuid),
         udi=key(row.primary_di),
@@ -88,11 +88,11 @@ def reading_of_device(
     kept_revision: int = 0,
     searched: bool = True,
 ) -> DeviceReading:
-    """The reading of all the requests of one read, `row` being that of its row.
+    """The reading of one read of a device. `row` is the reading of its row.
 
     `detail` is None when `stored`, the stored device, already has it at this version. `search` is None when the
-    certificate search could not be read; a certificate of the record that cannot be read counts alike. `kept` are
-    stored certificates that stay beside what this read brings, of a search that was stored at `kept_revision`, and
+    certificate search could not be read; an unreadable certificate of the record has the same effect. `kept` are
+    stored certificates that stay beside those of this read, from a search that was stored at `kept_revision`.
     `searched` is False where there was no search to ask.
     """
     row_device, record = row.device, basic.record
@@ -148,7 +148,7 @@ def reading_of_device(
 
 
 def _contradictions(row: Device, record: BasicRecord) -> tuple[Contradiction, ...]:
-    """Fields of which a row and the Basic UDI-DI record say different things."""
+    """Fields in which a row and the Basic UDI-DI record differ."""
     pairs: tuple[tuple[Literal["basic_udi", "risk_class"], str, str], ...] = (
         ("basic_udi", row.basic_udi, record.basic_udi),
         ("risk_class", row.risk_class, record.risk_class),
@@ -169,18 +169,18 @@ def _dated_status(detail: wire.DeviceDetail | None, status_code: str) -> DatedSt
 
 
 def has_date_of_status(known: Device, row: Device) -> bool:
-    """Whether the date of a stored device, or that it has none, is of the market status of a row."""
+    """Whether the stored date of the market status, or its absence, applies to the status of a row."""
     return known.former_status is msgspec.UNSET and row.status_code in ("", known.status_code)
 
 
 def _detail_version(row: Device, detail: wire.DeviceDetail | None) -> int:
-    """The version whose detail this is: a detail can be behind its row. 0 where neither has one."""
+    """The version of a detail, which can be behind its row. 0 where neither has one."""
     own = detail.version_number if detail else None
     return (row.version if own is None else own) or 0
 
 
 def _is_behind(detail: wire.DeviceDetail, row: Device, stored: Device | None) -> bool:
-    """Whether a detail is of an older version than its row and than what is stored, which was told later then."""
+    """Whether a detail is older than its row and than the stored version, which was then read later."""
     version = detail.version_number
     return version is not None and stored is not None and version < min(row.version or 0, stored.version or 0)
 
@@ -198,13 +198,13 @@ def detail_fields(detail: wire.DeviceDetail) -> dict[str, Any]:
 
 
 def kept_detail_fields(known: Device | None) -> dict[str, Any]:
-    """The same as they are stored, for a read that leaves the detail out; empty where nothing is stored."""
+    """The stored fields of a detail, for a read that leaves it out; empty where nothing is stored."""
     empty = detail_fields(wire.DeviceDetail(uuid=""))
     return empty if known is None else {name: getattr(known, name) for name in empty}
 
 
 def _lost_certificates(basic: wire.BasicUdiRecord) -> bool:
-    """Whether the record lists a certificate that cannot be read, so that its list is not whole."""
+    """Whether the record lists a certificate that cannot be read, so that its list is incomplete."""
     listed = "deviceCertificateInfoList"
     is_lost = any(each.path in (listed, f"{listed}[]") for each in basic.unread)
     return is_lost or has_lost_certificate(basic.unread, at=f"{listed}.")
@@ -212,7 +212,7 @@ def _lost_certificates(basic: wire.BasicUdiRecord) -> bool:
 
 def has_lost_certificate(unread: Iterable[UnreadField], *, at: str) -> bool:
     """Whether a certificate has lost its number or its end, by the paths of its fields behind `at`. Without an end that
-    the register names it would count as one that has none.
+    the register names it would count as one without an end.
     """
     lost = {at + name for name in ("certificateNumber", "certificateExpiry", "expiryDate")}
     return any(each.path in lost for each in unread)
@@ -239,7 +239,7 @@ def certificates_of(basic: wire.BasicUdiRecord) -> list[Certificate]:
 
 
 def certificate_rows(rows: Iterable[wire.CertificateRow]) -> list[Certificate]:
-    """Certificates that the certificate search lists, of each the latest version."""
+    """The certificates of a certificate search, each in its latest version."""
     return [
         Certificate(
             number=text(row.certificate_number),
@@ -258,7 +258,7 @@ def certificate_rows(rows: Iterable[wire.CertificateRow]) -> list[Certificate]:
 
 
 def actor_of(row: wire.ActorRow, *, status_code: str, device_total: int) -> Actor:
-    """An actor from its search row, with the status that its device rows have."""
+    """An actor from its search row, with a status that its device rows may give."""
     return Actor(
         srn=text(row.srn or row.eudamed_identifier),
         name=text(row.name) or preferred_name(row.names or {}),

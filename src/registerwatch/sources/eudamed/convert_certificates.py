@@ -1,4 +1,4 @@
-"""From the register's wire forms to certificates, refused applications and notified bodies as it lists them."""
+"""Converts the register's wire forms to certificates, refused applications and notified bodies of its lists."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from registerwatch.sources.fields import key, text
 MAX_TEXT, MAX_CODE, MAX_DESCRIPTION, MAX_TYPES = 500, 100, 2_000, 50
 MAX_DOCUMENTS = 100
 MAX_DESCRIBED = 500
-"""Scopes of a certificate that are kept whole; of those after them only what names a device."""
+"""Scopes of a certificate that are kept whole; later ones keep only what names a device."""
 
 
 def key_of(row: wire.ListedKey) -> tuple[str, str] | None:
@@ -30,8 +30,8 @@ def key_of(row: wire.ListedKey) -> tuple[str, str] | None:
 
 
 def certificate_of(row: wire.ListedCertificate) -> RegisteredCertificate | None:
-    """A certificate of a row of the search, None where it has no key or no number, or one that is too long, or an end
-    that cannot be read.
+    """The certificate in a row of the search. None where its key or number is missing, a value is too long, or its end
+    cannot be read.
     """
     uuid, number = _record_key(row.uuid), text(row.certificate_number)
     body, revision = text(row.notified_body_srn), text(row.revision_number)
@@ -56,7 +56,7 @@ def certificate_of(row: wire.ListedCertificate) -> RegisteredCertificate | None:
 
 
 def refusal_of(row: wire.RefusedApplication) -> Refusal | None:
-    """A refused application, None where it has no key or no reference, or one that is too long."""
+    """A refused application. None where its key or reference is missing, or a value is too long."""
     uuid, reference = _record_key(row.uuid), text(row.application_reference_number)
     body = text(row.notified_body_srn)
     if not uuid or not reference or is_long(reference, body):
@@ -73,13 +73,13 @@ def refusal_of(row: wire.RefusedApplication) -> Refusal | None:
 
 
 def notified_body_of(entry: wire.ListedBody) -> NotifiedBody | None:
-    """A notified body, None where it has no number, or one that is too long."""
+    """A notified body. None where its number is missing, or a value is too long."""
     number = text(entry.eudamed_identifier)
     return NotifiedBody(number, _bounded(entry.name)) if number and not is_long("", number) else None
 
 
 def scopes_of(record: wire.CertificateRecord) -> list[Scope]:
-    """The scopes of a certificate, each once. Of very many the first are whole, and of the others there is what names a
+    """The scopes of a certificate, each once. The first `MAX_DESCRIBED` are whole; the others have only what names a
     device. No more than `MAX_NAMED` devices are named.
     """
     listed = record.scopes if isinstance(record.scopes, list) else []

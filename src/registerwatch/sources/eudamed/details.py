@@ -1,4 +1,4 @@
-"""What else the register says of a device: from its detail and its Basic UDI-DI record. What is not said is unset."""
+"""Further fields of a device, from its detail and its Basic UDI-DI record. Fields that are not given are unset."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -28,7 +28,7 @@ LEGACY = "LEGACY"
 
 
 def details_of_detail(detail: wire.DeviceDetail) -> dict[str, Any]:
-    """The fields of a device by their names, as its detail has them."""
+    """The fields that a device's detail gives, by their names."""
     market = detail.market_info_link
     return {
         "available_in": _available_in(market.ms_where_available if market else None) or UNSET,
@@ -54,13 +54,13 @@ def details_of_detail(detail: wire.DeviceDetail) -> dict[str, Any]:
 
 
 def special_type_of(record: wire.BasicUdiRecord) -> SpecialType | UnsetType:
-    """The special type that a Basic UDI-DI record has."""
+    """The special type in a Basic UDI-DI record."""
     code = _code(record.special_device_type)
     return SpecialType(label(code), code) if code else UNSET
 
 
 def safety_summary_of(record: wire.BasicUdiRecord) -> SafetySummary | UnsetType:
-    """The summary of safety and clinical performance that it refers to."""
+    """The summary of safety and clinical performance in a record."""
     linked = record.linked_sscp
     if linked is None or not text(linked.reference_number):
         return UNSET
@@ -75,7 +75,7 @@ def safety_summary_of(record: wire.BasicUdiRecord) -> SafetySummary | UnsetType:
 
 
 def characteristics_of(record: wire.BasicUdiRecord) -> Characteristics | UnsetType:
-    """The flags that it has."""
+    """The flags in a record."""
     return Characteristics.of(
         {
             "active": record.active,
@@ -99,7 +99,7 @@ def characteristics_of(record: wire.BasicUdiRecord) -> Characteristics | UnsetTy
 
 
 def web_address(value: str) -> str | UnsetType:
-    """An address that a browser may be led to: http or https, with a host. Any other text is none."""
+    """An address that is safe to link to: http or https, with a host. Unset for any other text."""
     if not value or len(value) > MAX_TEXT or not value.isprintable() or any(each.isspace() for each in value):
         return UNSET
     try:
@@ -142,7 +142,7 @@ def _linked_device(linked: wire.LinkedUdiDi | None) -> LinkedDevice | UnsetType:
 
 
 def _country(country: wire.Country | None) -> str:
-    """`AT`, empty for anything that is no code of two letters."""
+    """`AT`, empty for values that are not a code of two letters."""
     code = text(country.iso2_code).upper() if country else ""
     return code if len(code) == 2 and code.isascii() and code.isalpha() else ""
 

@@ -1,6 +1,6 @@
-"""Listing devices of EUDAMED: those of one manufacturer, 300 rows a page, and the records of one UDI-DI as rows.
+"""Lists EUDAMED's devices: those of one manufacturer, 300 rows a page, and the records of one UDI-DI as rows.
 
-A row shows a part of a record. Every row must carry what was asked for, so that nothing is taken from an answer whose
+A row shows a part of a record. Every row must carry the requested value, so that nothing is taken from an answer whose
 filter was ignored.
 """
 
@@ -44,7 +44,7 @@ class EudamedDeviceLists:
         priority: RequestPriority = RequestPriority.SWEEP,
         slot_wait: SlotWait | None = None,
     ) -> ListPage[DeviceReading]:
-        """A page of the devices of a manufacturer, the first one is 0. Raises `RegisterFailure`."""
+        """A page (0-based) of a manufacturer's devices. Raises `RegisterFailure`."""
         size, first = self.page_size, number * self.page_size
 
         def check(page: Page) -> None:
@@ -108,7 +108,7 @@ class EudamedDeviceLists:
             raise
 
     def _check_rows(self, page: Page, name: str, matches: Callable[[wire.DeviceRow], bool]) -> None:
-        """Each row has to carry what was asked for, else the filter was ignored. Raises `RegisterFailure`."""
+        """Check that each row has the requested value: the filter was not ignored. Raises `RegisterFailure`."""
         try:
             check_rows(page.content, matches)
         except RegisterFailure as failure:
@@ -116,12 +116,12 @@ class EudamedDeviceLists:
             raise
 
     def _doubt(self, name: str, failure: RegisterFailure) -> None:
-        """Have a filter probed before it is used again, where an answer cannot be one of a filter that filters."""
+        """Have a filter probed before its next use, where an answer cannot come from a working filter."""
         if failure.reason == IGNORED_FILTER:
             log.warning("the register answered with records that were not asked for", filter=name, path=DEVICES)
             self._interface.proofs.doubt(name)
 
 
 def _digest(unread: UnreadRow) -> int:
-    """Tells a row from others, the same in every process."""
+    """Identifies a row, in every process alike."""
     return int.from_bytes(blake2b(bytes(unread.content), digest_size=8).digest())

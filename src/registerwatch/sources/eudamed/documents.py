@@ -1,4 +1,4 @@
-"""Reading the documents of certificates from EUDAMED."""
+"""Reads the documents of certificates from EUDAMED."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ PDF_BEGIN = b"%PDF-"
 
 
 class PdfReader:
-    """Takes a PDF as it comes. What it is made of is not looked at."""
+    """Takes a PDF unchanged, without looking into it."""
 
     name = "document"
 
@@ -27,12 +27,12 @@ class PdfReader:
         return content
 
     def unread_of(self, answer: bytes) -> Sequence[UnreadField]:
-        """None: a document has no fields."""
+        """Always empty: a document has no fields."""
         return ()
 
 
 class EudamedDocuments:
-    """Reads documents at `base_url` through the sender of requests that all readers share, which bounds their size."""
+    """Reads documents at `base_url` through the shared sender of requests, which bounds their size."""
 
     def __init__(self, requests: RegisterHttpClient, base_url: str) -> None:
         self._requests = requests

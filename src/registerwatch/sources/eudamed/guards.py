@@ -1,9 +1,8 @@
 """Guards against the register's most dangerous property: it ignores a filter that it does not know.
 
-An ignored filter answers with other devices and status 200. So every exact filter is guarded three ways:
-each row must carry the value that was asked for; a filter that claims more than 100,000 rows is not believed; and
-before a filter is first relied on, once a day, and after an answer that it cannot have given, a control probe with a
-made-up value must find nothing.
+An ignored filter answers with other devices and status 200. So every exact filter is guarded three ways. Each row must
+carry the requested value. A filter that claims more than 100,000 rows is not believed. A control probe with a made-up
+value must find nothing: before a filter is first relied on, once a day, and after an answer that it cannot have given.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,19 +16,19 @@ from registerwatch.sources.fields import text
 MAX_ROWS = 100_000
 PROBE_SECONDS = 24 * 3600
 REPROBE_SECONDS = 300
-"""A filter that one probe refuted is probed again after so long: the answer may have been an odd one."""
+"""A filter that one probe refuted is probed again after this long: that answer may have been an exception."""
 PROBE_VALUE = "RW-CONTROL-00000000"
 
 EMPTY_PAGE = "The register is throttling requests (an empty page)."
 OTHER_BASIC_RECORD = "The register answered with another device's Basic UDI-DI record; nothing of it was used."
 EMPTY_BASIC_RECORD = "The register's Basic UDI-DI record of this device is empty."
 EUDAMED_DI = "B-"
-"""Begins the Basic UDI-DI of a legacy device, which is made of its UDI-DI."""
+"""Prefix of a legacy device's Basic UDI-DI, which is made of its UDI-DI."""
 IGNORED_FILTER = "The register ignored the filter and answered with other records; nothing of the answer was used."
 
 
 def check_page(page: "Page[Row]", *, matches: Callable[[Row], bool] | None) -> None:
-    """Check one page of an exact filter. `matches` says whether a row has the asked value, None if rows do not show it.
+    """Check one page of an exact filter. `matches` says whether a row has the value, None if rows do not show it.
 
     Raises `RegisterFailure`.
     """
@@ -43,9 +42,9 @@ def check_page(page: "Page[Row]", *, matches: Callable[[Row], bool] | None) -> N
 
 
 def check_basic_record(row: DeviceReading, basic: BasicUdiRecord) -> None:
-    """A Basic UDI-DI record must be that of the device in a row: have the key and the manufacturer that the row names.
+    """Check that a Basic UDI-DI record is the row's: it has the key and the manufacturer that the row names.
 
-    Another Basic UDI-DI is one of another device, unless the key shows that the record is the right one, or it is the
+    Another Basic UDI-DI means another device, unless the key shows that the record is the right one, or it is the
     EUDAMED DI of this legacy device. Another risk class proves nothing. Raises `RegisterFailure`.
     """
     device = row.device
@@ -61,44 +60,42 @@ def check_basic_record(row: DeviceReading, basic: BasicUdiRecord) -> None:
 
 
 def _differs(one: str, other: str) -> bool:
-    """Whether both are known and not the same."""
+    """Whether both are known and differ."""
     return bool(one and other) and one != other
 
 
 def check_rows(rows: Sequence[Row], matches: Callable[[Row], bool]) -> None:
-    """Every row must carry the value that was asked for. Raises `RegisterFailure`."""
+    """Check that every row carries the requested value. Raises `RegisterFailure`."""
     if not all(matches(row) for row in rows):
         raise RegisterFailure(IGNORED_FILTER)
 
 
 def check_answered(page: "Page[Row]") -> None:
-    """A page that counts rows and shows none is the register's way to throttle. Raises `RegisterFailure`."""
+    """Refuse a page that counts rows but shows none: the register throttles so. Raises `RegisterFailure`."""
     if page.total_elements and not page.sent:
         raise RegisterFailure(EMPTY_PAGE, transient=True, throttled=True)
 
 
 def check_probe(page: "Page[Row]") -> None:
-    """The control probe must find nothing. Raises `RegisterFailure` when the filter does not filter."""
+    """Check that a control probe found nothing. Raises `RegisterFailure` when the filter does not filter."""
     check_answered(page)
     if not finds_nothing(page):
         raise RegisterFailure(IGNORED_FILTER)
 
 
 def finds_nothing(page: "Page[Row]") -> bool:
-    """Whether a search found nothing, as the control probe of a filter that filters does."""
+    """Whether a search found nothing, as a working filter's control probe does."""
     return not page.sent and not page.total_elements
 
 
 @dataclass
 class FilterProofs:
-    """Which filters a control probe has proven, and until when, by the clock that only goes forward. One process keeps
-    its own.
-    """
+    """Filters that a control probe has proven, and until when, by the monotonic clock. Each process has its own."""
 
     _until: dict[str, float] = field(default_factory=dict)
     _refuted_until: dict[str, float] = field(default_factory=dict)
     last: dict[str, bool] = field(default_factory=dict)
-    """Whether the last probe of a filter, if there was one, showed that it filters."""
+    """Whether the last probe of a filter, if any, showed that it filters."""
 
     def is_proven(self, filter_name: str, now: float) -> bool:
         """Whether the last probe of this filter is less than a day old and found nothing."""
@@ -109,17 +106,17 @@ class FilterProofs:
         return now < self._refuted_until.get(filter_name, 0.0) <= now + REPROBE_SECONDS
 
     def prove(self, filter_name: str, now: float) -> None:
-        """A probe found nothing."""
+        """Note a probe that found nothing."""
         self._until[filter_name] = now + PROBE_SECONDS
         self.last[filter_name] = True
         self._refuted_until.pop(filter_name, None)
 
     def refute(self, filter_name: str, now: float) -> None:
-        """A probe found something."""
+        """Note a probe that found something."""
         self._refuted_until[filter_name] = now + REPROBE_SECONDS
         self.last[filter_name] = False
         self.doubt(filter_name)
 
     def doubt(self, filter_name: str) -> None:
-        """An answer cannot be one of a filter that filters: it is probed before it is relied on again."""
+        """Note an impossible answer of a filter: it is probed before it is relied on again."""
         self._until.pop(filter_name, None)

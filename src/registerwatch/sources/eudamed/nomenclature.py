@@ -1,7 +1,7 @@
-"""The nomenclature (EMDN) as the register's own endpoint lists it.
+"""Reads the nomenclature (EMDN) from the register's own endpoint.
 
-The form of its answer was never published, and it was broken for some (status 500). So a bare list and the pages of
-other lists are both taken, of entries such as those of a device's detail: `{"code", "description": {"texts"}}`.
+The form of its answer was never published, and for some it failed with status 500. So a bare list and the pages of
+other lists are both accepted, with entries as in a device's detail: `{"code", "description": {"texts"}}`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ from registerwatch.sources.wire import RecordReader, UnreadField
 PATH = "/devices/nomenclatures/"
 PAGE_SIZE = 300
 DEFAULT_PAGE_SIZE = 20
-"""Rows of a page where the register is not told how many."""
+"""Rows of a page where a request does not say how many."""
 MAX_TERMS = 50_000
-"""Far more than there can be."""
+"""Far more terms than can exist."""
 NO_PAGE = "The register has no list of the nomenclature at this address."
 CUT_OFF = "The register's list of the nomenclature was cut off: {read:,} of {total:,} terms came."
 
@@ -43,7 +43,7 @@ _entry = RecordReader(_Entry, "nomenclature term")
 
 
 class _Reader:
-    """Reads a bare list of entries, or a page of one."""
+    """Reads a bare list of entries, or one of its pages."""
 
     name = _entry.name
     _page, _list = wire.PageReader(_entry), wire.ListReader(_entry)
@@ -62,14 +62,14 @@ class _Reader:
 
 
 class EudamedNomenclature:
-    """Reads the nomenclature at `base_url`, behind everything else that the register is asked."""
+    """Reads the nomenclature at `base_url`, after all other requests to the register."""
 
     def __init__(self, requests: RegisterHttpClient, base_url: str) -> None:
         self._requests = requests
         self._url = base_url.rstrip("/") + PATH
 
     async def terms(self) -> list[Term]:
-        """All terms, in English where there is a name in English. Raises `RegisterFailure`."""
+        """All terms, in English where they have an English name. Raises `RegisterFailure`."""
         terms: dict[tuple[str, str], None] = {}
         unread: dict[bytes, str] = {}
         total, number = 1, 0
@@ -93,7 +93,7 @@ class EudamedNomenclature:
 
         params = {"page": str(number), "pageSize": str(PAGE_SIZE), "size": str(PAGE_SIZE), "iso2Code": "en"}
         request = ApiRequest(self._url, {**params, "languageIso2Code": "en"}, _Reader(), check)
-        # Somebody waits at a terminal, and the endpoint may be broken for good: few tries, a long wait in the budget.
+        # A person waits at a terminal, and the endpoint may be broken for good: few tries, a long wait in the budget.
         deadline = self._requests.deadline(RequestPriority.REFRESH)
         until = self._requests.deadline(RequestPriority.BULK_LOAD)
         priority, wait = RequestPriority.BULK_LOAD, SlotWait(until, until)

@@ -1,10 +1,9 @@
 """Other codes of a device from its detail.
 
 `unitOfUse`, `directMarkingDi` and `secondaryDi` are identifiers such as `primaryDi`. `containedItem` is a tree that
-begins with the device itself; the `containedItems` of an item are the packages that hold it, each with an
-`itemIdentifier` and, as `numberOfItems`, how many of it the package holds. The real replies have only devices without
-any of them: the tree is known from programs that others wrote for it. So any form is taken, and what is of another form
-is left out.
+begins with the device itself. The `containedItems` of an item are the packages that hold it, each with an
+`itemIdentifier` and, as `numberOfItems`, how many of the item it holds. No device in real replies had any of them: the
+tree is known from programs that others wrote for it. So any form is accepted, and what cannot be read is left out.
 """
 
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from registerwatch.sources.fields import MAX_NUMBER
 
 
 def other_codes_of(detail: wire.DeviceDetail) -> tuple[OtherCode, ...]:
-    """The codes that a detail names beside the UDI-DI."""
+    """The codes in a detail beside the UDI-DI."""
     udi = ((detail.primary_di.code if detail.primary_di else None) or "").strip()
     identifiers: tuple[tuple[CodeKind, Any], ...] = (
         ("unit_of_use", detail.unit_of_use),
@@ -28,9 +27,9 @@ def other_codes_of(detail: wire.DeviceDetail) -> tuple[OtherCode, ...]:
 
 
 def _packages(device: Any, udi: str) -> Iterator[OtherCode]:
-    """The packages around a device, the innermost first. A tree that begins with something else is not read.
+    """The packages around a device, the innermost first. A tree that begins with another device is not read.
 
-    A package that carries the device's own code is none of its other codes; what holds it holds as many devices.
+    A package with the device's own code is not another code; the package around it holds as many devices.
     """
     if not isinstance(device, dict) or _code(device.get("itemIdentifier")) not in ("", udi):
         return
@@ -64,7 +63,7 @@ def _agency(identifier: Any) -> str:
 
 
 def _times(quantity: int | None, devices: int | None) -> int | None:
-    """How many devices so many of something hold, None where either is not known."""
+    """How many devices a number of packages hold, None where either is unknown."""
     number = quantity * devices if quantity and devices else None
     return number if number is None or number <= MAX_NUMBER else None
 

@@ -1,4 +1,4 @@
-"""One read of EUDAMED's interface: its requests, its deadline, and the proofs that the filters which it uses filter."""
+"""One read of EUDAMED's interface: its requests, its deadline, and the proofs that its filters work."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -30,7 +30,7 @@ LANGUAGE = {"languageIso2Code": "en"}
 
 
 class RegisterInterface(msgspec.Struct, frozen=True):
-    """The interface at one address, with the sender of requests to it and what is known of its filters."""
+    """The interface at one address, with its sender of requests and the knowledge of its filters."""
 
     requests: RegisterHttpClient
     base_url: str
@@ -52,11 +52,11 @@ class RegisterRead:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the register was asked anything."""
+        """Whether a request was sent to the register."""
         return self._slot_wait.has_begun
 
     async def record(self, path: str, reader: AnswerReader[Answer], check: Callable[[Answer], None]) -> Answer:
-        """A record that a search has listed; one that is not there is a failure."""
+        """A record that a search has listed. A missing one raises `RegisterFailure`."""
         try:
             return await self._requests.get(
                 ApiRequest(self._base + path, LANGUAGE, reader, check),
@@ -70,7 +70,7 @@ class RegisterRead:
     async def prove(
         self, name: str, path: str, params: dict[str, str], *, parameter: str | None = None, cost: int = 1
     ) -> None:
-        """Make sure that a filter filters, by a control probe where the last one is a day old."""
+        """Make sure that a filter works, by a control probe where the last one is a day old."""
         now = self._clock.monotonic()
         if self._proofs.is_proven(name, now):
             return
@@ -79,7 +79,7 @@ class RegisterRead:
         self._proofs.prove(name, now)
 
     async def is_proven(self, name: str, path: str, params: dict[str, str]) -> bool:
-        """Whether an optional filter filters; a refuted one is probed again after some minutes."""
+        """Whether an optional filter works; a refuted one is probed again after some minutes."""
         now = self._clock.monotonic()
         if self._proofs.is_refuted(name, now):
             return False
@@ -105,7 +105,7 @@ class RegisterRead:
         cost: int = 1,
         received: Callable[[int], None] = ignore,
     ) -> Answer:
-        """One page of a search. A redirect of a search is a failure: a search that finds nothing answers 200."""
+        """One page of a search. A redirect is a failure: a search that finds nothing answers 200."""
         languages = {"iso2Code": "en", **LANGUAGE}
         request = ApiRequest(self._base + path, {**params, **languages}, reader, check, cost, received)
         try:
@@ -117,5 +117,5 @@ class RegisterRead:
 
 
 def sized(rows: int) -> dict[str, str]:
-    """The parameters that ask for so many rows a page."""
+    """The parameters for this many rows a page."""
     return {"pageSize": str(rows), "size": str(rows)}

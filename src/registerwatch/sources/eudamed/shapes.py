@@ -1,7 +1,7 @@
-"""What each kind of the register's records has to show: the fields that we read, and those that are normally filled.
+"""Shapes of the register's records: the fields that are read of each kind, and those that normally have a value.
 
-A field that a new build renames decodes as if it were missing, since every field of `wire` may be. Which ones real
-answers always have is known from replies of 2022 to 2026; fields that only some of them have are optional here.
+A field that a new build renames decodes as missing, since every field of `wire` may be. Replies of 2022 to 2026 show
+which fields real answers always have; fields that only some of them have are optional here.
 """
 
 from registerwatch.sources.checks.names import CheckName

@@ -1,8 +1,8 @@
-"""The register's JSON, as far as we look at it.
+"""The part of the register's JSON that is read.
 
-Only the fields named here are ever decoded. That keeps personal data out: e-mail addresses, telephone numbers and
+Only the fields named here are decoded. That keeps personal data out: e-mail addresses, telephone numbers and
 names of responsible persons have no field, so they reach no log, no table and no answer.
-Every field may be null or missing, and in any form that `sources/wire.py` takes.
+Every field may be null or missing, and may have any form that `sources/wire.py` accepts.
 """
 
 import re
@@ -38,14 +38,14 @@ class Code(Part, frozen=True):
 
 
 class Page(RowPage[Row], Generic[Row], frozen=True, kw_only=True):
-    """A Spring page, with how many records there are in all."""
+    """A page of Spring's format, with the total number of records."""
 
     total_elements: int
     last: bool | None = None
 
 
 class DeviceRow(Record, frozen=True):
-    """A row of the device search. What is not named is null in the register's answers."""
+    """A row of the device search. Its other fields are null in the register's answers."""
 
     uuid: str
     primary_di: str | None = None
@@ -242,7 +242,7 @@ class CertificateRow(Record, frozen=True):
 
 
 class ActorRow(Record, frozen=True):
-    """A row of the actor search. `actor_status` is in some answers and not in others."""
+    """A row of the actor search. Only some answers have `actor_status`."""
 
     uuid: str | None = None
     srn: str | None = None
@@ -269,7 +269,7 @@ class ActorInformation(Record, frozen=True):
 
 
 class ListedCertificate(CertificateRow, frozen=True):
-    """A row of the certificate search as the list of all certificates."""
+    """A row of the certificate search in the list of all certificates."""
 
     ulid: str | None = None
     uuid: str | None = None
@@ -278,14 +278,14 @@ class ListedCertificate(CertificateRow, frozen=True):
 
 
 class ListedKey(Record, frozen=True):
-    """What tells a row of a list from others, where nothing else of it can be read."""
+    """Identifies a list's row of which nothing else can be read."""
 
     ulid: str | None = None
     uuid: str | None = None
 
 
 class CertificateScope(Part, frozen=True):
-    """A scope of a certificate. The forms of its values are not published, so any are taken."""
+    """A scope of a certificate. The forms of its values are not published, so any are accepted."""
 
     basic_udi_data: Any = None
     risk_class: Code | None = None
@@ -345,7 +345,7 @@ class PageReader(RowReader[Row]):
     _envelope = msgspec.json.Decoder(_Envelope)
 
     def decode(self, content: bytes) -> Page[Row]:
-        """The page in JSON. Raises `msgspec.DecodeError` where it is none, or has no total."""
+        """The page in JSON. Raises `msgspec.DecodeError` where it is not a page or has no total."""
         envelope = self._envelope.decode(content)
         rows, unread = self.rows_of(envelope.content)
         return Page(
@@ -354,12 +354,12 @@ class PageReader(RowReader[Row]):
 
 
 class ListReader(RowReader[Row]):
-    """Reads a bare list of records, which is whole."""
+    """Reads a bare list of records, which is complete."""
 
     _list = msgspec.json.Decoder(list[msgspec.Raw])
 
     def decode(self, content: bytes) -> Page[Row]:
-        """The list in JSON as one page. Raises `msgspec.DecodeError` where it is none."""
+        """The list in JSON as one page. Raises `msgspec.DecodeError` where it is not a list."""
         rows, unread = self.rows_of(self._list.decode(content))
         return Page(content=rows, unread=unread, total_elements=len(rows) + len(unread), last=True)
 
@@ -387,7 +387,7 @@ def is_keyed(row: DeviceRow) -> bool:
 
 
 any_rows = PageReader(RecordReader(Record, "row"))
-"""Rows of any search, of which only the number counts."""
+"""Rows of any search whose number alone is needed."""
 device_row = RecordReader(DeviceRow, "device row", keys={"uuid", "primaryDi"})
 device_rows = PageReader(device_row, is_keyed)
 devices_of_manufacturer = PageReader(

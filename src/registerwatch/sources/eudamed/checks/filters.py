@@ -1,6 +1,6 @@
-"""Looking at EUDAMED's filters: each has to find what has a value, and nothing for a value that nothing has.
+"""Checks of EUDAMED's filters: each has to find records with a value, and none for a made-up value.
 
-The register ignores a parameter that it does not know, and answers with everything.
+The register ignores a parameter that it does not know, and answers with all records.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -78,7 +78,7 @@ async def certificate_body(ask: CheckRequests) -> Outcome:
 
 
 async def certificate_basic_udi(ask: CheckRequests) -> Outcome:
-    """The one filter that reads do without where it does not filter."""
+    """The one filter that reads can do without."""
     is_heeded = await _finds_nothing(ask, CERTIFICATES, "basicUdi")
     return CheckResult(True, "" if is_heeded else OPTIONAL_IGNORED)
 
@@ -93,7 +93,7 @@ def finds_nothing(parameter: str) -> Look:
 
 
 def is_refused(parameter: str) -> Look:
-    """The check of a filter by code: a code that there is not has to be refused."""
+    """The check of a filter by code: an unknown code has to be refused."""
 
     async def look(ask: CheckRequests) -> Outcome:
         params = {parameter: f"refdata.{PROBE_VALUE.lower()}", **paging(SMALL_PAGE_SIZE)}
@@ -103,7 +103,7 @@ def is_refused(parameter: str) -> Look:
 
 
 def is_heeded(parameter: str) -> Look:
-    """The check of a filter of which nobody has told what it does with a made-up value, but that it filters."""
+    """The check of a filter that may find nothing for a made-up value, or refuse it."""
 
     async def look(ask: CheckRequests) -> Outcome:
         try:
@@ -128,7 +128,7 @@ async def legacy_devices(ask: CheckRequests) -> CheckPage:
 
 
 async def ignored(ask: CheckRequests) -> Outcome:
-    """The parameters that are known to be ignored, all in one request; one by one where that filters."""
+    """The parameters that are known to be ignored: all in one request, one by one where that filters."""
     everything = (await given(requests.devices(ask))).total
     values = dict.fromkeys(IGNORED_NAMES, PROBE_VALUE) | dict.fromkeys(IGNORED_FLAGS, "true")
     if (await search(ask, DEVICES, values)).total > NEARLY_ALL * everything:
@@ -144,7 +144,7 @@ async def ignored(ask: CheckRequests) -> Outcome:
 
 
 async def _exact(ask: CheckRequests, path: str, parameter: str, subject: Subject, shown_as: str) -> Outcome:
-    """Whether a filter finds what has a value, and nothing for a value that nothing has."""
+    """Whether a filter finds records with a value, and none for a made-up value."""
     if not await _finds_nothing(ask, path, parameter):
         return CheckResult(False, IGNORED)
     value = (await subject(ask))[shown_as]
@@ -202,4 +202,4 @@ LOOKS: Mapping[CheckName, Look] = {
     CheckName.FILTER_CERTIFICATE_BODY: certificate_body,
     CheckName.FILTER_BASIC_UDI: certificate_basic_udi,
 }
-"""How each of these checks is looked at, by its name."""
+"""Each of these checks, by its name."""

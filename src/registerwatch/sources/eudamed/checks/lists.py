@@ -1,4 +1,4 @@
-"""Looking at EUDAMED's lists: their pages, the fields of their rows, their totals and codes, what is switched on."""
+"""Checks of EUDAMED's lists: their pages, the fields of their rows, totals and codes, and feature flags."""
 
 import re
 from collections.abc import Mapping
@@ -42,14 +42,14 @@ basicUdi basicUdiDiDataUlid deviceStatusType latestVersion manufacturerName manu
 reference riskClass tradeName ulid uuid versionNumber
 """
 ROW_FIELDS = frozenset(_ROW_FIELDS.split())
-"""What rows of the device search are known to have. Everything else was empty in every row that was seen."""
+"""Fields that rows of the device search may have. Every other field was empty in all rows seen."""
 
 _BUILD = re.compile(r"[0-9A-Za-z._+-]{1,64}")
 _NUMBER = re.compile(r"\d{4}")
 
 
 async def build(ask: CheckRequests) -> Outcome:
-    """Which build answers."""
+    """The build that answers."""
     named = requests.within(await ask.get("/applicationInfo"), "buildVersion")
     if not isinstance(named, str) or not _BUILD.fullmatch(named):
         return CheckResult(False, "It names no build.")
@@ -58,7 +58,7 @@ async def build(ask: CheckRequests) -> Outcome:
 
 
 async def flags(ask: CheckRequests) -> Outcome:
-    """What is switched on."""
+    """The feature flags."""
     return judge_flags(await ask.get("/configurationParameters", {"scope": "PUBLIC", **LANGUAGE}))
 
 
@@ -66,12 +66,12 @@ async def flags(ask: CheckRequests) -> Outcome:
 
 
 async def device_pages(ask: CheckRequests) -> Outcome:
-    """Whether a page has as many rows as were asked for."""
+    """Whether a page has the requested number of rows."""
     return _page(await requests.devices(ask))
 
 
 async def envelope(ask: CheckRequests) -> Outcome:
-    """What stands around the rows of a page."""
+    """The fields around a page's rows."""
     return judge_envelope((await given(requests.devices(ask))).envelope)
 
 
@@ -89,7 +89,7 @@ async def largest_page(ask: CheckRequests) -> Outcome:
 
 
 async def default_page(ask: CheckRequests) -> Outcome:
-    """How many rows come where `pageSize` is sent without `size`: 20, or a refusal."""
+    """The number of rows where `pageSize` is sent without `size`: 20, or a refusal."""
     params = {"page": "0", "pageSize": "50", "iso2Code": "en", **LANGUAGE}
     try:
         page = await ask.page(DEVICES, params)
@@ -140,7 +140,7 @@ async def actor_status_codes(ask: CheckRequests) -> Outcome:
 
 
 async def certificate_pages(ask: CheckRequests) -> Outcome:
-    """Whether a page has as many rows as were asked for."""
+    """Whether a page has the requested number of rows."""
     return _page(await requests.certificates(ask))
 
 
@@ -190,7 +190,7 @@ async def certificate_status_codes(ask: CheckRequests) -> Outcome:
 
 
 async def refusal_pages(ask: CheckRequests) -> Outcome:
-    """Whether a page has as many rows as were asked for."""
+    """Whether a page has the requested number of rows."""
     return _page(await requests.refusals(ask))
 
 
@@ -200,7 +200,7 @@ async def refusal_row(ask: CheckRequests) -> Outcome:
 
 
 async def notified_bodies(ask: CheckRequests) -> Outcome:
-    """The fields of notified bodies, a list without anything around it."""
+    """The fields of notified bodies, a list with nothing around it."""
     answer = await ask.get("/ses/notifiedBodies")
     if not isinstance(answer, list):
         return CheckResult(False, "Its answer is no list.")
@@ -213,7 +213,7 @@ async def notified_bodies(ask: CheckRequests) -> Outcome:
 
 
 async def nomenclature(ask: CheckRequests) -> Outcome:
-    """Whether the nomenclature is answered: two who measured saw a fault there and 8,516 terms."""
+    """Whether the nomenclature is answered: one measurement found a fault there, another 8,516 terms."""
     try:
         answer = await ask.get("/devices/nomenclatures/", expects=500)
     except RegisterFailure as failure:
@@ -265,4 +265,4 @@ LOOKS: Mapping[CheckName, Look] = {
     CheckName.NOTIFIED_BODY: notified_bodies,
     CheckName.NOMENCLATURE: nomenclature,
 }
-"""How each of these checks is looked at, by its name."""
+"""Each of these checks, by its name."""

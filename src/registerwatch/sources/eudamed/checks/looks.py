@@ -1,4 +1,4 @@
-"""How each check of EUDAMED is looked at, by its name."""
+"""Each check of EUDAMED, by its name."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Looking at EUDAMED's records: their fields, their times, what is the same of several, what is refused."""
+"""Checks of EUDAMED's records: their fields, times and refusals, and what several of them share."""
 
 from collections.abc import Iterator, Mapping
 
@@ -31,7 +31,7 @@ async def device_detail(ask: CheckRequests) -> Outcome:
 
 
 async def unknown_record(ask: CheckRequests) -> Outcome:
-    """How a record is answered that there is not."""
+    """The answer for a record that does not exist."""
     return await ask.refusal(f"{DEVICES}/{NO_RECORD_UUID}", LANGUAGE, 302)
 
 
@@ -145,4 +145,4 @@ LOOKS: Mapping[CheckName, Look] = {
     CheckName.CERTIFICATE_DETAIL: certificate_detail,
     CheckName.TIMES: times,
 }
-"""How each of these checks is looked at, by its name."""
+"""Each of these checks, by its name."""

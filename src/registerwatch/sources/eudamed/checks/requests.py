@@ -1,4 +1,4 @@
-"""What checks ask EUDAMED for, and the records that they ask about: those that its own lists showed a moment before.
+"""Requests of checks to EUDAMED, for records that its own lists showed a moment before.
 
 So a filter that finds none of them is known to have changed.
 """
@@ -25,7 +25,7 @@ LEGACY = "refdata.applicable-legislation.mdd"
 
 
 def paging(size: int, page: int = 0) -> dict[str, str]:
-    """The parameters of a search that are always sent."""
+    """The parameters that every search sends."""
     return {"page": str(page), "pageSize": str(size), "size": str(size), "iso2Code": "en", **LANGUAGE}
 
 
@@ -52,7 +52,7 @@ async def refusals(ask: CheckRequests) -> CheckPage:
 
 
 async def given(answer: Awaitable[Given]) -> Given:
-    """An answer that another check judges. Raises `NothingToLookAt` where it is refused or of another form there: one
+    """An answer that another check judges. Raises `NothingToLookAt` where it is refused or of another form, so that one
     difference is reported once.
     """
     try:
@@ -64,7 +64,7 @@ async def given(answer: Awaitable[Given]) -> Given:
 
 
 async def a_device(ask: CheckRequests) -> Row:
-    """A row of the list of devices that filters can be asked for. It is none of the newest, which may be changing."""
+    """A row of the device list that filters can be asked for. It is not one of the newest, which may be changing."""
     return _first(reversed((await given(devices(ask))).rows), _is_subject)
 
 
@@ -97,8 +97,8 @@ async def basic_record(ask: CheckRequests, row: Row) -> Any:
 
 
 async def full_basic_record(ask: CheckRequests) -> Any:
-    """A Basic UDI-DI record that lists certificates, where one is known; else that of a device of the list, rather of
-    one that shares it.
+    """A Basic UDI-DI record that lists certificates, where one is known; else that of a device of the list, preferably
+    of one that shares it.
     """
     if is_key(ask.before.certified):
         try:
@@ -131,14 +131,14 @@ async def certificate(ask: CheckRequests) -> Any:
 
 
 def within(record: object, *names: str) -> Any:
-    """The value at a path of an answer, None where there is none."""
+    """The value at a path of an answer, None where it has none."""
     for name in names:
         record = record.get(name) if isinstance(record, dict) else None
     return record
 
 
 def codes(records: Iterable[object], name: str) -> Iterator[str]:
-    """The codes that records have in a field; what is no text is left to the checks of shapes."""
+    """The codes in a field of records; the checks of shapes judge values that are not texts."""
     found = (within(record, name, "code") for record in records)
     return (code for code in found if isinstance(code, str) and code)
 
