@@ -1,4 +1,4 @@
-"""Why a host did not answer, in the words that an operator would search for. Pure."""
+"""Causes for which a host did not answer, in words that an operator would search for. Pure."""
 
 import errno
 import re
@@ -37,7 +37,7 @@ def host_of(url: str) -> str:
 
 
 def cause_of(error: Exception) -> str:
-    """What went wrong between us and a host: a few words without an address of this machine."""
+    """The cause of a failed connection: a few words without an address of this machine."""
     for each in _chain(error):
         if cause := _known_cause(each):
             return cause
@@ -45,7 +45,7 @@ def cause_of(error: Exception) -> str:
 
 
 def is_web_filter(body: bytes) -> bool:
-    """Whether a web page is the one by which the register's gateway shuts out the addresses of some networks."""
+    """Whether a web page is the one with which the register's gateway shuts out some networks."""
     return bool(_WEB_FILTER.search(body[:20_000]))
 
 
@@ -77,7 +77,7 @@ def _words(reason: str | None) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and what caused it, the innermost first: a library's own error says less than the system's."""
+    """An error and its causes, the innermost first: a library's own error says less than the system's."""
     below = error.__cause__ or error.__context__
     if below is not None:
         yield from _chain(below)

@@ -1,4 +1,4 @@
-"""A lock for which several requesters wait in turn."""
+"""A lock that requesters get in rotation."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -7,34 +7,33 @@ import msgspec
 
 
 class Requester(msgspec.Struct, frozen=True):
-    """Who waits: the number of an account, or the network of a client without one; whether it is on trial."""
+    """A client that waits: the number of an account, or a network without one; whether it is on trial."""
 
     id: int | str
     is_trial: bool = False
 
 
 class FairLock:
-    """Of those who wait for one requester, who came first is first; the requesters take turns.
+    """Waiters of one requester get the lock in order of arrival; the requesters alternate.
 
-    So one account or client whose many reads wait delays the next read of another by one slot. None is a requester,
-    too.
-    Trials take turns among themselves. While others wait as well, the lock goes to both by turns: however many trials
-    wait, half of the places are for the others.
+    So one account or client whose many reads wait delays another's next read by one slot. None is a requester, too.
+    Trials alternate among themselves. While others wait as well, trials and others alternate: however many trials wait,
+    half of the slots are for the others.
     """
 
     def __init__(self) -> None:
         self._is_held = False
         self._had_by_trial = False
-        """Whether the last one who had the lock was on trial."""
+        """Whether its last holder was on trial."""
         self._lines: dict[bool, OrderedDict[Requester | None, deque[asyncio.Future[None]]]] = {
             False: OrderedDict(),
             True: OrderedDict(),
         }
-        """Those who wait: those on trial and the others, each by requester; whose turn is next is first."""
+        """Waiters on trial and others, each by requester; the next requester is first."""
 
     async def acquire(self, requester: Requester | None = None, *, has_begun: bool = False) -> None:
-        """Wait for the lock. Who has begun what it needs the lock for comes before the others of its requester."""
-        if not self._is_held:  # then nobody waits
+        """Wait for the lock. A read that `has_begun` comes before the others of its requester."""
+        if not self._is_held:  # then no line has formed
             self._is_held, self._had_by_trial = True, _is_trial(requester)
             return
         waiter = asyncio.get_running_loop().create_future()
@@ -53,11 +52,11 @@ class FairLock:
             raise
 
     def release(self) -> None:
-        """Give the lock to who is next."""
+        """Give the lock to the next waiter."""
         self._is_held = self._give(not self._had_by_trial) or self._give(self._had_by_trial)
 
     def _give(self, to_trials: bool) -> bool:
-        """Give the lock to who is next of these; false where none of them waits."""
+        """Give the lock to the next of these; false where none of them waits."""
         lines = self._lines[to_trials]
         while lines:
             requester, line = lines.popitem(last=False)

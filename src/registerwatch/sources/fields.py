@@ -1,4 +1,4 @@
-"""How the values of a record are taken from what a source sends."""
+"""Values of a record, taken from what a source sends."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ def text(value: object) -> str:
 
 
 def key(value: str | None) -> str:
-    """An identifier by which records are stored and found, empty for what cannot be one."""
+    """An identifier by which records are stored and found, empty for one that cannot be an identifier."""
     trimmed = (value or "").strip()
     return trimmed if can_be_stored(trimmed) else ""
 

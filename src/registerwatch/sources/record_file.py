@@ -62,7 +62,7 @@ class FileRecord(WireRecord, frozen=True, gc=False):
     certificates: list[FileCertificate] | None = None
     version_date: Instant | None = None
     other_codes: list[OtherCode] | msgspec.UnsetType | None = msgspec.UNSET
-    """In the form in which devices are served."""
+    """The form in which devices are served."""
 
 
 NAME = "file"
@@ -114,7 +114,7 @@ def lines(path: Path) -> Iterator[bytes]:
 
 
 def record_of_line(line: bytes, number: int, path: Path) -> FileRecord:
-    """The record in a line. Raises `BulkLoadRefused` naming the line (counted from 1) when it is no record."""
+    """The record in a line. Raises `BulkLoadRefused` with the line's number (from 1) where it is not a record."""
     try:
         record = _reader.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -125,7 +125,7 @@ def record_of_line(line: bytes, number: int, path: Path) -> FileRecord:
 
 
 def reading_of_record(record: FileRecord) -> DeviceReading:
-    """A record of a file as a reading of a part of a device; the register may have a newer version."""
+    """A file's record as a reading of a part of a device; the register may have a newer version."""
     names = record.trade_names or {}
     manufacturer = record.manufacturer or FileActor()
     representative = record.authorised_representative

@@ -1,8 +1,8 @@
 """The request budget of a host: one row that every process paces itself by.
 
-Never more requests than the pace allows leave in any 60 seconds, and they are spread over the minute. Requests are
+No more requests than the pace allows leave in any 60 seconds, and they are spread over the minute. Requests are
 counted per second over the last 61 seconds, so the count errs on the polite side. `request_pace.py` says how the pace
-follows what the host answers, `budget_parts.py` which kind of request may take the next place, `budget_row.py` how both
+follows the host's answers, `budget_parts.py` which kind of request may take the next slot, `budget_row.py` how both
 are stored.
 """
 
@@ -22,11 +22,11 @@ from registerwatch.sources.fair_lock import FairLock, Requester
 from registerwatch.sources.request_pace import WINDOW_SECONDS, PaceLimits
 
 FINISHING_SECONDS = 90.0
-"""More than a place in the budget takes to come free, and a request to be answered."""
+"""Longer than a slot takes to come free, and a request to be answered."""
 
 
 class BudgetSpent(Exception):
-    """No place became free before the deadline; `seconds` are those until the next one, `wait` are whole ones."""
+    """No slot came free before the deadline. `seconds` is the time until the next one, `wait` in whole seconds."""
 
     def __init__(self, wait: float, throttled: bool) -> None:
         self.seconds = wait
@@ -39,17 +39,17 @@ class BudgetSpent(Exception):
 
 @dataclass(slots=True)
 class SlotWait:
-    """How long one read waits for its places in the request budget, by the clock that only goes forward.
+    """How long one read waits for its slots in the request budget, by the monotonic clock.
 
-    It waits for its first place until `start_until`. From then on the register was asked, and what it said would be
-    lost: for the others it waits until `finish_until`, and sets `overdue` where that is after `start_until`.
+    It waits for its first slot until `start_until`. From then on the register was asked, and its answers would be
+    lost: so it waits for the other slots until `finish_until`, and sets `overdue` where that is after `start_until`.
     The time that it waits does not count as time of the read, which ends at `finish_until` at the latest.
     """
 
     start_until: float
     finish_until: float
     requester: Requester | None = None
-    """The account or client that it waits for. They wait for places in turn, trials by turns with all others."""
+    """The account or client that waits. They get slots in rotation, trials alternating with all others."""
     has_begun: bool = False
     waited: float = 0.0
     overdue: asyncio.Event = field(default_factory=asyncio.Event)
@@ -61,7 +61,7 @@ class SlotWait:
 
     @classmethod
     def as_long_as_a_read(cls, requester: Requester | None = None) -> "SlotWait":
-        """The wait of a read that has no other end than its deadline."""
+        """The wait of a read that only its deadline ends."""
         return cls(math.inf, math.inf, requester)
 
     def within(self, deadline: float) -> "SlotWait":
@@ -70,7 +70,7 @@ class SlotWait:
 
     @property
     def may_finish_later(self) -> bool:
-        """Whether a place that does not come free before `start_until` is waited for all the same."""
+        """Whether to go on waiting for a slot that does not come free before `start_until`."""
         return self.has_begun and self.finish_until > self.start_until
 
 
@@ -85,9 +85,9 @@ class PaceState(msgspec.Struct, frozen=True):
 
 
 class RequestBudget:
-    """Hands out places to send one request each to a host.
+    """Gives slots, each for one request to a host.
 
-    The pace is of all processes that share the database.
+    The pace is shared by all processes that use the database.
     """
 
     def __init__(
@@ -98,18 +98,18 @@ class RequestBudget:
         self._host = host
         self._clock: Clock = clock or SystemClock()
         self._jumps = ClockJumps(self._clock)
-        # In each process, one request of each kind asks the database; the others wait for this lock in turn.
+        # In each process, one request of each kind asks the database; the others wait for this lock.
         self._locks = {priority: FairLock() for priority in RequestPriority}
         self._awaited = dict.fromkeys(RequestPriority, False)
-        """Whether the one who has the lock waits for a place to come free."""
+        """Whether the holder of the lock waits for a slot to come free."""
         self.sent = dict.fromkeys(RequestPriority, 0)
-        """Requests of this process that had their place, by kind."""
+        """Requests of this process that got their slot, by kind."""
         self.throttlings = 0
         """Requests of this process that the host throttled."""
 
     @property
     def clock(self) -> Clock:
-        """The clock that deadlines are measured by, as it only goes forward."""
+        """The monotonic clock of the deadlines."""
         return self._clock
 
     async def pace(self) -> PaceState:
@@ -128,14 +128,14 @@ class RequestBudget:
         requester: Requester | None = None,
         has_begun: bool = False,
     ) -> None:
-        """Wait for a place. Raises `BudgetSpent` when none comes free before `deadline`, in seconds of the clock that
+        """Wait for a slot. Raises `BudgetSpent` when none comes free before `deadline`, in seconds of the clock that
         only goes forward.
 
-        `cost` is how many places the request counts for: actor searches count double, as the register tolerates half.
-        `requester` is the account or client that waits for it. Reads that have sent a request (`has_begun`) come
-        before its others: so few places end some of many reads.
+        `cost` is how many slots the request takes: actor searches take two, as the register tolerates half as many.
+        `requester` is the account or client that waits for it. Its reads that have sent a request (`has_begun`) come
+        before its others: so with few slots some of many reads end.
         """
-        if self._awaited[priority]:  # a request that cannot be sent in time fails without standing in line
+        if self._awaited[priority]:  # a request that cannot be sent in time fails without waiting in line
             async with self._database.reading() as connection:
                 state = await read_state(connection, self._host, self._limits, self._clock)
             self._check(state.wait(priority, cost), deadline)
@@ -156,7 +156,7 @@ class RequestBudget:
             raise BudgetSpent(wait.seconds, wait.throttled)
 
     async def _stand_in_line(self, line: Awaitable[None], deadline: float) -> None:
-        """Come to the head of those of this process who wait for a place: of each requester who came first."""
+        """Wait until this request is the first in this process: of each requester, in order of arrival."""
         left = max(0.1, deadline - self._clock.monotonic())
         try:
             async with asyncio.timeout(left):
@@ -165,7 +165,7 @@ class RequestBudget:
             raise BudgetSpent(WINDOW_SECONDS, throttled=False) from None
 
     async def throttled(self, retry_after: float | None) -> None:
-        """The host throttled us: the pace is halved, and no request is sent before `retry_after` seconds, else 5 s,
+        """Note that the host throttled: halve the pace, and send nothing before `retry_after` seconds, else 5 s,
         20 s, 60 s.
         """
         self.throttlings += 1
@@ -175,7 +175,7 @@ class RequestBudget:
             await write_pace(connection, self._host, state)
 
     async def answered(self) -> None:
-        """The host gave a real answer: pauses start short again, and after a quiet minute the pace rises."""
+        """Note a real answer of the host: pauses start short again, and after a quiet minute the pace rises."""
         async with self._database.reading() as connection:
             if not (await read_state(connection, self._host, self._limits, self._clock)).answer():
                 return
@@ -185,7 +185,7 @@ class RequestBudget:
                 await write_pace(connection, self._host, state)
 
     async def _try(self, priority: RequestPriority, cost: int) -> Wait:
-        """Take a place now, or say how long to wait for one."""
+        """Take a slot now, or return how long to wait for one."""
         async with self._database.transaction() as connection:
             jump = round(self._jumps.since_last_look())
             state = await lock_state(connection, self._host, self._limits, self._clock, jump)

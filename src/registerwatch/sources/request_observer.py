@@ -1,4 +1,4 @@
-"""Who learns of requests while they are made: commands that show them, recordings, the log."""
+"""Observers of requests while they are made: commands that show them, recordings, the log."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -14,8 +14,8 @@ log = structlog.get_logger(__name__)
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """A request that failed is about to be repeated, after `seconds`; after as long as the request budget says where
-    the register throttles (None).
+    """A failed request that is about to be repeated after `seconds`, or, where the register throttles (None), when the
+    request budget allows it.
     """
 
     priority: RequestPriority
@@ -25,7 +25,7 @@ class Retry(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What happened and what comes next, in a sentence without its end."""
+        """The failure and the next step, in a sentence without its end."""
         tries = f"{self.tries_left} {'try' if self.tries_left == 1 else 'tries'} left"
         if self.seconds is None:
             return f"{self.failure.reason.rstrip('.')}; trying again when it allows, {tries}"
@@ -33,20 +33,20 @@ class Retry(msgspec.Struct, frozen=True):
 
 
 class RequestObserver(Protocol):
-    """Learns of each request while it is made. Its methods return at once."""
+    """Is called for each request while it is made. Its methods return at once."""
 
     def asks(self, url: str) -> None:
-        """A request waits for its place in the budget, and is sent."""
+        """A request waits for its slot in the budget, and is sent."""
 
     def answered(self, url: str, params: Mapping[str, str], response: httpx2.Response) -> None:
-        """A response came, whatever it is."""
+        """A response came, of any kind."""
 
     def failed(self, retry: Retry) -> None:
         """A request failed, and is repeated."""
 
 
 class RetryLog:
-    """Logs what is repeated of bulk loads, whose pauses take minutes."""
+    """Logs repeated requests of bulk loads, whose pauses take minutes."""
 
     def asks(self, url: str) -> None:
         """Nothing to log."""

@@ -44,7 +44,7 @@ RETRY_POLICIES = {
 
 
 MAX_LIMIT_SECONDS = 1_700.0
-"""Less than a bulk load that stores nothing belongs to the process that began it (`ingest/bulk_load.py`)."""
+"""Less than the time for which a bulk load that stores nothing belongs to its process (`ingest/bulk_load.py`)."""
 
 
 def retry_policies_of_slow_host(timeout: float) -> dict[RequestPriority, RetryPolicy]:
@@ -56,7 +56,7 @@ def retry_policies_of_slow_host(timeout: float) -> dict[RequestPriority, RetryPo
 
 
 class AnswerReader(Protocol[Answer]):
-    """Makes an answer of a body: of a record, or of a page of them."""
+    """Makes an answer from a body: a record, or a page of records."""
 
     @property
     def name(self) -> str:
@@ -70,7 +70,7 @@ class AnswerReader(Protocol[Answer]):
 
 
 class JsonReader:
-    """Any JSON, as it comes."""
+    """Reads any JSON unchanged."""
 
     name = "any"
 
@@ -79,7 +79,7 @@ class JsonReader:
         return msgspec.json.decode(content)
 
     def unread_of(self, answer: object) -> Sequence[UnreadField]:
-        """None: no field is wanted."""
+        """Always empty: no fields are declared."""
         return ()
 
 
@@ -92,7 +92,7 @@ class ApiRequest(msgspec.Struct, Generic[Answer], frozen=True):
 
     `check` raises `RegisterFailure` for an answer that cannot be true. `cost` is the request's weight in the budget.
     `accept` is the form of the answer. `received` is called with the number of bytes of the answer while it comes.
-    `max_tries` is for requests of which a failure is expected: they are repeated less often than others.
+    `max_tries` bounds the tries of requests that are expected to fail.
     """
 
     url: str
@@ -106,7 +106,7 @@ class ApiRequest(msgspec.Struct, Generic[Answer], frozen=True):
 
 
 class RegisterHttpClient:
-    """Sends GET requests to one of the register's hosts and decodes what comes.
+    """Sends GET requests to one of the register's hosts and decodes the answers.
 
     Every failure is a `RegisterFailure` with a reason for a person; a redirect to the page-not-found route is
     `NoSuchRecord`. Redirects are never followed.
@@ -124,17 +124,17 @@ class RegisterHttpClient:
         unread: UnreadFields | None = None,
     ) -> None:
         self.unread = unread or UnreadFields()
-        """Counts of the fields that could not be read of its answers."""
+        """Counts of the fields of its answers that could not be read."""
         self._http = http
         self._budget = budget
         self._headers = {"User-Agent": user_agent, **(headers or {})}
         self._timeout = timeout
         self._retry_policies = retry_policies or RETRY_POLICIES
         self.observer: RequestObserver = RetryLog()
-        """Learns of every request without an observer of its own. Commands show what it learns."""
+        """Observes each request that has no observer of its own. Commands show what it sees."""
 
     def deadline(self, priority: RequestPriority) -> float:
-        """When a read that starts now has to be over, in seconds of the clock that only goes forward."""
+        """The end of a read that starts now, in seconds of the clock that only goes forward."""
         return self._budget.clock.monotonic() + self._retry_policies[priority].limit
 
     async def get(
@@ -195,7 +195,7 @@ class RegisterHttpClient:
         return answer
 
     async def _take_slot(self, request: ApiRequest[Answer], priority: RequestPriority, wait: SlotWait) -> None:
-        """Wait for the request's place in the budget. Raises `RegisterFailure`."""
+        """Wait for the request's slot in the budget. Raises `RegisterFailure`."""
         began_at = self._budget.clock.monotonic()
         try:
             await self._take(request, priority, wait)
@@ -245,15 +245,15 @@ def _unreachable(url: str, error: Exception) -> RegisterFailure:
 
 
 def _end(deadline: float, wait: SlotWait) -> float:
-    """When a read ends: waiting for places does not count."""
+    """The end of a read, whose waits for slots do not count."""
     return min(deadline + wait.waited, wait.finish_until)
 
 
 def _is_answered(status: int, failure: RegisterFailure) -> bool:
-    """Whether a failed request was answered by the register itself, so that it is not throttling any more.
+    """Whether the register itself answered a failed request, so that it is no longer throttling.
 
     That is a whole answer that cannot be used, or a refusal that the failure table knows. Faults, web pages and other
-    refusals may come from a proxy before the register, and say nothing about throttling.
+    refusals may come from a proxy before the register, and prove nothing about throttling.
     """
     return status in (200, 400) and not (failure.transient or failure.is_unreachable)
 

@@ -1,4 +1,4 @@
-"""The rows of a page, read one by one: the other rows of a page are kept when one cannot be read."""
+"""Rows of a page, read one by one: a row that cannot be read does not cost the others."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -13,9 +13,9 @@ Row = TypeVar("Row", bound=WireRecord)
 
 NO_KEY = "no possible key"
 MIN_JUDGED = 10
-"""Rows of a page below which a field that most of them have lost may be a few odd records."""
+"""Fewer rows prove nothing: a field that most of them have lost may be missing in a few odd records."""
 WHOLE_ROW = "whole row"
-"""What an unread row is counted as, among unread fields."""
+"""The name of an unread row among unread fields."""
 
 
 class UnreadRow(msgspec.Struct, frozen=True):
@@ -26,19 +26,19 @@ class UnreadRow(msgspec.Struct, frozen=True):
 
 
 class RowPage(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
-    """A page of a list: its rows, and those of them that cannot be read."""
+    """A page of a list: the rows that can be read, and those that cannot."""
 
     content: list[Row]
     unread: tuple[UnreadRow, ...] = ()
 
     @property
     def sent(self) -> int:
-        """The number of rows that were sent, with those that cannot be read."""
+        """The number of rows that were sent, including unread ones."""
         return len(self.content) + len(self.unread)
 
 
 class RowReader(Generic[Row]):
-    """Base of readers of pages: reads them row by row. `is_keyed` says whether a row can be told from others."""
+    """Base of readers that read pages row by row. `is_keyed` says whether a row can be identified."""
 
     def __init__(self, reader: RecordReader[Row], is_keyed: Callable[[Row], bool] = lambda _row: True) -> None:
         self.name = reader.name
@@ -62,13 +62,13 @@ class RowReader(Generic[Row]):
         return rows, tuple(unread)
 
     def unread_of(self, page: RowPage[Row]) -> Sequence[UnreadField]:
-        """Everything that could not be read of a page."""
+        """The parts of a page that could not be read."""
         fields = [each for row in page.content for each in row.unread]
         return fields + [UnreadField(WHOLE_ROW, each.reason) for each in page.unread]
 
 
 def check_some_read(rows: Sequence[WireRecord], unread: Sequence[UnreadRow]) -> None:
-    """An answer of which no row can be read is of another form. Raises `RegisterFailure`."""
+    """Refuse an answer whose rows cannot be read: it has another form. Raises `RegisterFailure`."""
     if unread and not rows:
         raise RegisterFailure(
             f"The register's answer has an unexpected form (no row of it can be read: {unread[0].reason})."
@@ -76,7 +76,7 @@ def check_some_read(rows: Sequence[WireRecord], unread: Sequence[UnreadRow]) -> 
 
 
 def check_all_read(unread: Sequence[UnreadRow]) -> None:
-    """Where one row of a whole list cannot be read, nothing is known of the subject. Raises `RegisterFailure`."""
+    """Refuse a whole list with an unread row: nothing is known of its subject. Raises `RegisterFailure`."""
     if unread:
         raise RegisterFailure(
             f"The register's answer has an unexpected form (a row of it cannot be read: {unread[0].reason})."
@@ -84,7 +84,7 @@ def check_all_read(unread: Sequence[UnreadRow]) -> None:
 
 
 def check_needed(rows: Sequence[WireRecord], needed: Collection[str]) -> None:
-    """Where most rows have lost the same needed field, nothing of the page is used. Raises `RegisterFailure`.
+    """Refuse a page most of whose rows have lost the same needed field. Raises `RegisterFailure`.
 
     `needed` are the paths of fields, such as `RISK_CLASS_ID`.
     """

@@ -1,4 +1,4 @@
-"""What a source of records is, and what it gives.
+"""Interfaces of the sources of records, and the values that they return.
 
 A source is a module or package beside this one that `bootstrap.py` builds. It reads single subjects
 (`SubjectSource`), lists all its records (`BulkSource`) or those of one manufacturer (`DeviceListing`), or does several.
@@ -26,12 +26,12 @@ register ignores the filter.
 
 
 class KnownRecord(msgspec.Struct, frozen=True):
-    """A stored record, so that a read can leave out what it has.
+    """A stored record, so that a read can leave out what is stored.
 
     `detail_version` is the version whose detail is stored, None when a read has to bring the detail.
-    `searched_revision` is the revision of the copy at which a search for its certificates was stored, 0 where none was.
-    `basic_read_at` is the instant of the Basic UDI-DI record that it has, None where none was read; `basic_shown_at`
-    and `certs_shown_at` are the instants of that record and of the certificates that everybody is shown.
+    `searched_revision` is the revision of the copy at which its certificate search was stored, 0 without one.
+    `basic_read_at` is the instant of its Basic UDI-DI record, None where none was read; `basic_shown_at` and
+    `certs_shown_at` are the public instants of that record and of the certificates.
     """
 
     device: Device
@@ -43,7 +43,7 @@ class KnownRecord(msgspec.Struct, frozen=True):
 
 
 class ListedRecords(msgspec.Struct, frozen=True):
-    """Every record of a UDI-DI as a list has just shown them, in place of a search for it.
+    """Every record of a UDI-DI as a list has just shown them, so that they are not searched.
 
     `read_at` is the instant before the first request of the list (unix seconds), `revision` that of the copy then.
     """
@@ -63,7 +63,7 @@ class ActorReading(msgspec.Struct, frozen=True):
 
 
 class RecordBatch(msgspec.Struct, frozen=True):
-    """What one step of a bulk source brings: records, and the cursor of the next step, `""` after the last one.
+    """One step of a bulk source: records, and the cursor of the next step, `""` after the last one.
 
     `total` is the number of all device records, where the source gives it.
     """
@@ -75,10 +75,10 @@ class RecordBatch(msgspec.Struct, frozen=True):
 
 
 class ListPage(msgspec.Struct, Generic[Row], frozen=True):
-    """A page of a list that is read from end to end: its rows that can be read, and what the source counts in all.
+    """A page of a list that is read from end to end: its readable rows, and the source's total.
 
-    `named` are rows of which nothing else can be read: identifiers by uuid, of devices the UDI-DI, of certificates and
-    refusals the id. `unreadable` tells the other rows from each other, so that one that comes twice counts once.
+    `named` are rows that cannot be read except for their keys: by uuid, a device's UDI-DI, or the id of a certificate
+    or refusal. `unreadable` identifies the other rows, so that one that comes twice counts once.
     """
 
     rows: list[Row]
@@ -89,41 +89,41 @@ class ListPage(msgspec.Struct, Generic[Row], frozen=True):
 
 
 class SharedReads(Protocol):
-    """What one read has of Basic UDI-DI records: other reads may have brought them, and others may use what it brings.
+    """Basic UDI-DI records that reads share: a read may use those of others, and others those that it brings.
 
     Keys are those of `DeviceReading.basic_key`.
     """
 
     async def record(self, key: str, ask: Callable[[], Awaitable[BasicRecord]]) -> SharedRecord:
-        """The record with this key; `ask` requests it where no other read has brought one that is good enough."""
+        """The record with this key; `ask` requests it where no other read has brought a usable one."""
 
     async def search(
         self, key: str, ask: Callable[[], Awaitable[tuple[Certificate, ...] | None]]
     ) -> SharedSearch | None:
-        """The same of the certificates that the search for its Basic UDI-DI finds; None where `ask` gives None."""
+        """The certificates that the search for its Basic UDI-DI finds, shared likewise; None where `ask` gives None."""
 
 
 class UnsharedReads:
     """A read that shares nothing with others."""
 
     async def record(self, key: str, ask: Callable[[], Awaitable[BasicRecord]]) -> SharedRecord:
-        """What is asked for."""
+        """The requested record."""
         return SharedRecord(await ask())
 
     async def search(
         self, key: str, ask: Callable[[], Awaitable[tuple[Certificate, ...] | None]]
     ) -> SharedSearch | None:
-        """What is asked for."""
+        """The requested certificates."""
         found = await ask()
         return None if found is None else SharedSearch(found)
 
 
 class RegisterSource(Protocol):
-    """Where records are read from."""
+    """Reads records from somewhere."""
 
     @property
     def name(self) -> str:
-        """What the column `source` of stored records calls it, such as `eudamed`."""
+        """Its name in the column `source` of stored records, such as `eudamed`."""
 
 
 class SubjectSource(RegisterSource, Protocol):
@@ -141,9 +141,9 @@ class SubjectSource(RegisterSource, Protocol):
     ) -> Found[list[DeviceReading]] | NotFound | ReadFailed:
         """Every record of a UDI-DI, the current one first and read in full.
 
-        `known` are the stored records of the same UDI-DI, by uuid, `shared` what other reads have of what devices
-        share, `listed` its records where a list has shown them, so that they are not searched. `slot_wait` is how long
-        to wait for the request budget, where that is longer than a read may take.
+        `known` are the stored records of the same UDI-DI, by uuid, `shared` what reads share of Basic UDI-DI records,
+        `listed` its records where a list has shown them, so that they are not searched. `slot_wait` is how long to
+        wait for the request budget, where that is longer than a read may take.
         """
 
     async def read_actor(
@@ -161,7 +161,7 @@ class BulkSource(RegisterSource, Protocol):
 
     @property
     def load_name(self) -> str:
-        """What `copy fill --source` and the table `fills` call it, such as `datalake`."""
+        """Its name in `copy fill --source` and in the table `fills`, such as `datalake`."""
 
     @property
     def lags(self) -> bool:
@@ -169,15 +169,15 @@ class BulkSource(RegisterSource, Protocol):
 
     @property
     def is_newest_first(self) -> bool:
-        """Whether the newest records come first, so that a load can end where it meets records that it knows."""
+        """Whether the newest records come first, so that a load can end at the first known ones."""
 
     @property
     def expected_records(self) -> int | None:
-        """About how many device records it has, where it gives no total itself."""
+        """The approximate number of its device records, where it gives no total."""
 
     @property
     def is_whole_register(self) -> bool:
-        """Whether it lists every device of the register, so that a load that comes to its end leaves none out."""
+        """Whether it lists every device of the register, so that a complete load leaves none out."""
 
     @property
     def expected_seconds(self) -> tuple[int, int] | None:
@@ -221,7 +221,7 @@ class DocumentSource(Protocol):
 class DeviceListing(RegisterSource, Protocol):
     """A source that lists the devices of one manufacturer, and the records of one UDI-DI, as rows with a part of each.
 
-    A listing whose filter is ignored is a failure: nothing of it can be used.
+    A list whose filter is ignored is a failure: nothing of it can be used.
     """
 
     @property
@@ -236,9 +236,9 @@ class DeviceListing(RegisterSource, Protocol):
         priority: RequestPriority = RequestPriority.SWEEP,
         slot_wait: SlotWait | None = None,
     ) -> ListPage[DeviceReading]:
-        """A page of the devices of a manufacturer, the first one is 0. Raises `RegisterFailure`.
+        """A page (0-based) of a manufacturer's devices. Raises `RegisterFailure`.
 
-        `slot_wait` is how long to wait for the request budget, where that is another time than a read may take.
+        `slot_wait` is how long to wait for the request budget, where that differs from the time of a read.
         """
 
     async def records(self, udi: str) -> list[DeviceReading]:

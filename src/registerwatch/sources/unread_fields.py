@@ -19,7 +19,7 @@ class FieldOf(msgspec.Struct, frozen=True, order=True):
 
 
 class UnreadCount(msgspec.Struct, frozen=True):
-    """In how many records a field could not be read, and its first value."""
+    """The number of records in which a field could not be read, and its first value."""
 
     records: int
     example: str
@@ -37,7 +37,7 @@ class UnreadFields:
         self._taken: Counter[FieldOf] = Counter()
 
     def note(self, record: str, unread: Iterable[UnreadField]) -> None:
-        """Count what could not be read of records of a kind, by `wire.RecordReader`."""
+        """Count unread fields in records of a kind, as `wire.RecordReader` finds them."""
         for each in unread:
             field = FieldOf(record, each.path)
             if field not in self.examples:
@@ -46,7 +46,7 @@ class UnreadFields:
             self.counts[field] += 1
 
     def since(self, before: Counter[FieldOf]) -> UnreadCounts:
-        """What was counted since a copy of `counts` was taken, the most frequent field first."""
+        """The counts since a copy of `counts` was taken, the most frequent field first."""
         return {
             field: UnreadCount(number, self.examples[field]) for field, number in (self.counts - before).most_common()
         }
@@ -57,7 +57,7 @@ class UnreadFields:
         return bool(self.counts - self._taken)
 
     def take(self) -> UnreadCounts:
-        """What was counted since this was last called, less what was given back."""
+        """The counts since the last call, less those that were given back."""
         taken = self.since(self._taken)
         self._taken = self.counts.copy()
         return taken

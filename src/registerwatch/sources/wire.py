@@ -1,6 +1,6 @@
-"""Records of a source, read field by field: a field that cannot be read is unknown, and the rest of the record stands.
+"""Reads records of a source field by field: a field that cannot be read is unknown, and the others are kept.
 
-A struct declares the fields that are wanted of a record. Its types say what a value has to mean, not how it is written:
+A struct declares the wanted fields of a record. Its types say what a value means, not how it is written:
 
 | declared | taken |
 |---|---|
@@ -14,8 +14,8 @@ A struct declares the fields that are wanted of a record. Its types say what a v
 | a list | a list, without the entries that cannot be read |
 | `Any` | any value, as it comes |
 
-null, a field that is missing and an empty text mean that the source has nothing. Only a key costs the record, since
-without it the record cannot be told from others; a key is a text, as a number has lost its leading zeros.
+null, a missing field and an empty text mean that the source has no value. Only an unreadable key costs the record,
+which cannot be identified without it; a key is a text, as a number has lost its leading zeros.
 """
 
 import re
@@ -32,7 +32,7 @@ MAX_EXAMPLE = 100
 """Characters of an unread value that are shown."""
 
 MAX_FLOAT = 2.0**53
-"""Up to so much a float is a whole number for certain."""
+"""Up to here a float is certain to be a whole number."""
 
 Date = Annotated[str, msgspec.Meta(extra={"form": "date"})]
 Instant = Annotated[str, msgspec.Meta(extra={"form": "instant"})]
@@ -45,7 +45,7 @@ _json = msgspec.json.Decoder()
 class UnreadField(msgspec.Struct, frozen=True):
     """A field that could not be read: its path, such as `riskClass.code` or `texts[]` for an entry, and its value.
 
-    Of an object or a list the value is only described, since it may contain anything.
+    An object or a list is only described, since it may contain anything.
     """
 
     path: str
@@ -53,7 +53,7 @@ class UnreadField(msgspec.Struct, frozen=True):
 
 
 class WireRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of what a source sends as one record."""
+    """Base of records as a source sends them."""
 
     unread: tuple[UnreadField, ...] = ()
     """The fields of this record, and of records in it, that could not be read, each path once."""
@@ -68,7 +68,7 @@ _Convert = Callable[[Any, str, Unread], Any]
 class _Field(msgspec.Struct, frozen=True):
     """A field of a struct: its name here and in the source, and how its values are read.
 
-    Of one that is any, values stay as they come; of one that is text, texts do.
+    A field of type `Any` keeps values unchanged; one of type text keeps texts unchanged.
     """
 
     name: str
@@ -82,9 +82,9 @@ class _Field(msgspec.Struct, frozen=True):
 
 
 class RecordReader(Generic[Record]):
-    """Reads records of one kind. `name` is what the kind is called where unread fields are counted.
+    """Reads records of one kind. `name` is the name of the kind in counts of unread fields.
 
-    `keys` are the fields, by their names in the source, that cost the record where they cannot be read.
+    `keys` are the fields, by their names in the source, without which a record is not read.
     """
 
     def __init__(self, kind: type[Record], name: str, *, keys: Collection[str] = ()) -> None:
@@ -96,7 +96,7 @@ class RecordReader(Generic[Record]):
         self._decoder = msgspec.json.Decoder(msgspec.defstruct(kind.__name__, columns))
 
     def decode(self, content: bytes | msgspec.Raw) -> Record:
-        """The record in JSON. Raises `msgspec.DecodeError` where it is no object, or lacks a key."""
+        """The record in JSON. Raises `msgspec.DecodeError` where it is not an object, or lacks a key."""
         return self._record(msgspec.structs.astuple(self._decoder.decode(content)))
 
     def read(self, found: Mapping[str, Any]) -> Record:
@@ -104,7 +104,7 @@ class RecordReader(Generic[Record]):
         return self._record(_found(self._fields, found))
 
     def _record(self, found: Sequence[Any]) -> Record:
-        """The record of what was found for each field."""
+        """The record from the values found for each field."""
         unread: Unread = []
         try:
             values = _values(self._fields, found, "", unread)
@@ -121,7 +121,7 @@ class RecordReader(Generic[Record]):
 
 
 class _KeyLost(ValueError):
-    """A key that is missing or cannot be read costs the record, or the part of one, that it is of."""
+    """A key is missing or cannot be read, which costs the record, or the part of one, that it belongs to."""
 
 
 def _fields_of(kind: type[msgspec.Struct], keys: Collection[str] = ()) -> list[_Field]:
@@ -178,12 +178,12 @@ def _conversion(wanted: tuple[inspect.Type, ...]) -> _Convert:
 
 
 def _found(fields: list[_Field], found: Mapping[str, Any]) -> list[Any]:
-    """What an object has for each field, `UNSET` where it has nothing."""
+    """An object's value for each field, `UNSET` where it has none."""
     return [found.get(each.wire_name, msgspec.UNSET) for each in fields]
 
 
 def _values(fields: list[_Field], found: Sequence[Any], at: str, unread: Unread) -> dict[str, Any]:
-    """The values of an object's fields, of what was found for each. A field that is left out has its default."""
+    """The values of an object's fields, from those found for each. A field that is left out has its default."""
     values: dict[str, Any] = {}
     for field, value in zip(fields, found, strict=True):
         if value is msgspec.UNSET or ((value is None or value == "") and not field.is_any):
@@ -285,7 +285,7 @@ def whole_number(value: object) -> int:
 
 
 def flag(value: object) -> bool:
-    """Whether a value of any form says yes. Raises `ValueError`."""
+    """Whether a value of any form means yes. Raises `ValueError`."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool | int | str):
@@ -319,7 +319,7 @@ def names_by_language(value: object, at: str, unread: Unread) -> dict[str, str]:
 
 
 def _texts_of(by_language: dict[str, Any]) -> list[dict[str, Any]]:
-    """Texts given by language, as the register gives them. Raises `ValueError` where a value is no text."""
+    """Texts given by language, in the register's own form. Raises `ValueError` where a value is not a text."""
     if not all(each is None or isinstance(each, str) for each in by_language.values()):
         raise ValueError
     return [{"language": language, "text": text} for language, text in by_language.items()]
@@ -333,7 +333,7 @@ def _language_of(entry: Any) -> str:
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
-    """The object whose JSON a text is, None where it is another text."""
+    """The object in a JSON text, None for another text."""
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -350,7 +350,7 @@ def _bounded(number: int, low: int | None, high: int | None) -> int:
 
 
 def described(value: object) -> str:
-    """A value for people, shortened: of objects the names of their first fields, of lists and of what may be an address
+    """A value for people, shortened: of objects the names of their first fields, of lists and of possible addresses
     their length.
     """
     if isinstance(value, dict):
