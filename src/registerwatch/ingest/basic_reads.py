@@ -1,12 +1,12 @@
-"""Sharing reads of Basic UDI-DI records: one read serves every device under the Basic UDI-DI.
+"""Shares reads of Basic UDI-DI records: one read serves every device under the Basic UDI-DI.
 
-A record that was stored is used in place of a request in two cases. First, this process asked for it in a read that
-began after the one who asks now did (`after`): so all reads of a sync share what one of them brings, and nothing from
-before the sync. Second, it is at most `max_age` seconds old and younger than what the device shows already: so a record
-that is read again brings something new, and devices under one Basic UDI-DI need one request in a round of the recheck.
+A stored record is used instead of a request in two cases. First, this process requested it in a read that began after
+the current read was asked for (`after`): so all reads of a sync share what one of them brings, and nothing from before
+the sync. Second, it is at most `max_age` seconds old and younger than the device's own: so a record that is read again
+brings something new, and devices under one Basic UDI-DI need one request in a round of the recheck.
 
-A read for a reader uses nothing that a read for watches brought, unless that was news: else a device would show when
-another one under its Basic UDI-DI was read for who watches that.
+A read for a reader uses nothing that a read for watches brought, unless that was news. Else a device would show when
+another one under its Basic UDI-DI was read for its watchers.
 """
 
 import asyncio
@@ -24,17 +24,17 @@ from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.budget_parts import OF_WATCHES, RequestPriority
 
 MAX_REMEMBERED = 20_000
-"""Records of which this process remembers that it has read them."""
+"""Reads of records that this process remembers."""
 TRIES = 3
 OVERTAKEN = "The register's Basic UDI-DI record of this device was read by several at a time, who saw different ones."
 
 
 class SharingRule(msgspec.Struct, frozen=True):
-    """Which stored records a read uses. `number` is its own, `after` that of the last read before it was asked for.
+    """Decides which stored records a read uses. `number` is its own, `after` that of the last read before its request.
 
     `shown_at` is the instant of the record that the device shows (unix seconds), `searched_revision` the revision of
-    the search that its certificates are from. For readers they are instants that anybody may know, and `searched_at`
-    stands in the place of that revision.
+    the search that its certificates are from. A read for readers uses public instants instead, `searched_at` for that
+    revision.
     """
 
     number: int
@@ -47,34 +47,34 @@ class SharingRule(msgspec.Struct, frozen=True):
 
     @property
     def is_for_watches(self) -> bool:
-        """Whether the read is for watches, so that it is shown to nobody else where it brings nothing new."""
+        """Whether the read is for watches; where it brings nothing new, it is shown to no one else."""
         return self.priority in OF_WATCHES
 
 
 class BasicRecordReads:
-    """The reads of Basic UDI-DI records of this process."""
+    """Reads of Basic UDI-DI records in one process."""
 
     def __init__(self, store: BasicRecordStore, clock: Clock) -> None:
         self.store, self.clock = store, clock
         self._locks: WeakValueDictionary[tuple[str, RequestPriority], asyncio.Lock] = WeakValueDictionary()
         self._numbers: OrderedDict[tuple[str, str, bool], int] = OrderedDict()
-        """The number of the read that brought a part of a record last, by key, part, and whether readers may use it."""
+        """The number of the last read of a part of a record, by key, part, and whether readers may use it."""
         self.shared: dict[str, int] = {"record": 0, "search": 0}
         """How often a part was used without a request."""
 
     def of_read(self, rule: SharingRule) -> "DeviceBasicReads":
-        """What the read of one device has of them."""
+        """The share of one device's read."""
         return DeviceBasicReads(self, rule)
 
     def lock(self, key: str, priority: RequestPriority) -> asyncio.Lock:
-        """Reads of one kind ask for a record one after the other. Other kinds wait for no request of this kind."""
+        """A lock: reads of one kind request a record one after the other. They do not wait for other kinds."""
         lock = self._locks.get((key, priority))
         if lock is None:
             lock = self._locks[key, priority] = asyncio.Lock()
         return lock
 
     def note(self, key: str, part: str, number: int, *, is_shown: bool) -> None:
-        """Note that a read has brought a part of a record. Readers use it where it is shown to everybody."""
+        """Note that a read has brought a part of a record. Readers may use it if it is public."""
         for is_for_watches in (True, False) if is_shown else (True,):
             self._numbers.pop((key, part, is_for_watches), None)
             self._numbers[key, part, is_for_watches] = number
@@ -82,20 +82,20 @@ class BasicRecordReads:
             self._numbers.popitem(last=False)
 
     def number_of(self, key: str, part: str, *, is_for_watches: bool) -> int:
-        """The read that brought it last, of those that a read may use; 0 where this process does not know."""
+        """The last read of a part, among those that a read may use; 0 where this process knows none."""
         return self._numbers.get((key, part, is_for_watches), 0)
 
 
 class DeviceBasicReads:
-    """What one read of a device has of Basic UDI-DI records. It is a `SharedReads`."""
+    """The Basic UDI-DI records that one read of a device shares. It is a `SharedReads`."""
 
     def __init__(self, reads: BasicRecordReads, rule: SharingRule) -> None:
         self._reads, self._rule = reads, rule
         self.brought: set[str] = set()
-        """Keys of what this read has stored."""
+        """Keys that this read has stored."""
 
     async def record(self, key: str, ask: Callable[[], Awaitable[BasicRecord]]) -> SharedRecord:
-        """The record with this key. Raises what `ask` raises, and `RegisterFailure` where others read it meanwhile."""
+        """The record with this key. Raises errors of `ask`, and `RegisterFailure` where others read it meanwhile."""
         store, rule = self._reads.store, self._rule
         async with self._reads.lock(key, rule.priority):
             for _ in range(TRIES):
@@ -114,7 +114,7 @@ class DeviceBasicReads:
     async def search(
         self, key: str, ask: Callable[[], Awaitable[tuple[Certificate, ...] | None]]
     ) -> SharedSearch | None:
-        """The same of the search for its certificates; None where there was none."""
+        """Certificates that the search for it finds; None where none was made."""
         store, rule = self._reads.store, self._rule
         async with self._reads.lock(key, rule.priority):
             for _ in range(TRIES):
@@ -138,7 +138,7 @@ class DeviceBasicReads:
         self._reads.note(key, part, self._rule.number, is_shown=shared.shown_at == shared.read_at)
 
     def _is_new(self, key: str, part: str, stored: SharedRecord | SharedSearch) -> bool:
-        """Whether a stored part is good enough for this read."""
+        """Whether a stored part is recent enough for this read."""
         number = self._reads.number_of(key, part, is_for_watches=self._rule.is_for_watches)
         is_good = number > self._rule.after or self._is_young(stored)
         self._reads.shared[part] += is_good

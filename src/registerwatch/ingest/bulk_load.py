@@ -1,7 +1,7 @@
-"""Filling the copy from a source that lists all its records: the Data Lake, the register itself, a file.
+"""Fills the copy from a source that lists all its records: the Data Lake, the register itself, a file.
 
-A run stores a batch and where to go on in one transaction, so that after a kill it resumes with the next batch. It is
-polite: every request takes its place in the register's budget, after requests that a person waits for.
+A run stores each batch and the next cursor in one transaction, so that after a kill it resumes with the next batch. It
+is polite: its requests take slots of the register's budget after requests that a person waits for.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ from registerwatch.sources.source import BulkSource, RecordBatch
 from registerwatch.sources.unread_fields import UnreadCounts
 
 DEAD_SECONDS = 1_800
-"""Without a stored batch, after which a run counts as ended by a kill; longer than the register ever throttles."""
+"""A run without a stored batch for this long counts as killed; the register never throttles for as long."""
 KNOWN_BATCHES_TO_STOP = 3
-"""Batches in a row without anything new, after which a load of the newest records has met what is stored."""
+"""After this many batches in a row without anything new, a load of the newest records ends."""
 
 
 class LoadProgress(msgspec.Struct, frozen=True):
-    """How far a load is: device records read and stored (new or changed) in this run, and how many there are, or about
-    how many, where that is known.
+    """The progress of a load: device records read and stored (new or changed) in this run, and their total, exact or
+    approximate, where known.
 
-    `actors` are those that were read after the devices, and `unread` the fields that could not be read in this run.
+    `actors` were read after the devices, and `unread` fields could not be read in this run.
     """
 
     records: int
@@ -45,8 +45,8 @@ class LoadProgress(msgspec.Struct, frozen=True):
 
 
 class LoadForecast(msgspec.Struct, frozen=True):
-    """How long a load may take: about how many device records there are, how many of them an unfinished run has stored,
-    and the least and the most seconds that 1,000 of them have taken elsewhere. None for what is not known.
+    """The forecast of a load: about how many device records there are, how many an unfinished run has stored, and the
+    least and the most seconds that 1,000 of them have taken elsewhere. None for unknown values.
     """
 
     records: int | None
@@ -63,7 +63,7 @@ class LoadForecast(msgspec.Struct, frozen=True):
 
 
 class LoadRun(msgspec.Struct, frozen=True):
-    """A run of one source as it is noted in the database. Instants are unix seconds."""
+    """A stored run of one source. Instants are unix seconds."""
 
     source: str
     cursor: str
@@ -75,7 +75,7 @@ class LoadRun(msgspec.Struct, frozen=True):
 
 
 class _Start(msgspec.Struct, frozen=True):
-    """Where a run continues: what is noted of it, and the source's cursor.
+    """The start of a run: its stored state, and the source's cursor.
 
     `known_at` is a revision: the run ends at batches of which nothing was stored after it. None: it reads to the end.
     """
@@ -113,7 +113,7 @@ class BulkLoader:
             ) from failure
 
     async def forecast(self, source: BulkSource) -> LoadForecast:
-        """How long a load of a source may take. It has about as many records as its last whole run had."""
+        """The forecast for a source. It has about as many records as its last whole run had."""
         last = await self.run(source.load_name)
         if last is None or last.finished_at is None:
             stored = last.records if last is not None else 0
@@ -126,10 +126,10 @@ class BulkLoader:
             await connection.execute(_FORGET, {"source": source})
 
     async def claim(self, source: str, *, since: int) -> bool:
-        """Whether the caller is to load a source now: it was not read to its end since then, and nobody else loads it.
+        """Whether the caller is to load a source now: it was not read to its end since then, and no one else loads it.
 
-        A run is taken for dead when it has stored nothing for half an hour. One that stored something in the future, or
-        ended then, is of before the clock was put back, and counts for nothing.
+        A run that has stored nothing for half an hour counts as dead. A run that stored something or ended in the
+        future is from before the clock was put back, and is ignored.
         """
         now = self._now()
         asked = {
@@ -155,10 +155,10 @@ class BulkLoader:
             return [LoadRun(*row) for row in (await connection.execute(_RUNS)).all()]
 
     async def _start(self, source: BulkSource) -> _Start:
-        """Where a run of a source begins.
+        """The start of a run of a source.
 
-        A run of the newest records begins at the newest batch even where an earlier one was broken off. What that one
-        stored does not count as known: behind it there may be records that nobody has stored.
+        A run of the newest records begins at the newest batch even after an interrupted one. Records that
+        the earlier one stored do not count as known: behind them there may be records that are not stored.
         """
         now, last = self._now(), await self.run(source.load_name)
         if last is None:
@@ -221,8 +221,8 @@ class BulkLoader:
     async def _batches(
         self, source: BulkSource, cursor: str, received: Callable[[int], None]
     ) -> AsyncIterator[tuple[RecordBatch, int | None, int]]:
-        """Batches, each with the copy's revision before it was asked for (None for a source that lags anyway), and
-        when that was.
+        """Batches, each with the time and the copy's revision before its request (None for a source that lags
+        anyway).
         """
         batches = source.batches(cursor, received)
         while True:
@@ -243,23 +243,23 @@ class BulkLoader:
 
 
 async def _note(connection: AsyncConnection, run: LoadRun, source: BulkSource) -> None:
-    """Note how far a run is, and since when the copy has the whole register where it came to its end."""
+    """Store a run's state. A finished run of the whole register marks the copy as whole since its start."""
     await connection.execute(_NOTE, asdict(run))
     if run.finished_at is not None and source.is_whole_register:
         await connection.execute(_NOTE_WHOLE, {"began_at": run.started_at})
 
 
 _KNOWN = " known"
-"""Ends the noted cursor of a run that stops where it meets what is stored."""
+"""Suffix of the stored cursor of a run that stops at known records."""
 
 
 def _noted_cursor(cursor: str, known_at: int | None) -> str:
-    """A source's cursor as it is noted: of a run that stops at what is known, with the revision of its begin."""
+    """A source's cursor for storage: for a run that stops at known records, with the revision of its start."""
     return cursor if not cursor or known_at is None else f"{cursor} {known_at}{_KNOWN}"
 
 
 def _known_at(cursor: str, else_at: int) -> int:
-    """The revision in a noted cursor."""
+    """The revision in a stored cursor."""
     parts = cursor.split()
     return int(parts[1]) if len(parts) == 3 else else_at
 

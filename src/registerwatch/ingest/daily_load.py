@@ -12,7 +12,7 @@ from registerwatch.sources.source import BulkSource
 log = structlog.get_logger(__name__)
 
 LISTINGS = {"datalake": CheckedList.DATA_LAKE, "register": CheckedList.NEWEST_DEVICES}
-"""What is read of a source, by its `load_name`."""
+"""The list that is read of a source, by its `load_name`."""
 HOUR, DAY = 3_600, 86_400
 LOG_SECONDS = 300.0
 
@@ -41,7 +41,7 @@ class DailyLoad:
         self._checks = checks
 
     async def run_where_due(self) -> LoadProgress | None:
-        """Load if that is due and no other process does; what came of it, None when nothing was to be done."""
+        """Load if that is due and no other process does. Returns the progress, None if nothing was to do."""
         name = self._source.load_name
         if not await self._bulk_loader.claim(name, since=self._last_hour()):
             return None
@@ -70,7 +70,7 @@ class DailyLoad:
 
 
 class _ProgressLog:
-    """Logs how far a load is, every few minutes."""
+    """Logs the progress of a load, every few minutes."""
 
     def __init__(self, source: str, clock: Clock) -> None:
         self._source = source

@@ -1,7 +1,7 @@
-"""Reading the whole list of an actor's devices into the copy, page by page, for people who ask for it.
+"""Reads the whole list of an actor's devices into the copy, page by page, for people who ask for it.
 
-What to ask next and when a list has come to its end is decided as in the sweep of devices (`sweep_steps.py`). A walk is
-kept in memory: one that a restart ends begins anew with the next reader. What is noted is its end alone.
+The next request and the end of a list are decided as in the sweep of devices (`sweep_steps.py`). A walk is kept in
+memory: after a restart it begins anew with the next reader. Only its end is stored.
 """
 
 from collections import OrderedDict
@@ -24,18 +24,18 @@ from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.source import DeviceListing, ListPage
 
 MAX_WALKS = 50
-"""Walks that are kept, the last ones; each has the uuids of at most 100,000 records, 15 MB."""
+"""Walks that are kept, the latest ones; each has the uuids of at most 100,000 records, 15 MB."""
 MAX_WALK_SECONDS = 3600
-"""A walk that was not gone on with for so long begins anew: the list may be another one by now."""
+"""A walk that has not continued for this long begins anew: the list may be another one by now."""
 UNREADABLE_SECONDS = 6 * 3600
-"""So long a list of which rows could not be read is not read again for them."""
+"""A list is not read again for this long for rows that could not be read."""
 CHANGED = "The register's list of this actor's devices changed while it was read; it is read again."
 UNREADABLE = "The register lists devices of this actor that cannot be read: {number}."
 
 
 class PageResult(msgspec.Struct, frozen=True):
-    """What a page brought: whether anything was news, whether the walk goes on, and why it ended without having the
-    whole list, or None.
+    """The result of a page: whether anything was news, whether the walk goes on, and why it ended without the whole
+    list, or None.
     """
 
     changed: bool
@@ -45,7 +45,7 @@ class PageResult(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Walk:
-    """A walk that is under way: its state, as the sweep has it, and the records that it has listed."""
+    """A walk that is under way: its state as in the sweep, and the records that it has listed."""
 
     sweep: DeviceSweep
     moved_at: float
@@ -62,20 +62,20 @@ class DeviceListReader:
         self._clock = clock
         self._walks: OrderedDict[str, _Walk] = OrderedDict()
         self._unreadable: dict[str, float] = {}
-        """When lists of which rows could not be read were last read to the end."""
+        """When lists with unreadable rows were last read to the end."""
 
     def is_worth_reading(self, srn: str) -> bool:
-        """Whether reading the list of an actor can bring what is missing: devices are listed under it, and not all that
-        is missing are rows that could not be read a moment ago.
+        """Whether reading an actor's list can add what is missing: devices are listed under it, and the list had no
+        unreadable rows a moment ago.
         """
         read_at = self._unreadable.get(srn)
         is_recent = read_at is not None and self._clock.monotonic() - read_at < UNREADABLE_SECONDS
         return is_actor_of_devices(srn) and not is_recent
 
     async def begin(self, srn: str, newest: Sequence[DeviceReading], total: int, at: int) -> bool:
-        """Begin the list of an actor with its first page, which was stored; whether the list has more pages.
+        """Begin the list of an actor with its first page, which was stored. Returns whether it has more pages.
 
-        `total` is the register's count, `at` the instant before it was asked (unix seconds).
+        `total` is the register's count, `at` the instant before its request (unix seconds).
         """
         if not is_actor_of_devices(srn):
             return False
@@ -95,7 +95,7 @@ class DeviceListReader:
     async def read_page(
         self, srn: str, priority: RequestPriority, slot_wait: SlotWait | None, context: ReadContext
     ) -> PageResult:
-        """Read and store the next page of an actor's list. Raises `RegisterFailure`, after which it goes on there."""
+        """Read and store the next page of an actor's list. After a `RegisterFailure` it continues there."""
         walk = self._walk(srn)
         step = sweep_steps.next_step(walk.sweep, (), self._listing.page_size)
         assert isinstance(step, PageStep), "a manufacturer that is not watched is listed by pages"
@@ -110,7 +110,7 @@ class DeviceListReader:
         return PageResult(bool(changes), goes_on=False, problem=problem)
 
     def _walk(self, srn: str) -> _Walk:
-        """The walk through an actor's list that is under way, else a new one."""
+        """The actor's walk that is under way, else a new one."""
         now = self._clock.monotonic()
         while self._walks and now - next(iter(self._walks.values())).moved_at > MAX_WALK_SECONDS:
             self._walks.popitem(last=False)
@@ -123,7 +123,7 @@ class DeviceListReader:
         return walk
 
     def _store_step(self, srn: str, walk: _Walk, step: PageStep, page: ListPage[DeviceReading]) -> bool:
-        """Go on with a walk after a page; whether it has come to its end and listed every record."""
+        """Continue a walk after a page. Returns whether it has ended and listed every record."""
         uuids = {each.device.uuid for each in page.rows}
         new = len(uuids - walk.uuids)
         walk.uuids |= uuids
@@ -136,7 +136,7 @@ class DeviceListReader:
         return is_whole
 
     async def _end(self, srn: str, walk: _Walk, asked_at: int, *, is_whole: bool) -> str | None:
-        """Note what came of a walk; why it did not bring the whole list, or None."""
+        """Note the end of a walk. Returns why it did not bring the whole list, or None."""
         self._walks.pop(srn, None)
         number = len(walk.sweep.unreadable.split())
         if number:
@@ -149,7 +149,7 @@ class DeviceListReader:
 
 
 def _unqueued(srn: str) -> DeviceSweep:
-    """The walk of a manufacturer that nobody watches, which is in no queue."""
+    """The walk of a manufacturer that is not watched, outside of the queue."""
     return DeviceSweep(
         srn,
         lists_all=True,

@@ -1,8 +1,8 @@
-"""Reading a list of the register from end to end, and whether all of it was seen.
+"""Reads a list of the register from end to end, and decides whether all of it was seen.
 
-The list may change meanwhile: what is new comes first, so rows shift to later pages, come twice, or are missed. A walk
-is complete where the register counted the same on every page, and as many different rows came. Whoever takes a row that
-is missing for gone asks for more: that every row could be read.
+The list may change meanwhile: new rows come first, so rows shift to later pages, come twice, or are missed. A walk is
+complete where every page had the same total, and as many different rows came. A missing row proves that a record is
+gone only if every row could be read, too.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ SHRUNK = "The register's answer is implausible (far fewer records than are store
 MIN_STORED_TO_SHRINK = 20
 """Of fewer stored records half may be gone."""
 MAX_NEW_OF_FEW = 50
-"""So many records may be new where fewer are stored."""
+"""With fewer stored records, this many may be new."""
 
 
 class Keyed(Protocol):
@@ -30,11 +30,11 @@ class Keyed(Protocol):
 
     @property
     def listing_key(self) -> str:
-        """What tells rows of the list apart."""
+        """Identifies a row of the list."""
 
     @property
     def id(self) -> str:
-        """What tells the record from others, whatever versions of it are listed."""
+        """Identifies the record in all its listed versions."""
 
 
 Row = TypeVar("Row", bound=Keyed)
@@ -48,9 +48,9 @@ class Listed(msgspec.Struct, Generic[Row], frozen=True):
 
 
 class WalkedList(msgspec.Struct, Generic[Row], frozen=True):
-    """What a walk saw, in the order in which it came, a row that came twice included.
+    """The rows of a walk in the order in which they came, including those that came twice.
 
-    `total` is what the register counted last, None where no page could be read. `problem` says why the walk is not
+    `total` is the last count of the register, None where no page could be read. `problem` says why the walk is not
     complete, and is empty where it is. `unread` are the ids of rows of which nothing else can be read, by uuid;
     `unreadable` counts the rows without one.
     """
@@ -68,17 +68,17 @@ class WalkedList(msgspec.Struct, Generic[Row], frozen=True):
 
     @property
     def proves_absence(self) -> bool:
-        """Whether a record that is not among the rows is listed no more: every row was listed and could be read."""
+        """Whether a record without a row is listed no more: every row was listed and could be read."""
         return self.is_complete and not self.unreadable and not self.unread
 
     @property
     def listed(self) -> int:
-        """How many different rows were seen."""
+        """The number of different rows."""
         return len({each.row.listing_key for each in self.rows}.union(self.unread)) + self.unreadable
 
 
 async def walk(read_page: Callable[[int], Awaitable[ListPage[Row]]], clock: Clock) -> WalkedList[Row]:
-    """Read a list page by page. A page that cannot be read ends the walk; what came before it is told."""
+    """Read a list page by page. A page that cannot be read ends the walk; the rows before it are returned."""
     rows: list[Listed[Row]] = []
     unreadable: set[int] = set()
     unread: dict[str, str] = {}
@@ -102,7 +102,7 @@ async def walk(read_page: Callable[[int], Awaitable[ListPage[Row]]], clock: Cloc
 
 
 def implausible(walked: WalkedList[Row], *, stored: int, may_be_empty: bool) -> str:
-    """Why nothing of a walk is to be believed, empty where it is. `stored` are the records that were listed so far."""
+    """Why a walk is not to be believed, empty where it is. `stored` is the number of records listed so far."""
     if walked.total is None:
         return walked.problem
     if walked.total == 0 and (stored or not may_be_empty):
@@ -113,7 +113,7 @@ def implausible(walked: WalkedList[Row], *, stored: int, may_be_empty: bool) -> 
 
 
 def is_surge(new: int, *, stored: int) -> bool:
-    """Whether so many records are new that the list was not whole when it was stored: they are no news."""
+    """Whether so many records are new that the stored list was incomplete: then they are not news."""
     return new > max(stored, MAX_NEW_OF_FEW)
 
 

@@ -1,7 +1,7 @@
-"""Lists of manufacturers' devices in place of searches: one request shows the records of many watched devices.
+"""Lists of manufacturers' devices instead of searches: one request shows the records of many watched devices.
 
-A list is used for a UDI-DI where it proves as much as a search would: it is whole, and shows just the records that the
-copy has of the UDI-DI. Where it shows another one, or one less, the UDI-DI is searched.
+A list is used for a UDI-DI where it proves as much as a search would: it is whole, and shows exactly the records that
+the copy has of the UDI-DI. Where it shows one more or one less, the UDI-DI is searched.
 """
 
 import math
@@ -25,11 +25,11 @@ from registerwatch.sources.source import DeviceListing, ListedRecords
 log = structlog.get_logger(__name__)
 
 FEWEST = 2
-"""UDI-DIs of one manufacturer that are worth a list."""
+"""The fewest UDI-DIs that are worth a list."""
 
 
 class ListedReads:
-    """Lists that are read for devices which are to be read in full."""
+    """Reads lists for devices that are then read in full."""
 
     def __init__(
         self, database: Database, copy: RecordStore, listing: DeviceListing, checks: ListingChecks, clock: Clock
@@ -37,13 +37,13 @@ class ListedReads:
         self._database, self._copy, self._listing = database, copy, listing
         self._checks, self._clock = checks, clock
         self._totals: dict[str, int] = {}
-        """How many devices lists have counted, by manufacturer: those of a large one are not begun in vain again."""
+        """The number of devices in lists, by manufacturer: a list that proved too long is not begun again."""
 
     async def records(
         self, srn: str, udis: Sequence[str], *, priority: RequestPriority, slot_wait: SlotWait
     ) -> Mapping[str, ListedRecords]:
-        """The records of those of a manufacturer's UDI-DIs that its list proves; none where a list costs as many
-        requests as searches, or cannot be read.
+        """The records of those UDI-DIs of a manufacturer that its list proves; none where a list costs as many requests
+        as searches, or cannot be read.
         """
         stored, total = await self._stored(srn, udis)
         if len(stored) < FEWEST or self._pages(total) >= len(stored):
@@ -65,7 +65,7 @@ class ListedReads:
     async def _stored(
         self, srn: str, udis: Sequence[str]
     ) -> tuple[Mapping[str, Mapping[str, StoredRecord]], int | None]:
-        """What the copy has of UDI-DIs that the register lists, and how many devices the manufacturer has."""
+        """The stored records of UDI-DIs that the register lists, and the manufacturer's number of devices."""
         async with self._database.reading() as connection:
             stored = await row_comparison.stored_records(connection, udis)
             actor = await row_comparison.stored_actor(connection, srn)

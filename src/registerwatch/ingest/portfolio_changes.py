@@ -1,10 +1,9 @@
-"""What the lists of a manufacturer's devices tell, one compared with those before. Pure.
+"""Changes of a manufacturer's portfolio, found by comparing its device lists with earlier ones. Pure.
 
-A UDI-DI may have several records. It is newly registered when no list had it before; it is on the market when the
-record is that answers for it, by the rule that decides so for the device itself (`RecordPrecedence`). Where it is not
-known which record that is, what was found before stays. A row that is missing tells nothing: lists shift while they are
-read, and leave rows out. Pages are read one after the other: what several records of a UDI-DI say counts as a change
-once two walks have found it.
+A UDI-DI may have several records. It is newly registered when no earlier list had it. It is on the market when its
+current record is, by the same rule as for the device itself (`RecordPrecedence`); while it is unknown which record is
+current, the earlier result stays. A missing row proves nothing: lists shift while they are read, and leave rows out.
+Pages are read one after the other, so a change of a UDI-DI with several records counts once two walks have found it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,14 +15,14 @@ from registerwatch.register.codes import StatusFilter
 
 
 class MarketJudgement(msgspec.Struct, frozen=True):
-    """Which UDI-DIs a complete walk found on the market, and what that changed."""
+    """The UDI-DIs that a complete walk found on the market, and the changes of that."""
 
     on_market: Mapping[str, bool]
     changes: Mapping[str, PortfolioChange]
 
 
 def newly_registered(rows: Iterable[ListedDevice], known: Collection[str]) -> list[ListedDevice]:
-    """The first row of each UDI-DI that no list had before."""
+    """The first row of each UDI-DI that no earlier list had."""
     new: dict[str, ListedDevice] = {}
     for row in rows:
         if row.udi not in known:
@@ -32,10 +31,10 @@ def newly_registered(rows: Iterable[ListedDevice], known: Collection[str]) -> li
 
 
 def judged(rows: Sequence[StoredListing], *, is_one_page: bool) -> MarketJudgement:
-    """What a walk that listed every record tells of the market, from all stored rows of some UDI-DIs.
+    """The market statuses after a walk that listed every record, from all stored rows of some UDI-DIs.
 
-    A UDI-DI whose standing the list does not tell keeps what was found before. The first standing is no change.
-    `is_one_page` tells that all records were listed at the same moment.
+    A UDI-DI without a clear status keeps the earlier result. Its first status is not a change.
+    `is_one_page` says that all records were listed at the same moment.
     """
     by_udi: dict[str, list[StoredListing]] = {}
     for row in rows:
@@ -54,9 +53,9 @@ def judged(rows: Sequence[StoredListing], *, is_one_page: bool) -> MarketJudgeme
 
 
 def is_on_market(listed: Sequence[StoredListing]) -> bool | None:
-    """Whether the record that answers is on the market, of those that are listed of a UDI-DI; None where nothing tells.
+    """Whether the current one of a UDI-DI's listed records is on the market; None where it is not known.
 
-    Legislation that is not known may decide which one answers. Then all those that may have to say the same.
+    An unknown legislation may decide which record is current. Then all candidates have to say the same.
     """
     if len(listed) > 1:
         first = min(row.precedence.rank for row in listed)
@@ -67,17 +66,17 @@ def is_on_market(listed: Sequence[StoredListing]) -> bool | None:
 
 
 def _are_of_one_moment(listed: Sequence[StoredListing]) -> bool:
-    """Whether the records of a UDI-DI were at one moment what a walk found: one record is, several that did not change
-    since the walk before were. Else the one that answers may be another one by then.
+    """Whether a walk found all records of a UDI-DI as they were at one moment: a single record, or several that did not
+    change since the walk before. Else another record may be current by then.
     """
     return len(listed) == 1 or all(row.is_settled for row in listed)
 
 
 def _agree(listed: Sequence[StoredListing]) -> bool:
-    """Whether all records say the same: as a first standing that counts, whichever of them answers."""
+    """Whether all records say the same: that counts as a first status, whichever of them is current."""
     return len({row.status_code for row in listed}) == 1
 
 
 def _found_before(rows: Iterable[StoredListing]) -> bool | None:
-    """What the last complete walk found of a UDI-DI. All of its rows that have it have the same."""
+    """The result of the last complete walk for a UDI-DI. All rows that have it have the same."""
     return next((row.was_on_market for row in rows if row.was_on_market is not None), None)

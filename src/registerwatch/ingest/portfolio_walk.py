@@ -1,4 +1,4 @@
-"""Storing a page of a manufacturer's devices among those listed before, with the news that it brings."""
+"""Stores a page of a manufacturer's devices among those listed before, with its news."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from registerwatch.register.models import DeviceReading, precedence_of
 
 
 class StoredPage(msgspec.Struct, frozen=True):
-    """What a page brought: records that the walk had not listed before, and changes."""
+    """The result of a page: records that the walk had not listed before, and changes."""
 
     new: int
     news: int
@@ -43,7 +43,7 @@ async def store_page(
 async def end_complete_walk(
     connection: AsyncConnection, sweep: DeviceSweep, *, is_one_page: bool, began_at: int, now: int
 ) -> int:
-    """Tell which devices came on the market or left it, after a walk that listed every device; how many did."""
+    """Note the devices that came on the market or left it, after a walk that listed all. Returns their number."""
     judgement = judged(await portfolio.listings_to_judge(connection, sweep.srn, sweep.walk), is_one_page=is_one_page)
     await portfolio.note_markets(connection, sweep.srn, judgement.on_market)
     await portfolio.forget_replaced(connection, sweep.srn, sweep.walk)

@@ -1,7 +1,7 @@
-"""Bringing stored records up to date: have one subject read and stored (`subject_reads.py`), remember what went wrong.
+"""Refreshes single subjects: has one read and stored (`subject_reads.py`), and remembers failures.
 
-All who ask for the same subject at the same time share one read. Outcomes that say nothing new (not found, could not
-be read) are remembered briefly, so that a page that is reloaded does not cost a request each time.
+Simultaneous requests for the same subject share one read. Outcomes without news (not found, could not be read) are
+remembered briefly, so that a page that is reloaded does not cost a request each time.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from registerwatch.sources.source import ListedRecords
 log = structlog.get_logger(__name__)
 
 NOT_STORED = "What the register said could not be stored; try again in a moment."
-"""Why is for the log: it names hosts and files."""
+"""The log has the cause: it names hosts and files."""
 NO_LONGER_LISTED = "The register no longer lists this record; what is shown was read before."
 OVERDUE = "The register was not asked for all of it: this service's requests for the minute are used up."
 MEMORY_SECONDS = 60.0
@@ -44,31 +44,31 @@ READ_THROUGH_SECONDS = 15.0
 CLOSING_SECONDS = 2.0
 MAX_REMEMBERED = 10_000
 MAX_BACKGROUND_REFRESHES = 50
-"""Background refreshes that may wait; more are dropped, the next reader asks again. Reads that somebody waits for do
+"""Background refreshes that may wait; more are dropped, the next reader asks again. Reads that a person waits for do
 not count.
 """
 MAX_BACKGROUND_REFRESHES_OF_CLIENT = 10
-"""Those of them that one client may have."""
+"""Background refreshes of one client that may wait."""
 MAX_BACKGROUND_LISTS, MAX_BACKGROUND_LISTS_OF_CLIENT = 10, 2
-"""The same for lists of devices, which take a request for each page."""
+"""The same bounds for lists of devices, which take a request for each page."""
 DROPPED = "The register was not asked: too many other records wait to be read; ask again in a minute."
 
 
 BeforeRead = Callable[[], Awaitable[None]]
-"""Awaited before the register is asked for somebody; raises `RateLimited` for who has asked too often."""
+"""Awaited before the register is asked for a client; raises `RateLimited` for one that has asked too often."""
 
 ClientOf = Callable[[], str]
-"""Tells the network of the client that a read is for; asked only where the register is read."""
+"""Returns the network of the client that a read is for; called only where the register is read."""
 
 
 class ReadLimits(msgspec.Struct, frozen=True):
-    """What a read is good enough for who asks, and how long its request budget is waited for.
+    """Limits of a read: how old its parts may be for the client, and how long it waits for the request budget.
 
     A read that is under way is shared if it began after the read number `after` (`Refresher.reads_begun`), where that
-    is given. A Basic UDI-DI record that another read has brought is used if that read did, or where it is not older
-    than `max_shared_age` seconds; `basic_reads.py` has the whole rule. A read that is begun waits for its first place
-    in the budget until `start_until`, by the clock that only goes forward; None: for as long as a read may take.
-    `requester` is the account, or the network of the client, that waits for it: they wait in turn.
+    is given. A Basic UDI-DI record of another read is used if that read did, or if it is at most `max_shared_age`
+    seconds old; `basic_reads.py` has the whole rule. A new read waits for its first slot of the budget until
+    `start_until` (monotonic clock); None: for as long as a read may take.
+    `requester` is the account, or the network of the client, that waits for it: requesters alternate.
     """
 
     after: int | None = None
@@ -77,7 +77,7 @@ class ReadLimits(msgspec.Struct, frozen=True):
     max_shared_age: float = 0.0
 
     def slot_wait(self) -> SlotWait:
-        """How long a read waits for its places, and for whom."""
+        """The wait of a read for its slots, and its requester."""
         if self.start_until is None:
             return SlotWait.as_long_as_a_read(self.requester)
         return SlotWait.until(self.start_until, self.requester)
@@ -97,17 +97,17 @@ class Refresher:
         self._reads = reads
         self._clock = clock
         self._max_shared_age = max_shared_age
-        """Seconds: what readers get may show a Basic UDI-DI record of this age that another read has brought."""
+        """In seconds: readers may be shown a Basic UDI-DI record of this age that another read has brought."""
         self._running: dict[str, _Running] = {}
         self._put_off: dict[str, ReadLimits] = {}
-        """Background refreshes that begin when the read for a watch has ended that is under way."""
+        """Background refreshes that begin when the current read for a watch has ended."""
         self._remembered: OrderedDict[str, tuple[float, NotFound | ReadFailed]] = OrderedDict()
-        """What reads for readers brought in vain. Of reads for watches nothing is remembered here: it would show."""
+        """Failures of reads for readers. Those of reads for watches are not kept: they would show these reads."""
         self._found_at: OrderedDict[str, float] = OrderedDict()
-        """When readers' reads of the last minute found what they looked for."""
+        """When readers' reads of the last minute found their subject."""
         self._is_closed = False
         self.reads_begun = 0
-        """The number of the read that began last."""
+        """The number of the last read that began."""
         self.results: dict[str, int] = {"found": 0, "not_found": 0, "unreadable": 0}
         self.dropped = 0
         """Background refreshes that were dropped."""
@@ -124,11 +124,11 @@ class Refresher:
         """Read a UDI-DI or an SRN from the register now, or share the read that is under way. The records of a UDI-DI
         are not searched where they were `listed` a moment ago.
 
-        A read that is under way for a later kind is cancelled, and who waits for it shares this one: so nobody can slow
-        a read for a watch down by reading its subject. A reader never shares a read for a watch, of which they are not
-        told, but has the subject read afterwards. A read that has begun and gets no place for its next request
-        within `limits` goes on by itself; for who asks, it was not read. Nor was it where reads for others, which came
-        to nothing, took until then.
+        A read under way for a later kind is cancelled, and its waiters share this one: so reading a watched subject
+        never slows its read for a watch. A reader never shares a read for a watch, which stays hidden from them, but
+        has the subject read afterwards. A read that has begun and gets no slot for its next request within `limits`
+        goes on by itself; this caller gets a failure. So does a caller for whom failed reads of others took until
+        then.
         """
         limits = limits or ReadLimits()
         slot_wait = limits.slot_wait()
@@ -156,9 +156,9 @@ class Refresher:
     async def read_through(
         self, subject: str, before_read: BeforeRead | None = None, client: ClientOf | None = None
     ) -> NotFound | ReadFailed | None:
-        """Read a subject that the copy has not, in bounded time; None when the copy has it now.
+        """Read a subject that is not in the copy, in bounded time; None when the copy has it now.
 
-        The register is not asked about what it was asked a moment ago in vain.
+        A subject that the register was asked for a moment ago in vain is not read again.
         """
         remembered = self.remembered(subject)
         if remembered is not None:
@@ -173,7 +173,7 @@ class Refresher:
         return None if isinstance(result, Refreshed) else result
 
     def refresh_in_background(self, subject: str, client: ClientOf | None = None) -> bool:
-        """Refresh without waiting; nothing when it was read, or failed, within the last minute.
+        """Refresh without waiting; do nothing when it was read, or failed, within the last minute.
 
         False where too much is waiting already: then it is dropped.
         """
@@ -194,7 +194,7 @@ class Refresher:
         return True
 
     def _has_slot(self, subject: str, requester: Requester | None) -> bool:
-        """Whether one more background refresh may wait, for this client. Lists have places of their own."""
+        """Whether one more background refresh of this client may wait. Lists have slots of their own."""
         most, most_of_client = (
             (MAX_BACKGROUND_LISTS, MAX_BACKGROUND_LISTS_OF_CLIENT)
             if is_list(subject)
@@ -208,13 +208,13 @@ class Refresher:
         return len(waiting) < most and (requester is None or waiting.count(requester) < most_of_client)
 
     def read_list_in_background(self, srn: str, client: ClientOf | None = None) -> bool:
-        """The same for what is missing of an actor's list of devices; nothing where reading it can bring nothing."""
+        """Read missing pages of an actor's list of devices without waiting; nothing where none can be read."""
         if not self._reads.is_worth_reading(srn):
             return True
         return self.refresh_in_background(list_of(srn), client)
 
     def list_problem(self, srn: str) -> str | None:
-        """Why the devices of an actor could not be listed at the last try; None where they could or were not tried."""
+        """Why the last try to list an actor's devices failed; None where it did not or there was none."""
         return self.failure(srn) or self.failure(list_of(srn))
 
     def remembered(self, subject: str) -> NotFound | ReadFailed | None:
@@ -231,10 +231,9 @@ class Refresher:
         return NO_LONGER_LISTED if is_denied else self.failure(subject)
 
     def failure(self, subject: str) -> str | None:
-        """Why the register could not be read for a subject at the last try; None where it could or was not tried.
+        """Why the last try to read a subject from the register failed; None where it did not or there was none.
 
-        That the register was not asked, for want of a place in the request budget, is told as long as it is not tried
-        again.
+        A subject that was not asked for, since the request budget had no slot, counts as failed for a minute.
         """
         entry = self._remembered.get(subject) if self._remembered else None
         if entry is None or isinstance(entry[1], NotFound):
@@ -243,11 +242,11 @@ class Refresher:
         return entry[1].reason if is_reported else None
 
     async def propagate_rest(self, most: int = MAX_PROPAGATED) -> None:
-        """As `SubjectReads` does it."""
+        """See `SubjectReads.propagate_rest`."""
         await self._reads.propagate_rest(most)
 
     async def settle(self, subject: str, timeout_seconds: float) -> None:
-        """Wait until no read of the subject is under way, so long at most."""
+        """Wait until no read of the subject is under way, at most this long."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 while (running := self._running.get(subject)) is not None:
@@ -260,7 +259,7 @@ class Refresher:
             await asyncio.gather(*(running.task for running in self._running.values()), return_exceptions=True)
 
     async def close(self) -> None:
-        """Finish or cancel running reads; no read starts any more."""
+        """Finish or cancel running reads, and start no more."""
         self._is_closed = True
         tasks = [running.task for running in self._running.values()]
         if tasks:  # a write that has begun is finished; a read that waits for the budget is not
@@ -352,7 +351,7 @@ def limits_for(client: ClientOf | None, max_shared_age: float = 0.0) -> ReadLimi
 
 
 async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", slot_wait: SlotWait | None) -> bool:
-    """Wait for the end of a read; true when it has to wait for the request budget for too long before."""
+    """Wait for the end of a read. True when it exceeds its wait for the request budget first."""
     if slot_wait is None:
         await asyncio.wait([task])
         return False
@@ -365,8 +364,8 @@ async def _ended_or_overdue(task: "asyncio.Task[RefreshResult]", slot_wait: Slot
 
 
 def _is_shared(running: _Running, result: RefreshResult, priority: RequestPriority, limits: ReadLimits) -> bool:
-    """Whether the result of a read that was under way is one for who asks: it must have begun after they asked, and
-    have had its place in the budget where they would have waited for it. One for a watch is not one for a reader.
+    """Whether a caller may use the result of a read that was under way: it must have begun after they asked, and have
+    got its slot in the budget if they would have waited for it. A reader may not use one for a watch.
     """
     if running.priority in OF_WATCHES and priority in OF_READERS:
         return False

@@ -1,4 +1,4 @@
-"""Bringing devices up to date with the certificates whose scope names them, without a read of the devices."""
+"""Updates devices with the certificates whose scope names them, without reading the devices."""
 
 from collections.abc import Awaitable, Callable, Collection
 
@@ -9,9 +9,9 @@ from registerwatch.copy.records import RecordStore
 from registerwatch.register.observation import WatchedDevices
 
 MAX_RENEWED = 2_000
-"""Devices that are compared in one transaction; more are due for a read."""
+"""Devices that are compared in one transaction; further ones are due for a read."""
 MAX_PROPAGATED = 500
-"""Basic UDI-DIs whose devices are compared after a read of certificates; the next rechecks go on."""
+"""Basic UDI-DIs whose devices are compared after a read of certificates; rechecks do the rest."""
 
 
 class ScopedDevices:
@@ -20,11 +20,11 @@ class ScopedDevices:
     def __init__(
         self, copy: RecordStore, watched: WatchedDevices, propagate_rest: Callable[[int], Awaitable[None]]
     ) -> None:
-        """`propagate_rest` brings devices up to date with so many Basic UDI-DI records: `SubjectReads` has it."""
+        """`propagate_rest` updates devices with this many Basic UDI-DI records, as `SubjectReads` does."""
         self._copy, self._watched, self._propagate_rest = copy, watched, propagate_rest
 
     async def revision(self) -> int:
-        """The revision of the copy: what is listed from now on is younger than every device that it has."""
+        """The revision of the copy: what is listed from now on is younger than all its devices."""
         return await self._copy.revision()
 
     async def renew(
@@ -39,8 +39,8 @@ class ScopedDevices:
         now: int,
         source: str,
     ) -> None:
-        """Compare the certificates of watched devices under these Basic UDI-DIs with what scopes say now. Those of all
-        devices under the `changed` ones are left to `renew_rest`.
+        """Compare the certificates of watched devices under these Basic UDI-DIs with the current scopes. All devices
+        under the `changed` ones are left to `renew_rest`.
 
         `altered` and `unlisted` are manufacturers and numbers of certificates. Watched devices for which a search found
         one of them are due for a read where nothing is compared: no scope names them, or the certificate is listed no
@@ -57,7 +57,7 @@ class ScopedDevices:
             )
 
     async def renew_rest(self) -> None:
-        """Compare the certificates of all devices that are to be compared, a few in each transaction. Where it is
-        stopped, the next recheck goes on.
+        """Compare the certificates of all devices that still need it, a few in each transaction. If it is stopped, the
+        next recheck goes on.
         """
         await self._propagate_rest(MAX_PROPAGATED)

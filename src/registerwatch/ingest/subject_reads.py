@@ -1,4 +1,4 @@
-"""Reading one subject from the register and storing what it said: a device, an actor, an actor's list of devices."""
+"""Reads one subject from the register and stores it: a device, an actor, an actor's list of devices."""
 
 from collections.abc import Collection, Sequence
 
@@ -19,16 +19,16 @@ from registerwatch.sources.request_budget import SlotWait
 from registerwatch.sources.source import KnownRecord, ListedRecords, SubjectSource
 
 MAX_PROPAGATED = 100
-"""Records whose devices `propagate_rest` brings up to date at a time."""
+"""Records whose devices `propagate_rest` updates at a time."""
 _LIST = "devices of "
-"""No identifier has a space."""
+"""Identifiers have no space."""
 
 
 class Refreshed(msgspec.Struct, frozen=True):
-    """The register was read and the copy holds what it said; `changed` when that was news.
+    """The register was read and stored; `changed` when that was news.
 
-    `goes_on` tells of an actor that its list of devices has pages which were not read, of a list that it has more.
-    `lacks_certificates` tells of a device that the certificate search could not be read, `is_overtaken` that another
+    `goes_on` says that an actor's list of devices has pages that were not read, or a list more pages.
+    `lacks_certificates` says that the certificate search for a device could not be read, `is_overtaken` that another
     read was stored meanwhile, and nothing of this one.
     """
 
@@ -42,7 +42,7 @@ RefreshResult = Refreshed | NotFound | ReadFailed
 
 
 def list_of(srn: str) -> str:
-    """The subject that stands for all devices which the register lists of an actor."""
+    """The subject for the list of all devices of an actor."""
     return f"{_LIST}{srn}"
 
 
@@ -52,8 +52,8 @@ def is_list(subject: str) -> bool:
 
 
 class SubjectRequest(msgspec.Struct, frozen=True):
-    """How a subject is read: what it shares with other reads and for whom it is, how long it waits for the request
-    budget, and the records of a UDI-DI where a list has just shown them.
+    """How a subject is read: what it shares with other reads, its purpose, its wait for the request budget, and the
+    records of a UDI-DI where a list has just shown them.
     """
 
     rule: SharingRule
@@ -63,7 +63,7 @@ class SubjectRequest(msgspec.Struct, frozen=True):
 
     @property
     def priority(self) -> RequestPriority:
-        """What its requests are for."""
+        """The priority of its requests."""
         return self.rule.priority
 
 
@@ -82,8 +82,8 @@ class SubjectReads:
     async def read(self, subject: str, request: SubjectRequest) -> RefreshResult:
         """Read a subject and store it. Raises `RegisterwatchError` where it could not be stored.
 
-        A read for a reader that was overtaken, so that nothing of it was stored, is made a second time: what overtook
-        it may have been a read for watches, of which the reader is not told.
+        A read for a reader that was overtaken, so that nothing of it was stored, is repeated once: a read for watches
+        may have overtaken it, which stays hidden from the reader.
         """
         read = self._list if is_list(subject) else self._actor if kind(subject) == "srn" else self._device
         result = await read(subject, request)
@@ -92,12 +92,12 @@ class SubjectReads:
         return result
 
     def is_worth_reading(self, srn: str) -> bool:
-        """Whether reading an actor's list of devices can bring what is missing of it."""
+        """Whether reading an actor's list of devices can add what is missing of it."""
         return self._lists is not None and self._lists.is_worth_reading(srn)
 
     async def propagate_rest(self, most: int = MAX_PROPAGATED) -> None:
-        """Bring devices up to date with Basic UDI-DI records that some do not show yet: those whose reader was stopped
-        before it came to that, and those that changed scopes of certificates name.
+        """Update devices with Basic UDI-DI records that they do not show yet: those of stopped reads, and those that
+        changed scopes of certificates name.
         """
         for key in await self._copy.basic_records.unpropagated(most):
             await self._propagate(key, ReadContext())
@@ -108,7 +108,7 @@ class SubjectReads:
             since, read_at = request.listed.revision, request.listed.read_at
         known = await self._copy.known(udi, now=int(self._clock.now()))
         if request.priority is RequestPriority.READER:
-            # The detail is always read: else a refresh would take less time where it was read for a watch lately.
+            # The detail is always read: else a faster refresh would show that it was read for a watch lately.
             known = {uuid: replace(each, detail_version=None) for uuid, each in known.items()}
         basic_reads = self.basic_reads.of_read(_rule_for(request.rule, known.values()))
         result = await self._source.read_device(
@@ -144,7 +144,7 @@ class SubjectReads:
         return Refreshed(any(change.is_current for change in changes), lacks_certificates=lacks_certificates)
 
     async def _propagate(self, key: str, context: ReadContext) -> None:
-        """Bring all stored devices under a Basic UDI-DI up to date with its record, a few in each transaction."""
+        """Update all stored devices under a Basic UDI-DI with its record, a few in each transaction."""
         stored = await self._copy.basic_records.stored(key)
         is_more = stored is not None and not stored.is_propagated
         while is_more:
@@ -182,7 +182,7 @@ class SubjectReads:
         return Refreshed(bool(changed or changes), has_more, is_overtaken=changed is None)
 
     async def _list(self, subject: str, request: SubjectRequest) -> RefreshResult:
-        """The next page of a list of devices; behind readers' backs all that are left of it."""
+        """The next page of a list of devices; in a background refresh all that are left."""
         assert self._lists is not None, "lists are read where there is a reader of lists"
         srn, changed, goes_on = subject.removeprefix(_LIST), False, True
         while goes_on:
@@ -199,7 +199,7 @@ class SubjectReads:
 
 
 def _doubted_at(actor: Actor, known: KnownActor, read_at: int) -> int | None:
-    """Since when the register's answer is doubted that it lists none of an actor's devices; None where it is not."""
+    """Since when the register's answer that an actor has no devices is doubted; None where it is not."""
     if actor.device_total != 0 or not known.device_total:
         return None
     since = doubted_since(read_at, known.doubted_at, known.read_at)
@@ -207,7 +207,7 @@ def _doubted_at(actor: Actor, known: KnownActor, read_at: int) -> int | None:
 
 
 def _rule_for(rule: SharingRule, known: Collection[KnownRecord]) -> SharingRule:
-    """The rule of a read with what the stored records of its device show."""
+    """The rule of a read, with the instants of its device's stored records."""
     shown_at = (each.basic_read_at if rule.is_for_watches else each.basic_shown_at for each in known)
     return replace(
         rule,

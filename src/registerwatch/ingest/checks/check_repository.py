@@ -1,4 +1,4 @@
-"""What was verified of the register, in the table `register_checks`, and what the copy has to compare with."""
+"""The results of checks in the table `register_checks`, and stored values to compare answers with."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ from registerwatch.register.models import from_document
 from registerwatch.sources.checks.names import CheckName
 
 RECENT = 300
-"""Records that were stored last, of which codes are looked at."""
+"""Records stored last whose codes are checked."""
 
 
 class StoredSample(msgspec.Struct, frozen=True):
-    """What the records that were stored last have: their codes, and one that lists certificates, `""` for none."""
+    """A sample of the records stored last: their codes, and one that lists certificates, `""` for none."""
 
     codes: dict[CheckName, set[str]]
     certified: str
 
 
 async def all_checks(connection: AsyncConnection) -> dict[CheckName, RegisterCheck]:
-    """What is known of every check, in the order of their names. Names of another release are left out."""
+    """The state of every check, in the order of their names. Names of another release are left out."""
     rows = (await connection.execute(_ALL)).all()
     known = {name.value for name in CheckName}
     found = {CheckName(row.name): row for row in rows if row.name in known}
@@ -31,7 +31,7 @@ async def all_checks(connection: AsyncConnection) -> dict[CheckName, RegisterChe
 
 
 async def store_check(connection: AsyncConnection, check: RegisterCheck) -> None:
-    """Store what is known of a check now."""
+    """Store the state of a check."""
     await connection.execute(_STORE, {**asdict(check), "name": check.name.value})
 
 

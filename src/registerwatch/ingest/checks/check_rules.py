@@ -1,4 +1,4 @@
-"""When the register is looked at, what a look changes, and which list depends on which check. Pure."""
+"""Rules of checks: when they run, what a result changes, and which list depends on which check. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
@@ -21,7 +21,7 @@ from registerwatch.sources.checks.outcomes import CheckResult, KnownBefore, Outc
 HOUR_SECONDS = 3_600
 DAY_SECONDS = 24 * 3_600
 RETRY_SECONDS = 300
-"""What failed or was not answered is looked at again after so long."""
+"""A check that failed or got no answer runs again after this long."""
 
 _RISKS = "class-i class-iia class-iib class-iii class-a class-b class-c class-d"
 _LEGACY_RISKS = "aimdd ivd-general ivd-annex-ii-list-a ivd-annex-ii-list-b ivd-devices-self-testing"
@@ -38,7 +38,7 @@ KNOWN_CODES: Mapping[CheckName, frozenset[str]] = {
     CheckName.CERTIFICATE_STATUS_CODES: _codes(CERTIFICATE_STATUS_PREFIX, " ".join(CERTIFICATE_STATUSES)),
     CheckName.ACTOR_STATUS_CODES: _codes(ACTOR_STATUS_PREFIX, "active inactive"),
 }
-"""The codes that we know what to say about, by the check that looks for others."""
+"""The codes that have a label, by the check that looks for others."""
 
 
 class CheckedList(Enum):
@@ -70,10 +70,10 @@ GATES = frozenset[CheckName]().union(*RELIED_ON.values())
 
 
 class RegisterCheck(msgspec.Struct, frozen=True):
-    """What is known of one check. Instants are unix seconds.
+    """The state of one check. Instants are unix seconds.
 
-    `looked_at` is the last look, `checked_at` the last one that was answered, and `is_ok` what it found; both None
-    before the first. While looks are not answered, `unanswered_since` is the first of them and `reason` why.
+    `looked_at` is the last run, `checked_at` the last one with an answer, and `is_ok` its result; both None before the
+    first. While no answers come, `unanswered_since` is the first run without one and `reason` its cause.
     """
 
     name: CheckName
@@ -90,7 +90,7 @@ KnownChecks = Mapping[CheckName, RegisterCheck]
 
 
 def due_checks(known: KnownChecks, names: Iterable[CheckName], now: int) -> set[CheckName]:
-    """The checks whose time has come. Codes and totals come with the lists that show them."""
+    """The checks that are due. Codes and totals are checked with the lists that show them."""
     own = (name for name in names if not name.is_of_codes and not name.is_of_total)
     return {name for name in own if name not in known or _is_due(known[name], now)}
 
@@ -100,7 +100,7 @@ def _is_due(check: RegisterCheck, now: int) -> bool:
 
 
 def _seconds_between(check: RegisterCheck, now: int) -> int:
-    """Seconds from the last look at a check to the next."""
+    """Seconds from the last run of a check to the next."""
     if check.is_ok is False and check.name in GATES:
         return RETRY_SECONDS
     if check.unanswered_since is not None:
@@ -109,19 +109,19 @@ def _seconds_between(check: RegisterCheck, now: int) -> int:
 
 
 def is_new_build(known: KnownChecks, build: Outcome) -> bool:
-    """Whether the register has another build than at the last look."""
+    """Whether the register has another build than at the last run."""
     last = known[CheckName.BUILD].found if CheckName.BUILD in known else ""
     return isinstance(build, CheckResult) and bool(last) and build.found != last
 
 
 def known_before(known: KnownChecks, stored: Mapping[CheckName, Collection[str]], certified: str) -> KnownBefore:
-    """What a look compares its answers with: `stored` are the codes of records that were stored last."""
+    """The values that a run compares answers with: `stored` are the codes of records that were stored last."""
     totals = {name: int(check.found) for name, check in known.items() if name.is_of_total and check.found.isdigit()}
     return KnownBefore(KNOWN_CODES, stored, totals, certified)
 
 
 def after(check: RegisterCheck, outcome: Outcome, now: int) -> RegisterCheck:
-    """What is known of a check after a look. A look that was not answered takes nothing back."""
+    """The state of a check after a run. A run without an answer keeps the last result."""
     if not isinstance(outcome, CheckResult):
         since = check.unanswered_since if check.unanswered_since is not None else now
         return replace(check, looked_at=now, unanswered_since=since, reason=outcome.reason)
@@ -130,12 +130,12 @@ def after(check: RegisterCheck, outcome: Outcome, now: int) -> RegisterCheck:
 
 
 def is_news(before: RegisterCheck, seen: RegisterCheck) -> bool:
-    """Whether a look found another thing than the last one. A total that goes on growing is none."""
+    """Whether a run found something else than the last one. A total that goes on growing is not news."""
     return seen.is_ok != before.is_ok or (seen.found != before.found and not seen.name.is_of_total)
 
 
 def problem_of(listing: CheckedList, known: KnownChecks) -> str | None:
-    """Why nothing of a list may be stored now; None where no check speaks against it."""
+    """The reason why nothing of a list may be stored now; None where no check forbids it."""
     failed = [known[name] for name in sorted(RELIED_ON[listing]) if name in known and known[name].is_ok is False]
     if not failed:
         return None

@@ -1,6 +1,6 @@
-"""Noticing that the register answers differently than before: every day, and whenever its build changes.
+"""Notices that the register answers differently than before: every day, and whenever its build changes.
 
-What was found is stored for all processes, so that no list is stored from while a check that it relies on has failed.
+Results are stored for all processes, so that no list is stored while a check that it relies on has failed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,10 +31,10 @@ log = structlog.get_logger(__name__)
 
 
 class ListingChecks(Protocol):
-    """Tells whoever reads a list whether the register still answers in the way that the list relies on."""
+    """Says whether the register still answers in the way that a list relies on."""
 
     async def problem(self, listing: CheckedList) -> str | None:
-        """Why nothing of a list may be stored now; None where no check speaks against it. Ask before each walk."""
+        """Why nothing of a list may be stored now; None where no check forbids it. Ask before each walk."""
 
 
 class RegisterChecks:
@@ -47,19 +47,19 @@ class RegisterChecks:
         self._clock = clock
         self._sources = sources
         self.names = daily
-        """What is looked at every day."""
+        """The daily checks."""
 
     async def all(self) -> KnownChecks:
-        """What is known of every check that was ever made."""
+        """The state of every check that ever ran."""
         async with self._database.reading() as connection:
             return await repository.all_checks(connection)
 
     async def problem(self, listing: CheckedList) -> str | None:
-        """Why nothing of a list may be stored now; None where no check speaks against it."""
+        """Why nothing of a list may be stored now; None where no check forbids it."""
         return problem_of(listing, await self.all())
 
     async def run_where_due(self) -> Collection[CheckName]:
-        """Look at what is due, and at everything where the register has a new build; what was due."""
+        """Run the checks that are due, or all where the register has a new build. Returns the due ones."""
         known = await self.all()
         due = due_checks(known, self.names, int(self._clock.now()))
         if due:
@@ -70,7 +70,7 @@ class RegisterChecks:
         return due
 
     async def run(self, watch: LookWatch = unwatched) -> Mapping[CheckName, Outcome]:
-        """Look at every assumption now, daily or not; what was found. Daily ones are stored."""
+        """Run every check now, daily or not; the outcomes. Those of daily ones are stored."""
         before = await self._before(await self.all())
         found: dict[CheckName, Outcome] = {}
         for source in self._sources:
@@ -87,7 +87,7 @@ class RegisterChecks:
     async def _looked(
         self, source: SourceChecks, due: frozenset[CheckName], known: KnownChecks, before: KnownBefore
     ) -> Mapping[CheckName, Outcome]:
-        """Look at what is due of a source; at all that is daily of it where it has another build than before."""
+        """Run the due checks of a source; all its daily ones where it has another build than before."""
         if CheckName.BUILD not in due:
             return await source.look(due, before)
         first = await source.look({CheckName.BUILD}, before)
@@ -98,7 +98,7 @@ class RegisterChecks:
         return {**await source.look(rest - {CheckName.BUILD}, before), **first}
 
     async def _store(self, outcomes: Mapping[CheckName, Outcome], *, is_logged: bool) -> None:
-        """Store what was found of daily checks, beside what another process may have stored meanwhile."""
+        """Store outcomes of daily checks, beside those that another process may have stored meanwhile."""
         now = int(self._clock.now())
         async with self._database.transaction() as connection:
             known = await repository.all_checks(connection)
@@ -118,7 +118,7 @@ def _log_silence(silent: Sequence[RegisterCheck]) -> None:
 
 
 def _log_news(before: RegisterCheck, check: RegisterCheck) -> None:
-    """Log what a look found that the last one did not, and what it means."""
+    """Log a result that differs from the last one, and what it means."""
     if check.unanswered_since is not None:
         return
     meaning = ASSUMPTIONS[check.name].if_differs

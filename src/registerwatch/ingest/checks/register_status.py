@@ -1,4 +1,4 @@
-"""How fresh everything is and what was verified of the register: for the page `/status`, `/health` and `/metrics`."""
+"""The status of sweeps, of stored records and of the register's checks, for `/status`, `/health` and `/metrics`."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,21 +19,21 @@ from registerwatch.sources.checks.names import CheckName
 from registerwatch.sources.request_budget import PaceState, RequestBudget
 
 KEPT_SECONDS = 3.0
-"""For so long a status is given again: anybody may ask, as often as they like."""
+"""Reuse of a status: anybody may ask for it, as often as they like."""
 
 
 class CheckState(StrEnum):
-    """What is known of a check."""
+    """The state of a check."""
 
     NOT_LOOKED = "not_looked"
     UNANSWERED = "unanswered"
-    """The register did not answer the last look; what an earlier one found is told beside."""
+    """The last run got no answer; the result of an earlier one is shown beside."""
     FINE = "fine"
     CHANGED = "changed"
 
 
 def state_of(check: RegisterCheck) -> CheckState:
-    """The state of a check. A change stays one until a look finds that it is over."""
+    """The state of a check. A change stays until a run finds that it is over."""
     if check.is_ok is False:
         return CheckState.CHANGED
     if check.unanswered_since is not None:
@@ -42,8 +42,8 @@ def state_of(check: RegisterCheck) -> CheckState:
 
 
 class RegisterStatus(msgspec.Struct, frozen=True):
-    """What is stored, how far sweeps are, the pace of requests to each host, and every check of this process. `at` is
-    in unix seconds.
+    """The stored records, the progress of sweeps, the pace of requests to each host, and every check of this process.
+    `at` is in unix seconds.
     """
 
     at: int
@@ -56,28 +56,28 @@ class RegisterStatus(msgspec.Struct, frozen=True):
 
     @property
     def build(self) -> str:
-        """The register's build, as it was last told; empty before the first time."""
+        """The last known build of the register; empty before the first answer."""
         return self.checks[CheckName.BUILD].found if self.checks[CheckName.BUILD].is_ok else ""
 
     @property
     def changed(self) -> list[CheckName]:
-        """The checks that found something else than is relied on."""
+        """The checks whose result differs from what is relied on."""
         return [name for name, check in self.checks.items() if state_of(check) is CheckState.CHANGED]
 
     @property
     def closes_lists(self) -> bool:
-        """Whether nothing of some list is stored, since a check that it relies on found something else."""
+        """Whether nothing of some list is stored, since a check that it relies on has failed."""
         return not GATES.isdisjoint(self.changed)
 
     @property
     def switched(self) -> str:
-        """What is switched on or off in the register since this release was made, in sentences; empty for nothing."""
+        """The feature flags that changed in the register since this release, in sentences; empty for none."""
         flags = self.checks.get(CheckName.FLAGS)
         return flags.found if flags is not None and state_of(flags) is CheckState.CHANGED else ""
 
 
 class RegisterStatusReader:
-    """Reads the status, once for all who ask within some seconds."""
+    """Reads the status, once for all requests within some seconds."""
 
     def __init__(
         self,
