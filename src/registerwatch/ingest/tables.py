@@ -4,7 +4,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Table, Text
 
 from registerwatch.platform.db.tables import metadata
 
-register_checks = Table(  # what was last verified of how the register answers
+register_checks = Table(  # the last results of checks of the register
     "register_checks",
     metadata,
     Column("name", Text, primary_key=True, doc="sources.checks.names.CheckName"),

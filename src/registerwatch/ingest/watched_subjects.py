@@ -1,4 +1,4 @@
-"""What a sweep has to know of watches, which this package does not know."""
+"""The interface to watches, which this package does not know."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -27,11 +27,11 @@ class WatchedSubjects(Protocol):
         """The UDI-DIs of a manufacturer that active accounts watch."""
 
     async def due(self, subjects: Sequence[str]) -> DueSubjects:
-        """Those of some subjects that may be read now: one whose last read failed waits."""
+        """The subjects among these that may be read now: one whose last read failed waits."""
 
     async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
-        """Read subjects in full now, whose changes a list showed at these instants (unix seconds); those that were
-        found and compared. The others got no place in the request budget, or their reads failed.
+        """Read subjects in full now whose changes a list showed at these instants (unix seconds). Returns those that
+        were found and compared. The others got no slot in the request budget, or their reads failed.
 
         A read that fails is noted at their watches.
         """

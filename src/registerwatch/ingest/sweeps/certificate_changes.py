@@ -1,18 +1,18 @@
-"""What a walk through the list of certificates changes in what is stored, and what of that is news. Pure.
+"""Compares a walk through the list of certificates with the stored ones: what changes, and what of that is news. Pure.
 
-A certificate is told from others by its id (the register's ulid). The rules keep quiet what proves nothing:
+A certificate is identified by its id (the register's ulid). These rules suppress news that nothing proves:
 
-- The first complete walk is the baseline: nothing is news before it. Nor is what comes when the list more than doubles:
-  then it was not whole before.
+- The first complete walk is the baseline: nothing is news before it. New rows are not news when the list more than
+  doubles: then it was incomplete before.
 - A version under another key is the same certificate. Rows that are not the latest version change nothing.
-- A record that earlier walks listed and could not read is no news when it can be read.
-- An empty new value is no change. An expiry that vanished and returns is none either.
-- Records that are alike in manufacturer, body, number and revision are twins: one that is identical to another is no
-  news, and neither is the same change of several.
-- A new record in the stead of one that differs by a revision which one of them has not is the same certificate.
+- A record that earlier walks listed but could not read is not news when it becomes readable.
+- An empty new value is not a change, nor is an expiry that vanished and returns.
+- Records that are alike in manufacturer, body, number and revision are twins. A twin identical to another is not news,
+  nor is the same change of several twins.
+- A new record that replaces one that differs only by a revision missing in one of them is the same certificate.
 - A new record under a known number is its next revision, where one revision is known; else a new certificate.
-- A record that is not listed is no news, nor one that is back. A twin that is missing in a complete walk became the
-  twin that is new; as long as nobody knows whether it is missing, the new one waits. So does one under the number of a
+- A record that is no longer listed is not news, nor is its return. A twin that is missing in a complete walk became the
+  new twin; until a complete walk shows what is missing, the new one waits. So does a new record under the number of a
   record that the walk has not shown: both may be the same by now.
 """
 
@@ -39,13 +39,13 @@ from registerwatch.register.certificates import (
 from registerwatch.register.codes import label
 
 StatusAndExpiry = tuple[str, str | None]
-"""What can change of a certificate under its number and revision: status and expiry."""
+"""A certificate's status and expiry, which can change under its number and revision."""
 
 
 @dataclass(slots=True)
 class CertificateChanges:
-    """What a walk writes. `shown` are the stored records whose latest version it listed, `seen` those of which it
-    listed another one, `unlisted` those that are listed no more.
+    """The writes of a walk. `shown` are the stored records whose latest version it listed, `seen` those with another
+    listed version, `unlisted` those that are no longer listed.
     """
 
     written: list[WrittenCertificate] = field(default_factory=list)
@@ -57,7 +57,7 @@ class CertificateChanges:
 
 @dataclass(slots=True)
 class RefusalChanges:
-    """The same of refused applications."""
+    """Writes of refused applications."""
 
     written: list[Listed[Refusal]] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ def compare_certificates(
     has_baseline: bool,
     unread: Collection[str] = (),
 ) -> CertificateChanges:
-    """What a walk changes in the stored certificates, which are given by id.
+    """Compare a walk with the stored certificates, given by id.
 
     `unread` are ids that earlier walks listed and could not read: they are not new now that they can be read.
     """
@@ -86,9 +86,9 @@ def compare_refusals(
     has_baseline: bool,
     unread: Collection[str] = (),
 ) -> RefusalChanges:
-    """What a walk changes in the stored refused applications, which are given by id, each with whether it is listed.
+    """Compare a walk with the stored refused applications, given by id, each with whether it is listed.
 
-    A new record of an application that is known is no news. `unread` is as for certificates.
+    A new record of a known application is not news. `unread` is as for certificates.
     """
     rows = {each.row.id: each for each in reversed(walked.rows)}
     known = {refusal.identity for refusal, _ in stored.values()}
@@ -110,7 +110,7 @@ def compare_refusals(
 
 
 class _Comparison:
-    """One walk compared with what is stored."""
+    """Compares one walk with the stored records."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _Comparison:
         self._has_baseline = has_baseline and not is_surge(new, stored=len(stored))
         self._noted: set[tuple[tuple[str, str, str, str], CertificateChange]] = set()
         self._taken: set[str] = set()
-        """Ids of records that are listed no more and became another one."""
+        """Ids of records that are no longer listed and became other ones."""
         self.result = CertificateChanges()
         for number, listed in self._rows.items():
             if number in stored:
@@ -169,7 +169,7 @@ class _Comparison:
         self._note(row, changes, listed.visible_at)
 
     def _changes_of_new(self, row: RegisteredCertificate) -> list[CertificateChange] | None:
-        """What is news of a record that was not stored; None where that shows when the list is seen in full."""
+        """The news of a record that was not stored; None where only a complete walk can show it."""
         others = [each for each in self._by_number[row.own_number] if each.id in self._present]
         twins = [self._present[each.id] for each in others if self._present[each.id].revision == row.revision]
         twins = twins or self._of_unknown_revision(row)
@@ -188,7 +188,7 @@ class _Comparison:
         return _changes(before[-1], row, self._stored[before[-1].id].last_expiry)
 
     def _of_unknown_revision(self, row: RegisteredCertificate) -> list[RegisteredCertificate]:
-        """The missing record that a new one is under another id, where only the one or the other has a revision."""
+        """The missing record that reappeared under a new id, where only one of the two has a revision."""
         others = self._by_number[row.own_number]
         missing = [self._present[each.id] for each in others if each.id in self._stored and each.id not in self._rows]
         come = [each for each in others if each.id not in self._stored]
@@ -216,7 +216,7 @@ class _Comparison:
         return number in self._rows or self._stored[number].is_listed
 
     def _note(self, row: RegisteredCertificate, changes: Iterable[CertificateChange], visible_at: int) -> None:
-        """Note what is news of a record, but for what a twin has brought in this walk."""
+        """Note the news of a record, except what a twin has brought in this walk."""
         new = tuple(change for change in changes if (row.identity, change) not in self._noted)
         self._noted.update((row.identity, change) for change in new)
         if new and self._has_baseline and row.srn:
@@ -226,7 +226,7 @@ class _Comparison:
 def _latest_versions(
     rows: Iterable[Listed[RegisteredCertificate]],
 ) -> dict[str, Listed[RegisteredCertificate]]:
-    """Of each certificate the row of its latest version; of one that changed meanwhile, what came last."""
+    """Each certificate's row of its latest version; the last one if it changed meanwhile."""
     latest: dict[str, Listed[RegisteredCertificate]] = {}
     for each in rows:
         other = latest.get(each.row.id)
@@ -256,7 +256,7 @@ def _by_number(*groups: Iterable[RegisteredCertificate]) -> dict[tuple[str, str,
 
 
 def _filled(before: RegisteredCertificate, row: RegisteredCertificate) -> RegisteredCertificate:
-    """A row with what was stored where it has nothing, but for dates: a certificate may lose its expiry."""
+    """A row, with stored values where it has none, except dates: a certificate may lose its expiry."""
     return replace(
         row,
         srn=row.srn or before.srn,
@@ -282,7 +282,7 @@ def _new(row: RegisteredCertificate) -> CertificateChange:
 def _changes(
     before: RegisteredCertificate, after: RegisteredCertificate, last_expiry: str | None
 ) -> list[CertificateChange]:
-    """What changed of one certificate. For a manufacturer to which it came from another one it is new."""
+    """The changes of one certificate. It is new for a manufacturer that another one passed it to."""
     if after.srn != before.srn:
         return [_new(after)]
     values = [

@@ -1,8 +1,8 @@
-"""The certificate sweep: the whole list of certificates once an hour, compared with what is stored.
+"""The certificate sweep: the whole list of certificates once an hour, compared with the stored one.
 
-What is read from the register is held in memory; then one transaction writes what changed and the news of it. A node
-that is killed before has written nothing, and a walk takes a minute, so the next one begins again. Watches are told in
-a second transaction, and of what a killed node left in the log when a sweep begins.
+What is read is held in memory; then one transaction writes the changes and their news. A node that is killed before has
+written nothing, and a walk takes a minute, so the next one begins again. A second transaction notifies watches; it also
+handles news that a killed node left in the log, when a sweep begins.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -51,19 +51,19 @@ log = structlog.get_logger(__name__)
 Row = TypeVar("Row", bound=Keyed)
 
 SWEEP_SECONDS = 1_800
-"""A walk that has taken so long ends where it is."""
+"""A walk that has taken this long ends where it is."""
 MAX_SCOPES_OF_WALK = 40
-"""Records of new and changed certificates that a walk reads; the others are read like those that were never read."""
+"""Records of new and changed certificates that a walk reads; the others are read later, like unread ones."""
 MAX_SCOPES_OF_MINUTE = 6
 SCOPES_SECONDS = 30 * 24 * 3600
-"""Scopes are read again after so long: they may change without a new version."""
+"""Scopes are read again after this long: they may change without a new version."""
 SCOPES_RETRY_SECONDS = 3600
 MAX_FAILURES = 3
-"""In a row, after which the register is asked for no more scopes for now."""
+"""After this many failures in a row no more scopes are read for now."""
 
 
 class SweepResult(msgspec.Struct, frozen=True):
-    """What came of a sweep: certificates listed, changed ones, news of certificates and refusals.
+    """The result of a sweep: certificates listed, changed ones, news of certificates and refusals.
 
     `problem` says why the list of certificates was not read completely, and is empty where it was.
     """
@@ -76,7 +76,7 @@ class SweepResult(msgspec.Struct, frozen=True):
 
 
 class _Walked(msgspec.Struct, frozen=True):
-    """What a sweep read."""
+    """The lists that a sweep read."""
 
     certificates: WalkedList[RegisteredCertificate]
     refusals: WalkedList[Refusal]
@@ -88,7 +88,7 @@ class _Walked(msgspec.Struct, frozen=True):
 
 
 class _Compared(msgspec.Struct, frozen=True):
-    """What a sweep changes. A list that is not to be believed changes nothing, and `…_problem` says why."""
+    """The changes of a sweep. A list that is not to be believed changes nothing, and `…_problem` says why."""
 
     certificates: CertificateChanges
     refusals: RefusalChanges
@@ -117,7 +117,7 @@ class CertificateSweep:
         self._every = every
 
     async def run_where_due(self, every: int | None = None) -> SweepResult | None:
-        """Sweep where that is due and no other node is at it; None where not. `every` replaces the usual interval."""
+        """Sweep where that is due and no other node sweeps; None where not. `every` replaces the usual interval."""
         lease = await claim(self._database, self._clock, CERTIFICATES, every=self._every if every is None else every)
         if lease is None:
             return None
@@ -131,7 +131,7 @@ class CertificateSweep:
         return result
 
     async def read_due_scopes(self) -> int:
-        """Read some scopes that are due, behind everything else; how many were read."""
+        """Read some due scopes, after all other requests; how many were read."""
         async with self._database.reading() as connection:
             due = await store.due_scopes(connection, now=self._now(), most=MAX_SCOPES_OF_MINUTE)
         asked = await self._read_scopes(due, RequestPriority.BULK_LOAD)
@@ -228,7 +228,7 @@ class CertificateSweep:
     async def _read_scopes(
         self, due: Sequence[DueScopes], priority: RequestPriority, lease: WalkLease | None = None
     ) -> list[AskedScopes]:
-        """The scopes of those of these certificates that the register was asked for."""
+        """The scopes of those certificates that the register was asked for."""
         asked: list[AskedScopes] = []
         failures = 0
         for each in due:
@@ -275,7 +275,7 @@ class CertificateSweep:
         await self._renew_devices(connection, named, named, walk_at, altered=altered, unlisted=unlisted)
 
     async def _tell(self) -> None:
-        """Tell watches of manufacturers what the log has. By itself, since storing locks watches of devices."""
+        """Notify watches of manufacturers of the log's news, separately: storing locks watches of devices."""
         async with self._database.transaction() as connection:
             await lock(connection, CERTIFICATES)
             await self._news.tell_certificates(connection, now=self._now())
@@ -288,7 +288,7 @@ class CertificateSweep:
         read_at: int,
         **numbers: AbstractSet[tuple[str, str]],
     ) -> None:
-        """Compare devices that certificates name, or named before; those that nobody watches where that `changed`.
+        """Compare devices that certificates name or named; where that `changed`, also unwatched ones.
         `numbers` are the `altered` and `unlisted` ones of a walk.
         """
         now, source = self._now(), store.SOURCE
@@ -299,7 +299,7 @@ class CertificateSweep:
 
 
 def _first_read(changed: Sequence[WrittenCertificate], compared: _Compared) -> list[DueScopes]:
-    """Of new and changed certificates those that are read at once: those with news first."""
+    """New and changed certificates whose scopes are read at once: those with news first."""
     with_news = {each.certificate_id for each in compared.certificates.news}
     in_order = sorted(changed, key=lambda each: each.certificate.id not in with_news)
     return [DueScopes(each.certificate) for each in in_order[:MAX_SCOPES_OF_WALK]]
@@ -311,7 +311,7 @@ def _number(certificate: RegisteredCertificate) -> tuple[str, str]:
 
 
 def _read_of(asked: Sequence[AskedScopes]) -> dict[str, ReadScopes]:
-    """Those that could be read, by the id of their certificate."""
+    """The scopes that could be read, by the id of their certificate."""
     return {
         each.due.certificate.id: ReadScopes(record.scopes, each.began_at, each.began_at + SCOPES_SECONDS, record.facts)
         for each in asked
@@ -320,7 +320,7 @@ def _read_of(asked: Sequence[AskedScopes]) -> dict[str, ReadScopes]:
 
 
 def _end(name: str, began_at: int, walked: WalkedList[Row], problem: str, unread: Collection[str]) -> WalkEnd:
-    """What came of a walk. `unread` are the ids that were listed, and of which nothing is stored yet."""
+    """The end of a walk. `unread` are the listed ids of which nothing is stored yet."""
     why = problem or walked.problem
     return WalkEnd(name, began_at, walked.listed, walked.total, why, is_complete=not why, unread=unread)
 

@@ -1,9 +1,9 @@
-"""The sweep of devices: manufacturers' lists show what changed of watched devices long before each is read again.
+"""The sweep of devices: manufacturers' lists show changes of watched devices long before each is read again.
 
-The queue is a table (`copy/sweeps.py`). A run leases one manufacturer and sends at most ten requests; each answer is
-stored in one transaction with where to go on. So any number of processes sweep side by side, and a kill loses nothing.
-What a row shows to differ of a watched device is read in full at once, before the row is stored: the row was then
-overtaken and drops out, and the change is one event.
+The queue is a table (`copy/sweeps.py`). A run leases one manufacturer and sends at most ten requests. Each answer is
+stored in one transaction with the next position. So any number of processes sweep side by side, and a kill loses
+nothing. A watched device whose row differs is read in full at once, before the row is stored: the row was then
+overtaken and is dropped, and the change is one event.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from registerwatch.ingest.sweeps.sweep_run import RefutedValues, SweepAdapters, 
 from registerwatch.register.identifiers import is_actor_of_devices
 
 SIDE_BY_SIDE = 3
-"""Turns that a process takes at a time, so that one which waits for the register does not hold up the others."""
+"""Runs of a process at a time, so that one which waits for the register does not hold up the others."""
 
 SweepProgress = Callable[[int, int], None]
 """Called with how many manufacturers were swept, and how many there are."""
@@ -23,7 +23,7 @@ SweepProgress = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class SweepSummary:
-    """What a sweep of all manufacturers did; `problems` are those of the manufacturers that could not be swept."""
+    """The result of a sweep of all manufacturers; `problems` are those of manufacturers that could not be swept."""
 
     manufacturers: int = 0
     requests: int = 0
@@ -32,7 +32,7 @@ class SweepSummary:
     problems: dict[str, str] = field(default_factory=dict)
 
     def add(self, run: SweepRunResult) -> None:
-        """Count a turn."""
+        """Count a run."""
         self.requests += run.requests
         self.differing += run.differing
         self.news += run.news
@@ -59,12 +59,12 @@ class DeviceSweeper:
                 await sweeps.change_queue(connection, changes, self._adapters.now)
 
     async def waiting(self) -> int:
-        """How many manufacturers wait for a turn at once, or are in the midst of a walk."""
+        """How many manufacturers are due at once, or are in the middle of a walk."""
         async with self._adapters.database.reading() as connection:
             return await sweeps.count_waiting(connection)
 
     async def run_next(self, *, at_once_only: bool = False) -> SweepRunResult | None:
-        """The turn of the manufacturer that waits for the longest time; None where none is due.
+        """Run the sweep of the manufacturer that has waited longest; None where none is due.
 
         `at_once_only` leaves out those that only the interval makes due.
         """
@@ -77,14 +77,14 @@ class DeviceSweeper:
         return None if sweep is None else await SweepRun(self._adapters, sweep, self._refuted).run()
 
     async def run_due(self) -> None:
-        """Turn after turn, until none is due."""
+        """Run until no manufacturer is due."""
         while await self.run_next() is not None:
             pass
 
     async def sweep_all(self, watch: SweepProgress) -> SweepSummary:
-        """Sweep every manufacturer once, now. Other processes that sweep take their part.
+        """Sweep every manufacturer once, now. Other processes that sweep do a part of it.
 
-        When several turns fail unexpectedly, the first error is raised.
+        When several runs fail unexpectedly, the first error is raised.
         """
         await self.refresh_queue()
         async with self._adapters.database.transaction() as connection:

@@ -1,4 +1,4 @@
-"""One turn of one manufacturer in the sweep of devices."""
+"""One run of the device sweep, for one manufacturer."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,11 +31,11 @@ from registerwatch.sources.source import DeviceListing
 log = structlog.get_logger(__name__)
 
 MAX_REQUESTS = 10
-"""Requests of one turn; after them other manufacturers have theirs."""
+"""Requests of one run; after them other manufacturers follow."""
 MAX_READS = 10
-"""Subjects that a turn reads in full."""
+"""Subjects that a run reads in full."""
 MAX_FAILING_READS = 5
-"""Those of them whose last read failed: so many of them leave places to what other pages show."""
+"""Subjects among these whose last read failed; the bound leaves room for other pages."""
 DEFECT = "Listing its devices met a fault of this service, which is in the log."
 
 
@@ -43,11 +43,11 @@ class KnownDevices(Protocol):
     """What the copy knows of manufacturers' devices."""
 
     async def count(self, srn: str) -> int:
-        """How many devices it has at least of a manufacturer that the register lists."""
+        """The number of a manufacturer's devices known to be listed, at least."""
 
 
 class SweepAdapters(msgspec.Struct, frozen=True):
-    """What a turn works with."""
+    """A run's adapters."""
 
     database: Database
     records: RecordStore
@@ -65,9 +65,9 @@ class SweepAdapters(msgspec.Struct, frozen=True):
 
 
 class SweepRunResult(msgspec.Struct, frozen=True):
-    """What a turn did: requests for lists that were answered, watched subjects that differed, changes of the list.
+    """The result of a run: answered requests for lists, watched subjects that differed, changes of the list.
 
-    `problem` says why it ended early, or is empty; `has_ended` tells that the walk came to its end.
+    `problem` says why it ended early, or is empty; `has_ended` says that the walk came to its end.
     """
 
     srn: str
@@ -79,7 +79,7 @@ class SweepRunResult(msgspec.Struct, frozen=True):
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What a request brought, with the copy's revision and the instant before it. The page is None of a search.
+    """An answer, with the copy's revision and the instant before its request. The page of a search is None.
 
     `known` is how many devices the copy has of the manufacturer, where a first list may end with the page.
     """
@@ -92,8 +92,8 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class RefutedValues:
-    """What lists showed of manufacturers and their own records, read for that, did not: so lately that they are not
-    read again for it.
+    """Values in lists that manufacturers' own records did not confirm. For a while these records are not read again for
+    them.
     """
 
     def __init__(self) -> None:
@@ -104,12 +104,12 @@ class RefutedValues:
         return len(self._refuted_at)
 
     def note(self, srn: str, values: Iterable[ActorValue], now: int) -> None:
-        """Note values of a manufacturer (`now` in unix seconds), and forget what was noted long ago."""
+        """Note a manufacturer's values (`now` in unix seconds), and forget those noted long ago."""
         kept = {key: at for key, at in self._refuted_at.items() if is_recent(at, now, AGAIN_SECONDS)}
         self._refuted_at = kept | {(srn, value): now for value in values}
 
     def of(self, srn: str, now: int) -> frozenset[ActorValue]:
-        """The values of a manufacturer."""
+        """The noted values of a manufacturer."""
         return frozenset(
             value
             for (of_srn, value), at in self._refuted_at.items()
@@ -119,7 +119,7 @@ class RefutedValues:
 
 @dataclass(slots=True)
 class SweepRun:
-    """A turn of a manufacturer that is leased. `refuted` is what all turns of the sweeper have noted."""
+    """A run for a leased manufacturer. `refuted` is shared by all runs of the sweeper."""
 
     adapters: SweepAdapters
     sweep: DeviceSweep
@@ -133,11 +133,11 @@ class SweepRun:
     _failing_reads: int = field(default=0, init=False)
     _is_actor_read: bool = field(default=False, init=False)
     _contradictions: frozenset[ActorValue] = field(default=frozenset(), init=False)
-    """What lists showed of the manufacturer for which its record was read in this turn."""
+    """Values in lists for which the manufacturer's record was read in this run."""
     _actor: StoredActor | None = field(default=None, init=False)
 
     async def run(self) -> SweepRunResult:
-        """Go on with the walk. What was found is told at the end, however the turn ends."""
+        """Continue the walk. Changes are passed on at the end, however the run ends."""
         before, has_waited = self.sweep.problem, False
         try:
             await self._walk()
@@ -159,7 +159,7 @@ class SweepRun:
         )
 
     async def _walk(self) -> None:
-        """Send requests until the walk has ended, the turn has had its requests, or another node has the lease."""
+        """Send requests until the walk has ended, the run has had its requests, or another node has the lease."""
         page_size = self.adapters.listing.page_size
         self._udis = sorted(await self.adapters.watched.devices_of(self.sweep.srn))
         while self.requests < MAX_REQUESTS:
@@ -175,7 +175,7 @@ class SweepRun:
                 return
 
     async def _ask(self, step: Step) -> _Answer:
-        """Send one request. Raises `RegisterFailure`, also where a check has found that nothing of it may be stored."""
+        """Send one request. Raises `RegisterFailure`, also where a failed check forbids storing the answer."""
         is_search = isinstance(step, SearchStep)
         changed = await self.adapters.checks.problem(
             CheckedList.DEVICES_BY_DI if is_search else CheckedList.DEVICES_OF_MANUFACTURER
@@ -193,9 +193,9 @@ class SweepRun:
         return _Answer(page.rows, revision, asked_at, listed, known)
 
     async def _read_differing(self, step: Step, answer: _Answer) -> list[DeviceReading]:
-        """Read the watched subjects in full of which the answer shows something else than the copy has, then those that
-        an earlier turn found changed and could not read. Rows of what was not read, or could not be, are given where
-        they prove what they tell, to be stored; the others are left out, so that the next walk finds them again.
+        """Read in full the watched subjects for which the answer differs from the copy, then those that an earlier run
+        found changed and could not read. Returns the rows to store: of subjects that were not read only rows that prove
+        what they say. The others are left out, so that the next walk finds them again.
         """
         stored = await self._stored(step, answer)
         differing = [*self._differing_actor(answer), *_differing(step, answer.readings, stored)]
@@ -210,7 +210,7 @@ class SweepRun:
         return [each for each in answer.readings if each.device.udi not in left or _proves(each, stored)]
 
     async def _chosen(self, subjects: Sequence[str]) -> Sequence[str]:
-        """Those of some subjects that are read in this turn: first those that can be read, as far as is known."""
+        """The subjects that this run reads: first those that can be read, as far as is known."""
         due = await self.adapters.watched.due(subjects)
         sound = due.sound[: MAX_READS - self._reads]
         self._reads += len(sound)
@@ -220,7 +220,7 @@ class SweepRun:
         return [*sound, *failing]
 
     async def _stored(self, step: Step, answer: _Answer) -> Mapping[str, Mapping[str, StoredRecord]]:
-        """What the copy has of the watched UDI-DIs in an answer, and of the manufacturer."""
+        """The stored records of the watched UDI-DIs in an answer, and the manufacturer's."""
         asked = [step.udi] if isinstance(step, SearchStep) else []
         shown = {reading.device.udi for reading in answer.readings}.intersection(self._udis)
         async with self.adapters.database.reading() as connection:
@@ -228,7 +228,7 @@ class SweepRun:
             return await row_comparison.stored_records(connection, sorted(shown.union(asked)))
 
     def _differing_actor(self, answer: _Answer) -> list[str]:
-        """The manufacturer, where it is watched itself and the answer shows something else of it: once in a turn."""
+        """The manufacturer, where it is watched itself and the answer differs from its record: once a run."""
         if answer.page is None or not self.sweep.lists_all or self._is_actor_read:
             return []
         found = row_comparison.shown_of_actor(answer.readings, answer.page.total)
@@ -239,14 +239,14 @@ class SweepRun:
         return [self.sweep.srn]
 
     async def _note_refuted(self) -> None:
-        """Note which of what lists showed of the manufacturer its own record, which was read, has not."""
+        """Note the listed values that the manufacturer's own record, which was read, does not have."""
         async with self.adapters.database.reading() as connection:
             actor = await row_comparison.stored_actor(connection, self.sweep.srn)
         refuted = self._contradictions - row_comparison.recorded_of_actor(actor)
         self.refuted.note(self.sweep.srn, refuted, self.adapters.now)
 
     async def _store(self, step: Step, answer: _Answer, rows: Sequence[DeviceReading]) -> bool:
-        """Store rows of an answer with where to go on, in one transaction; false where another node has the lease."""
+        """Store rows of an answer and the next position, in one transaction; false where another node has the lease."""
         now = self.adapters.now
         async with self.adapters.database.transaction() as connection:
             if not await sweeps.is_leased(connection, self.sweep):
@@ -267,7 +267,7 @@ class SweepRun:
     async def _store_page(
         self, connection: AsyncConnection, step: PageStep, answer: _Answer, now: int
     ) -> tuple[DeviceSweep, int]:
-        """Store what a page tells of all devices, where somebody watches them; the sweep after it, and changes."""
+        """Store a page's values for all devices, where they are watched; the sweep after it, and changes."""
         assert answer.page is not None, "what a page step asks for is a page"
         sweep, page, news = self.sweep, answer.page, 0
         if page.total:
@@ -295,8 +295,8 @@ class SweepRun:
         return after, news
 
     async def _known(self, connection: AsyncConnection, answer: _Answer) -> int:
-        """How many devices a complete list should have: by the manufacturer's own record, the copy, and the lists that
-        had not all of them.
+        """How many devices a complete list should have: the most of the manufacturer's own record, the copy, and
+        incomplete lists.
         """
         listed = await portfolio.count_known(connection, self.sweep.srn) if self._makes_baseline else 0
         reported = self._actor.actor.device_total if self._actor is not None else None
@@ -317,7 +317,7 @@ class SweepRun:
         self.sweep, self.has_ended = kept, True
 
     async def _end(self, *, has_waited: bool) -> None:
-        """Tell what was found, and end the lease."""
+        """Pass on changes, and end the lease."""
         try:
             if self.sweep.lists_all and (self.has_ended or self.news):
                 async with self.adapters.database.transaction() as connection:
@@ -330,7 +330,7 @@ class SweepRun:
 def _differing(
     step: Step, readings: Sequence[DeviceReading], stored: Mapping[str, Mapping[str, StoredRecord]]
 ) -> list[str]:
-    """The UDI-DIs of which an answer shows something else than what is stored. Only a search shows what is gone."""
+    """The UDI-DIs whose rows differ from the stored ones. Only a search shows that records are gone."""
     shown: dict[str, list[DeviceReading]] = {udi: [] for udi in stored}
     for reading in readings:
         if reading.device.udi in shown:

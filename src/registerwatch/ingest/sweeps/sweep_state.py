@@ -1,4 +1,4 @@
-"""How far the sweeps are, by their tables, for `/status`, `/health` and `/metrics`. Instants are unix seconds."""
+"""Progress of the sweeps, from their tables, for `/status`, `/health` and `/metrics`. Instants are unix seconds."""
 
 from collections.abc import Mapping
 
@@ -9,16 +9,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.copy.walks import WalkRow, walks
 
 BEHIND_SECONDS = 1_800
-"""A manufacturer whose devices were not listed for so long is behind."""
+"""A manufacturer whose devices were not listed for this long is behind."""
 
 
 class DeviceSweepState(msgspec.Struct, frozen=True):
-    """How far the sweep of devices is.
+    """The progress of the sweep of devices.
 
     `manufacturers` are swept; of these `unswept` were never listed to the end, `behind` not within half an hour, and
     the last try of `failing` ones failed, or showed a list that is not as it should be.
-    `oldest_at` is since when the longest unswept one is unswept: when it was last listed, or when it was added; None
-    where nothing is swept.
+    `oldest_at` is the earliest instant at which a manufacturer was last listed, or added if it never was; None where
+    none is swept.
     """
 
     manufacturers: int
@@ -36,7 +36,7 @@ class SweepState(msgspec.Struct, frozen=True):
 
 
 async def sweep_state(connection: AsyncConnection, now: int) -> SweepState:
-    """How far the sweeps are."""
+    """The progress of the sweeps."""
     devices = (await connection.execute(_DEVICES, {"behind": now - BEHIND_SECONDS})).one()
     return SweepState(DeviceSweepState(*devices), await walks(connection))
 

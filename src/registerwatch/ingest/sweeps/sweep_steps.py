@@ -1,6 +1,6 @@
-"""What a sweep of one manufacturer asks next, and what an answer makes of its walk. Pure.
+"""Steps of a sweep of one manufacturer: the next request, and the walk after an answer. Pure.
 
-A walk lists every page of a manufacturer, or searches its watched UDI-DIs one by one, whichever takes fewer requests; a
+A walk lists every page of a manufacturer, or searches its watched UDI-DIs one by one, whichever takes fewer requests. A
 manufacturer that is watched itself is always listed. Pages shift while devices are registered, the newest first: where
 the count grew, a walk that has come to the last page goes on at the first one, until every record was listed once.
 """
@@ -20,13 +20,13 @@ UNSETTLED = "Of some devices several records were listed one after the other: th
 
 UNREADABLE = "Rows of its list of devices that cannot be read: {number}."
 MAX_UNREADABLE = 100
-"""A walk with more of them has not listed everything."""
+"""A walk with more unreadable rows has not listed everything."""
 
 _PAGE, _AGAIN, _UDI = "page ", "again ", "udi "
 
 
 class PageStep(msgspec.Struct, frozen=True):
-    """The next request lists a page, the first one is 0. `is_again` tells that the last page was listed already."""
+    """The next request lists a page (0-based). `is_again` says that the last page was listed already."""
 
     number: int
     is_again: bool = False
@@ -39,9 +39,9 @@ class SearchStep(msgspec.Struct, frozen=True):
 
 
 class ListedPage(msgspec.Struct, frozen=True):
-    """What a page showed: the count of all records, whether it is the last one, how many records the walk has listed by
-    now, and how many of them this page was the first to list. The count of the walk is None where nobody needs it.
-    `is_unsettled` tells that a first list may show records of a device as they were at different moments.
+    """The result of a page: the count of all records, whether it is the last page, how many records the walk has listed
+    by now (None where that is not needed), and how many of them this page was the first to list.
+    `is_unsettled` says that a first list may show records of a device as they were at different moments.
     """
 
     total: int
@@ -55,14 +55,14 @@ Step = PageStep | SearchStep
 
 
 def lists_pages(sweep: DeviceSweep, page_size: int) -> bool:
-    """Whether pages are cheaper than single searches. A count that is not known is asked for by the first page."""
+    """Whether pages are cheaper than single searches. The first page is read to learn an unknown count."""
     if sweep.lists_all or sweep.total is None:
         return sweep.lists_all or sweep.watched > 1
     return max(1, -(-sweep.total // page_size)) <= sweep.watched
 
 
 def begun(sweep: DeviceSweep, page_size: int, now: int) -> DeviceSweep:
-    """The sweep in a walk: the one that is under way, else a new one. Pages begin anew where searches went before."""
+    """The sweep in its current walk, else in a new one. After searches, pages begin anew."""
     is_other = lists_pages(sweep, page_size) and sweep.cursor.startswith(_UDI)
     if sweep.walk_began_at is not None and not is_other:
         return sweep
@@ -70,7 +70,7 @@ def begun(sweep: DeviceSweep, page_size: int, now: int) -> DeviceSweep:
 
 
 def next_step(sweep: DeviceSweep, watched: Sequence[str], page_size: int) -> Step | None:
-    """What the walk asks next; None where no watched UDI-DI is left. `watched` are in order."""
+    """The next request of the walk; None where no watched UDI-DI is left. `watched` are in order."""
     if lists_pages(sweep, page_size):
         if sweep.cursor.startswith(_AGAIN):
             return PageStep(int(sweep.cursor.removeprefix(_AGAIN)), is_again=True)
@@ -81,8 +81,8 @@ def next_step(sweep: DeviceSweep, watched: Sequence[str], page_size: int) -> Ste
 
 
 def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int | None) -> tuple[DeviceSweep, bool]:
-    """The sweep after a page, and whether its walk has come to the end and listed every device. `known` is how many
-    devices it should list by all else that is known of the manufacturer, None where nothing is.
+    """The sweep after a page, and whether its walk has ended and listed every device. `known` is how many devices it
+    should list by other knowledge of the manufacturer, None where there is none.
     """
     is_steady = sweep.is_steady and (step == PageStep(0) or page.total >= (sweep.total or 0))
     grew = page.listed is not None and page.total > page.listed + unnamed(sweep)
@@ -107,7 +107,7 @@ def after_page(sweep: DeviceSweep, step: PageStep, page: ListedPage, known: int 
 
 def is_complete(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool:
     """Whether a walk that ends with a page has listed every device: as many records as there are, while their count
-    never fell. No device at all is believed where nothing else is known, and lists have shown none for a day.
+    never fell. An empty list is believed only if nothing else is known and lists have been empty for a day.
     """
     if page.total == 0 and (sweep.watched or known or sweep.complete_at is not None):
         return False
@@ -117,27 +117,27 @@ def is_complete(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool
 
 
 def with_unreadable(sweep: DeviceSweep, unreadable: Iterable[int]) -> DeviceSweep:
-    """The sweep with rows that have no key that can be read, each once, by digests of them."""
+    """The sweep with rows without a readable key, each once, by their digests."""
     known = {*sweep.unreadable.split(), *(f"{digest:016x}" for digest in unreadable)}
     return replace(sweep, unreadable=" ".join(sorted(known)[:MAX_UNREADABLE]))
 
 
 def unnamed(sweep: DeviceSweep) -> int:
-    """How many rows of a walk have no key that can be read, so that they are not listed."""
+    """How many rows of a walk have no readable key, so that they are not listed."""
     return len(sweep.unreadable.split())
 
 
 def lists_too_few(sweep: DeviceSweep, page: ListedPage, known: int | None) -> bool:
-    """Whether the first list of a manufacturer contradicts what is known: once it is whole again, all that a fault had
-    left out would be news. Where it stays so for a day, it is what is known that is wrong. One without any device is
-    doubted whatever is known: nothing else tells an empty answer from a true one.
+    """Whether the first list of a manufacturer contradicts what is known. If it were stored, all that a fault had left
+    out would be news later. After a day the list is believed instead. An empty list is doubted whatever is known:
+    nothing else distinguishes a false answer from a true one.
     """
     return _may_wait(sweep) and _is_too_short(page, known)
 
 
 def is_unsettled(sweep: DeviceSweep, page: ListedPage) -> bool:
-    """Whether a first list waits for the next one, which shows the same of devices with several records. It does not
-    wait for ever: where they change all the time, what the list shows is believed after a day.
+    """Whether a first list waits for the next one to confirm devices with several records. It cannot wait for ever: if
+    they change all the time, the list is believed after a day.
     """
     return _may_wait(sweep) and page.is_unsettled
 
@@ -153,7 +153,7 @@ def _is_first(sweep: DeviceSweep) -> bool:
 
 def _may_wait(sweep: DeviceSweep) -> bool:
     """Whether a list is a first one, and lists have been doubted for less than a day. However long the manufacturer has
-    waited for it, one list alone tells nothing of a fault that lasts.
+    waited for it, one list alone does not show that a fault lasts.
     """
     if not _is_first(sweep) or sweep.walk_began_at is None:
         return False
@@ -161,7 +161,7 @@ def _may_wait(sweep: DeviceSweep) -> bool:
 
 
 def _doubted_since(sweep: DeviceSweep) -> int:
-    """When the first of the lists began that have been doubted ever since."""
+    """Start of the first of the lists that have been doubted ever since."""
     began = sweep.walk_began_at
     assert began is not None, "a list that is doubted comes from a walk"
     return doubted_since(began, sweep.doubted_at, sweep.swept_at)
@@ -173,6 +173,6 @@ def after_search(sweep: DeviceSweep, step: SearchStep) -> DeviceSweep:
 
 
 def ended(sweep: DeviceSweep, *, is_complete: bool = False) -> DeviceSweep:
-    """The sweep after its walk came to its end."""
+    """The sweep after the end of its walk."""
     complete_at = sweep.walk_began_at if is_complete else sweep.complete_at
     return replace(sweep, walk_began_at=None, cursor="", swept_at=sweep.walk_began_at, complete_at=complete_at)
