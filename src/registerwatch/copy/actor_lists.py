@@ -1,8 +1,8 @@
-"""Whether the copy has every device that the register lists of an actor: what is noted of that, and what it proves.
+"""Stored facts about the register's list of an actor's devices, and whether the copy has the whole list.
 
-Three facts are noted: the register's own count of the actor's registrations, when it was last read; how many records it
-listed when the copy last had every one of them; and when the last load of the whole register began that came to its
-end. See docs/decisions/0062-lists-of-actors.md.
+Three facts are stored: the register's own count of the actor's registrations, when last read; how many records it
+listed when the copy last had every one of them; and when the last complete load of the whole register began. See
+docs/decisions/0062-lists-of-actors.md.
 """
 
 from collections.abc import Collection
@@ -23,11 +23,11 @@ Record = tuple[str, str]
 
 
 class ListFacts(msgspec.Struct, frozen=True):
-    """What is noted of the devices that the register lists of one actor. Instants are unix seconds.
+    """Stored facts about the devices that the register lists of one actor. Instants are unix seconds.
 
     `total` is the count in the actor's own record as of `read_at`, None where that was never read. `listed` is the
     number of records that the register listed at `listed_at`, when the copy had all of them, None where it never had.
-    `filled_at` is the beginning of the last load of the whole register that came to its end, None where none did.
+    `filled_at` is the beginning of the last complete load of the whole register, None where there was none.
     """
 
     srn: str
@@ -46,10 +46,10 @@ class ListFacts(msgspec.Struct, frozen=True):
     def are_whole(self, known: int | None) -> bool:
         """Whether the copy has every device that the register lists of the actor, by the last count.
 
-        `known` is the number of its devices that the copy lists, None where they cannot be counted now. After a load of
+        `known` is the number of its listed devices in the copy, None where they cannot be counted now. After a load of
         the whole register that number proves it, since the newest records come with each read of the actor. In a copy
-        that only has what was asked for it proves nothing: some that have left may count for others that are missing.
-        Devices name no other actor than their manufacturer, so of others nothing is listed that could be missing.
+        with single reads only it proves nothing: devices that have left may make up for missing ones. Devices name no
+        other actor than their manufacturer, so the lists of other actors cannot lack any.
         """
         registered = self.registered
         if not is_actor_of_devices(self.srn):
@@ -63,7 +63,7 @@ class ListFacts(msgspec.Struct, frozen=True):
         return self.filled_at > (self.read_at or 0) or known is None or known >= registered
 
     def state(self, known: int | None, *, is_exact: bool = True) -> "ListState":
-        """What an answer says of the list. A number that is not exact proves nothing."""
+        """The list's state for an answer. A number that is not exact proves nothing."""
         return ListState(known, self.registered, self.are_whole(known if is_exact else None))
 
 
@@ -84,20 +84,20 @@ class ActorLists:
         self._database = database
 
     async def facts(self, srn: str) -> ListFacts:
-        """What is noted of an actor, also of one that the copy does not have."""
+        """The facts about an actor's list, also without a stored actor."""
         rows = await self._database.rows(_FACTS, srn=srn)
         return ListFacts(srn, *rows[0]) if rows else ListFacts(srn)
 
     async def note_whole(self, srn: str, records: int, at: int) -> None:
-        """Note that the register listed so many records, the copy having all of them. `at` is the instant before the
+        """Note that the register listed this many records, the copy having all of them. `at` is the instant before the
         register was last asked for them.
         """
         async with self._database.transaction() as connection:
             await note_whole(connection, srn, records, at)
 
     async def note_newest(self, srn: str, newest: Collection[Record], total: int, at: int) -> None:
-        """Note what the newest records, the first page of a list, prove: the copy has all where it had all before, and
-        so many were stored first since then. `total` is the register's count, `at` as for `note_whole`.
+        """Note what the newest records, the first page of a list, prove: the copy has all if it had all before, and
+        the difference was first stored since then. `total` is the register's count, `at` as for `note_whole`.
         """
         facts = await self.facts(srn)
         if facts.listed is None or total <= facts.listed:
@@ -109,26 +109,26 @@ class ActorLists:
 
 
 async def note_whole(connection: AsyncConnection, srn: str, records: int, at: int) -> None:
-    """The same inside a transaction that the caller has open."""
+    """Note a whole list inside an open transaction."""
     await connection.execute(statements.NOTE_LISTED, {"srn": srn, "listed": records, "at": at})
 
 
 async def end_doubt(connection: AsyncConnection, srn: str) -> None:
-    """A list has shown devices of an actor: an answer that there are none, which is doubted, was wrong."""
+    """End the doubt that an actor has no devices: a list has shown some."""
     is_doubted = actors.c.srn == srn, actors.c.doubted_at.is_not(None)
     await connection.execute(update(actors).where(*is_doubted).values(doubted_at=None))
 
 
 async def note_walk(connection: AsyncConnection, srn: str, walk: int, records: int, at: int) -> None:
-    """The same after a walk of the sweep, where the copy has every record that it listed. A row that cannot be read has
-    none, nor has a watched device that was not read yet.
+    """Note a whole list after a walk of the sweep, if the copy has every listed record. It lacks those of unreadable
+    rows and of watched devices that were not read yet.
     """
     asked = {"srn": srn, "walk": walk, "listed": records, "at": at}
     await connection.execute(statements.NOTE_LISTED_BY_WALK, asked)
 
 
 async def _added_since(connection: AsyncConnection, records: Collection[Record], since: int) -> int:
-    """How many of some records were stored first after an instant."""
+    """How many of these records were first stored after an instant."""
     asked = {"listed": listed({udi for udi, _ in records}), "since": since}
     found = await connection.execute(statements.ADDED_SINCE[connection.dialect.name], asked)
     return len(set(records).intersection((row.primary_di, row.uuid) for row in found))

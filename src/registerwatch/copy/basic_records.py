@@ -1,8 +1,8 @@
-"""Basic UDI-DI records in the copy, by the key that the rows of their devices name (`basicUdiDiDataUlid`).
+"""Basic UDI-DI records in the copy, by the key in the rows of their devices (`basicUdiDiDataUlid`).
 
-A record that was read is stored before anything is made of it, so all who need it at that time use the same one. Where
-it differs from what was stored, `RecordStore.propagate` brings the devices under it up to date afterwards; so it does
-where certificates changed whose scopes name the Basic UDI-DI.
+A record is stored as soon as it was read, so all simultaneous reads use the same one. Where it differs from the stored
+one, `RecordStore.propagate` updates the devices under it afterwards. It also does so where certificates changed whose
+scopes name the Basic UDI-DI.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,8 +22,8 @@ from registerwatch.register.models import DOCUMENT_VERSION, Certificate
 class StoredBasicRecord(msgspec.Struct, frozen=True):
     """A stored record, and the certificates that the search for its Basic UDI-DI found, None where there was none.
 
-    `changed_revision` and `search_changed_revision` are the revisions at which another record, other certificates were
-    stored; `propagated_to` is the last UDI-DI that has been brought up to date since, None where all have been.
+    `changed_revision` and `search_changed_revision` are the revisions at which the record and the certificates last
+    changed; `propagated_to` is the last UDI-DI that has been updated since, None where all have been.
     """
 
     key: str
@@ -33,9 +33,9 @@ class StoredBasicRecord(msgspec.Struct, frozen=True):
     search_changed_revision: int
     propagated_to: str | None
     is_of_this_version: bool = True
-    """Whether it has every field that records have today."""
+    """Whether it has every field of today's records."""
     scoped_at: int | None = None
-    """The instant before the read of the certificates whose scopes name it and that changed last, None for none."""
+    """The instant before the last read of changed certificates whose scopes name it, None for none."""
 
     @property
     def is_propagated(self) -> bool:
@@ -55,7 +55,7 @@ class BasicRecordStore:
             return await stored_record(connection, key)
 
     async def revision(self) -> int:
-        """The revision of the copy: what is asked for from now on is younger than every stored record."""
+        """The revision of the copy: reads from now on are younger than every stored record."""
         return int((await self._database.rows(statements.STATE))[0][1])
 
     async def unpropagated(self, most: int) -> list[str]:
@@ -66,10 +66,10 @@ class BasicRecordStore:
     async def store_record(
         self, key: str, record: BasicRecord, *, read_at: int, since: int, is_for_watches: bool = False
     ) -> SharedRecord | None:
-        """Store a record that was asked for at `read_at`, when the copy was at revision `since`.
+        """Store a record that was requested at `read_at`, when the copy was at revision `since`.
 
-        None where another one was stored meanwhile, which may be younger. Where it was asked for watches and brought
-        nothing new, the instant that everybody is shown stays.
+        None where another one was stored meanwhile, which may be younger. A read for watches that brought nothing new
+        leaves the public instant unchanged.
         """
         async with self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one() + 1
@@ -104,7 +104,7 @@ class BasicRecordStore:
         since: int,
         is_for_watches: bool = False,
     ) -> SharedSearch | None:
-        """Store what a search for the Basic UDI-DI of a stored record found. The same otherwise."""
+        """Store the result of a search for a stored record's Basic UDI-DI, as `store_record` does."""
         async with self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one() + 1
             before, new = await _row(connection, key), basic_records.encoded_search(certificates)
@@ -131,20 +131,18 @@ class BasicRecordStore:
 
 
 class _Instants(msgspec.Struct, frozen=True):
-    """When a part was read: what everybody is shown, and a later read for watches that brought nothing new. None for
-    never.
-    """
+    """When a part was read: the public instant, and a later read for watches without news. None for never."""
 
     shown_at: int | None
     watched_at: int | None = None
 
     @property
     def last(self) -> int | None:
-        """The last read of all."""
+        """The last of both reads."""
         return last_of(self.shown_at, self.watched_at)
 
     def with_read(self, read_at: int, *, is_overtaken: bool, is_shown: bool) -> "_Instants":
-        """After a read that began at `read_at`. One that was overtaken found the same as the later one."""
+        """The instants after a read at `read_at`. An overtaken one found the same as the later one."""
         last = last_of(read_at, self.last) if is_overtaken else read_at
         shown_at = self.shown_at
         if is_shown:
@@ -173,8 +171,8 @@ async def changed_at(connection: AsyncConnection, keys: Collection[str]) -> Mapp
 
 
 async def note_scoped(connection: AsyncConnection, basic_udis: Sequence[str], read_at: int) -> None:
-    """Note that certificates changed whose scopes name these Basic UDI-DIs, so that the devices under them are brought
-    up to date. `read_at` is the instant before the read that found it.
+    """Note that certificates changed whose scopes name these Basic UDI-DIs, so that the devices under them are updated.
+    `read_at` is the instant before the read that found it.
     """
     for start in range(0, len(basic_udis), _CHUNK):
         asked = {"basic_udis": basic_udis[start : start + _CHUNK], "read_at": read_at}
@@ -182,7 +180,7 @@ async def note_scoped(connection: AsyncConnection, basic_udis: Sequence[str], re
 
 
 async def note_propagated(connection: AsyncConnection, key: str, after: str | None) -> None:
-    """Note the last UDI-DI that was brought up to date with a record, None for the end."""
+    """Note the last UDI-DI that was updated with a record, None for the end."""
     await connection.execute(_NOTE_PROPAGATED, {"key": key, "after": after})
 
 

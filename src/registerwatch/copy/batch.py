@@ -1,4 +1,4 @@
-"""What storing a batch of readings writes, and what it tells the watches. Pure: readings and rows in, rows out."""
+"""The writes of storing a batch of readings, and the observations for watches. Pure: readings and rows in, rows out."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ Key = tuple[str, str]
 
 
 class DeviceChange(msgspec.Struct, frozen=True, gc=False):
-    """A record that storing made or altered; `old` is None for a new one."""
+    """A record that was stored or changed; `old` is None for a new one."""
 
     old: Device | None
     new: Device
@@ -62,31 +62,31 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
     """Name of the source that brought the document."""
     document_version: int
     delisted_at: int | None
-    """The first read in which the register listed the record no more, None while it does."""
+    """The first read in which the register no longer listed the record, None while it does."""
 
     detail_read_at: int | None = None
     certs_read_at: int | None = None
     """When the read that brought the certificates began, None where they were never read in full."""
     certs_revision: int = 0
-    """The revision at which that was stored."""
+    """The revision of their storing."""
     lost: tuple[LostCertificate, ...] = ()
 
     basic_key: str = ""
-    """The key of its Basic UDI-DI record, empty where it is not known."""
+    """The key of its Basic UDI-DI record, empty where unknown."""
     basic_read_at: int | None = None
     """The instant before the request for that record, None where it was never read."""
     own_revision: int = READ_NOW
     """The revision at which the record itself was read or seen in a list."""
 
     watched_read_at: int | None = None
-    """A later `read_at`: that of a read for watches that found nothing new, which nobody else is shown."""
+    """A later `read_at`, of a read for watches that found nothing new; it is not public."""
     watched_certs_at: int | None = None
-    """The same of `certs_read_at`."""
+    """A later `certs_read_at`, likewise."""
     watched_basic_at: int | None = None
-    """The same of `basic_read_at`."""
+    """A later `basic_read_at`, likewise."""
 
     listed_as: "StoredRow | None" = None
-    """The row while the register listed the record, where it was delisted just now."""
+    """The row before, where the record was delisted just now."""
 
     @property
     def is_altered(self) -> bool:
@@ -100,26 +100,26 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def last_read_at(self) -> int:
-        """When it was last read, for whomever."""
+        """When it was last read, for any purpose."""
         return max(self.read_at, self.watched_read_at or 0)
 
     @property
     def is_full(self) -> bool:
-        """Whether the register itself was read in full at the version that is stored, so that nothing lags in it."""
+        """Whether the register itself was read in full at the stored version, so that nothing lags in it."""
         return self.detail_version is not None and self.detail_version == self.precedence.version_number
 
     @property
     def is_of_older_version(self) -> bool:
-        """Whether its document may lack fields that documents have today."""
+        """Whether its document may lack fields of today's documents."""
         return self.document_version < DOCUMENT_VERSION
 
     def certificates_of(self, device: Device) -> StoredCertificates:
-        """The certificates of the device that this row has."""
+        """The certificates of the device in this row."""
         return StoredCertificates(device.certs, self.certs_revision, self.lost)
 
     def shown_as(self, before: "StoredRow") -> "StoredRow":
-        """The same row after a read that is not shown to everybody: its instants are those of the row `before`, and
-        later ones go into those of reads for watches.
+        """The same row after a read that is not public: it keeps the instants of the row `before`, and later ones
+        become those of reads for watches.
         """
         return replace(
             self,
@@ -132,7 +132,7 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
         )
 
     def delisted(self, read_at: int) -> "StoredRow":
-        """The same row, of a record that the register listed no more at `read_at`."""
+        """The same row of a record that the register no longer listed at `read_at`."""
         if self.delisted_at is not None:
             return self
         precedence = replace(self.precedence, latest_version=False)
@@ -151,11 +151,11 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
     old: Device | None
     """The device in that row."""
     is_stored: bool
-    """Whether this device is what was stored. Fields that an older document lacks count as empty."""
+    """Whether the device equals the stored one. Fields that an older document lacks count as empty."""
     changed: Mapping[str, Any]
-    """The fields of the stored device that changed, as they were; empty where the device is new."""
+    """Old values of the fields of the stored device that changed; empty where the device is new."""
     joined: JoinedCertificates | None
-    """The certificates with those whose scope names the device, None where only a part was read."""
+    """The certificates, with those whose scope names the device; None where only a part was read."""
 
     @property
     def is_part(self) -> bool:
@@ -164,10 +164,10 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def proves_its_part(self) -> bool:
-        """Whether a reading of a part proves what it tells, where the UDI-DI has no other record that is known.
+        """Whether a reading of a part is proof, where the UDI-DI has no other known record.
 
-        It does about a record that was read in full at this version and answered then, too; but not about one that a
-        record which nobody has read yet may have displaced: one that is no latest version, or none under a regulation.
+        It is for a current record that was read in full at this version. It is not where an unread record may have
+        displaced this one: one that is not the latest version, or not under a regulation.
         """
         row = self.before
         return (
@@ -211,7 +211,7 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
 
 
 def _with_instants(row: StoredRow, reading: DeviceReading, read_at: int) -> StoredRow:
-    """A row with the instants of what a reading in full brings."""
+    """A row with the instants of a reading in full."""
     basic_at = read_at if reading.basic_read_at is None else reading.basic_read_at
     shown_at = basic_at if reading.basic_shown_at is None else reading.basic_shown_at
     row = replace(row, basic_read_at=shown_at, watched_basic_at=_if_later(basic_at, shown_at))
@@ -222,8 +222,8 @@ def _with_instants(row: StoredRow, reading: DeviceReading, read_at: int) -> Stor
 
 
 def _as_news(row: StoredRow, reading: DeviceReading) -> StoredRow:
-    """A row whose news everybody is shown, and with it when the parts were read that the reading brought: by an earlier
-    instant they would seem older than what contradicts them.
+    """A row with public news, and so with public instants of the parts that the reading brought: by an earlier instant
+    they would seem older than what contradicts them.
     """
     row = replace(row, basic_read_at=row.watched_basic_at or row.basic_read_at, watched_basic_at=None)
     if not reading.brings_certificates:
@@ -243,11 +243,11 @@ class _Renewed(msgspec.Struct, frozen=True, gc=False):
     row: StoredRow
     is_doubtful: bool
     searched: bool = False
-    """Whether its certificates are those of a later certificate search, too."""
+    """Whether its certificates are from a later search, too."""
 
 
 class Batch:
-    """What one storing transaction writes: `rows` in the order of `statements.WRITTEN`, up to `revision`."""
+    """The writes of one storing transaction: `rows` in the order of `statements.WRITTEN`, up to `revision`."""
 
     def __init__(
         self,
@@ -264,19 +264,19 @@ class Batch:
         self._scopes = scopes or DeviceScopes()
         self.rows: list[tuple[Any, ...]] = []
         self.watched: list[tuple[Any, ...]] = []
-        """Of those rows that have any the instants of reads for watches, in the order of `statements.WATCHED`."""
+        """Instants of reads for watches, of the rows that have any, in the order of `statements.WATCHED`."""
         self.changes: list[DeviceChange] = []
         self.history: list[RecordChange] = []
-        """What changed records were before."""
+        """Old values of changed records."""
         self.added_codes: list[tuple[str, str, str]] = []
-        """Other codes that records have now and had not before: code, UDI-DI, uuid."""
+        """Other codes that records have gained: code, UDI-DI, uuid."""
         self.removed_codes: list[tuple[str, str, str]] = []
-        """The same of those that they have no more."""
+        """Other codes that records have lost."""
         self.observations: list[DeviceObservation] = []
         self.unconfirmed: list[str] = []
         """UDI-DIs that may have changed, without proof."""
         self.certificates = OwnCertificates()
-        """Those of the records that answer for their UDI-DI."""
+        """The certificates of current records."""
         self.added = 0
         self.is_read_in_full = any(reading.completeness is not Completeness.SOME for reading in readings.values())
         listed = {udi for (udi, _), row in stored.items() if row.delisted_at is None}
@@ -297,7 +297,7 @@ class Batch:
                 self._add_unread(row, key in current)
 
     def renew_scoped(self, row: StoredRow) -> None:
-        """Bring the certificates of a stored record, which was not read now, up to what scopes say now."""
+        """Update the certificates of a stored record, which was not read now, with the current scopes."""
         old = from_document(row.device_json)
         joined = with_scoped(old.certs, self._scopes.of(old), row.certificates_of(old), is_searched=False)
         if joined.is_doubtful:
@@ -313,11 +313,11 @@ class Batch:
         self.observations.append(DeviceObservation(shown, certificates_read=True, in_full=False))
 
     def renew_under(self, stored: Mapping[Key, StoredRow], basic: StoredBasicRecord) -> None:
-        """Bring stored records up to date with the Basic UDI-DI record that they share. No request was sent for them.
+        """Update stored records with the Basic UDI-DI record that they share. No request was sent for them.
 
-        `stored` are all records of their UDI-DIs; those that the register lists no more stay as they were. Watches are
-        told of certificates where the record answers and was read in full before; else the device is due for a read,
-        and so is one whose own fields the record contradicts.
+        `stored` are all records of their UDI-DIs; delisted ones stay as they were. Watches are notified of certificates
+        where the record is current and was read in full before. Else the device is due for a read, as is one whose own
+        fields the record contradicts.
         """
         renewed = {
             key: each
@@ -345,7 +345,7 @@ class Batch:
                 self._add_unread(row, key in current)
 
     def _add_renewed(self, renewed: "_Renewed") -> None:
-        """What became of the certificates of a record that answers."""
+        """Add the new certificates of a current record."""
         row, device = renewed.row, renewed.device
         if row.detail_version is None:
             self.unconfirmed.append(device.udi)
@@ -356,7 +356,7 @@ class Batch:
             )
 
     def _add_read(self, result: _Merged, is_current: bool) -> None:
-        """A record that was read. A part of it that brings nothing new is not written."""
+        """Add a record that was read. A part of it that brings nothing new is not written."""
         row = result.before
         is_same = (
             row is not None
@@ -379,7 +379,7 @@ class Batch:
             self.changes.append(DeviceChange(result.old, result.device, is_current))
 
     def _add_observation(self, result: _Merged, *, is_alone: bool) -> None:
-        """What a reading proves about the record that answers for its UDI-DI."""
+        """Add what a reading proves about the current record of its UDI-DI."""
         row = result.before
         if not result.is_part:
             has_all = result.reading.completeness is Completeness.EVERYTHING
@@ -401,7 +401,7 @@ class Batch:
             self.observations.append(DeviceObservation(result.device, in_full=False))
 
     def _add_unread(self, row: StoredRow, is_current: bool) -> None:
-        """A record that was not read now, and that another one displaced or that is the current one again."""
+        """Add a record that was not read now, but displaced by another one or made current again."""
         device = from_document(row.device_json)
         if is_current:
             self.unconfirmed.append(device.udi)
@@ -417,8 +417,8 @@ class Batch:
         *,
         is_shown: bool = True,
     ) -> None:
-        """A row to write; `changed` are the fields of the stored device that differ, as they were. A read that is not
-        shown to everybody leaves the instants that everybody is shown, and the revision.
+        """Add a row to write; `changed` are old values of the stored device's fields that differ. A read that is not
+        public leaves the public instants and the revision.
         """
         self.revision += 1
         revision = self.revision
@@ -460,7 +460,7 @@ class Batch:
         )
 
     def _note_codes(self, result: _Merged) -> None:
-        """What changes of a record's other codes."""
+        """Note the changes of a record's other codes."""
         device = result.device
         reported, stored = device.other_codes or (), (result.old.other_codes or ()) if result.old is not None else ()
         if reported == stored:
@@ -471,15 +471,15 @@ class Batch:
 
 
 def is_overtaken(row: StoredRow | None, since: int | None) -> bool:
-    """Whether what was read of a record itself was stored after another read of it began, where that is known."""
+    """Whether a record itself was stored after another read of it began, where that is known."""
     return row is not None and since is not None and row.own_revision > since
 
 
 def without_outdated(
     readings: Mapping[Key, DeviceReading], stored: Mapping[Key, StoredRow], since: int | None, read_at: int
 ) -> dict[Key, DeviceReading]:
-    """The readings without rows that were asked for before a record was stored, and without those of a source that lags
-    about UDI-DIs that were read from the register itself lately.
+    """The readings, without rows that were requested before a record was stored, and without those of a source that
+    lags about UDI-DIs that were read from the register itself lately.
     """
     day_ago = read_at - LAG_SECONDS
     lately = {udi for (udi, _), row in stored.items() if _was_asked_for(row, day_ago)}
@@ -494,13 +494,13 @@ def without_outdated(
 def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes, *, is_denied: bool) -> _Merged | None:
     """The record after a reading, None when the reading changes nothing.
 
-    `is_denied` tells that no stored record of its UDI-DI is listed.
+    `is_denied` says that no stored record of its UDI-DI is listed.
     """
     before = from_document(row.device_json) if row else None
     delisted_at = _delisted_at(row, reading, is_denied=is_denied)
     device = merge(before, reading, stored_detail_version=row.detail_version if row else None)
     if device is None and row is not None and delisted_at != row.delisted_at:
-        device = before  # all that it brings is that the record is listed
+        device = before  # the only news is that the record is listed
     if device is None:
         return None
     joined = None
@@ -523,8 +523,8 @@ def _merged(reading: DeviceReading, row: StoredRow | None, scopes: DeviceScopes,
 def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> _Renewed | None:
     """A stored record with the Basic UDI-DI record that it shares, None where it shows that record already.
 
-    Of a document of an older version certificates alone are renewed: it is read in full when it is next due. So
-    are none of a record whose own fields contradict.
+    For a document of an older version, only certificates are renewed: it is read in full when it is next due. None are
+    renewed for a record whose own fields contradict.
     """
     old, shared = from_document(row.device_json), basic.record
     if contradicts(old, shared.record):
@@ -564,11 +564,11 @@ def _earlier(one: int | None, other: int | None) -> int | None:
 
 
 BESIDE_DEVICE = ("is_current", "latest_version", "delisted_at", "has_detail", "has_certificates")
-"""What history keeps beside the device itself: which record answers, and which parts were read."""
+"""Fields of history beside the device itself: which record is current, and which parts were read."""
 
 
 def _changes_beside(old: StoredRow, new: StoredRow) -> dict[str, Any]:
-    """What changed of that, as it was."""
+    """Old values of those that changed."""
     before, after = _beside_device(old), _beside_device(new)
     if before == after:
         return {}
@@ -582,16 +582,16 @@ def _beside_device(row: StoredRow) -> tuple[Any, ...]:
 
 
 def _was_asked_for(row: StoredRow, since: int) -> bool:
-    """Whether the register itself told after an instant what it has of this record, or that it has it no more."""
+    """Whether the register itself was read for this record after an instant, or found not to list it."""
     return (row.detail_version is not None and row.last_read_at > since) or (row.delisted_at or 0) > since
 
 
 def _delisted_at(row: StoredRow | None, reading: DeviceReading, *, is_denied: bool) -> int | None:
-    """Since when a record is not listed after a reading.
+    """Since when a record is not listed, after a reading.
 
-    A source that lags lists it again where the register has denied the whole UDI-DI (a day ago and more, since younger
-    readings are left out before), so that a passing fault of the register hides a device for no longer; else by a newer
-    version alone.
+    A source that lags lists it again by a newer version, or where the register has denied the whole UDI-DI (at least a
+    day ago, since younger readings are left out before): so a passing fault of the register hides a device for no
+    longer.
     """
     if row is None or not reading.lags or (reading.device.version or 0) > row.precedence.version_number:
         return None
@@ -603,7 +603,7 @@ def _precedence(row: StoredRow | None) -> RecordPrecedence | None:
 
 
 def _current_keys(records: Mapping[Key, StoredRow | _Merged]) -> set[Key]:
-    """Of every UDI-DI among these records, the record that answers for it."""
+    """The current record of every UDI-DI among these records."""
     best: dict[str, Key] = {}
     for key, record in records.items():
         other = best.get(key[0])
@@ -613,6 +613,6 @@ def _current_keys(records: Mapping[Key, StoredRow | _Merged]) -> set[Key]:
 
 
 def _rank(record: StoredRow | _Merged) -> tuple[Any, ...]:
-    """Sorts the record that answers first: a listed one, else the one that was listed last; then by precedence."""
+    """Sorts the current record first: a listed one, else the one that was listed last; then by precedence."""
     delisted_at = record.delisted_at
     return delisted_at is not None, -(delisted_at or 0), *record.precedence.rank

@@ -1,4 +1,4 @@
-"""Which documents of certificates this service has passed through: what they were when they were seen first."""
+"""Documents of certificates that this service has served, as they were when first seen."""
 
 from collections.abc import Collection, Mapping
 
@@ -11,7 +11,7 @@ from registerwatch.platform.db.engine import Database
 
 
 class SeenDocument(msgspec.Struct, frozen=True):
-    """A document as it was seen first: the SHA-256 of its content in hexadecimal digits, its bytes, unix seconds."""
+    """A document when first seen: the SHA-256 of its content in hexadecimal digits, its bytes, unix seconds."""
 
     uuid: str
     sha256: str
@@ -26,7 +26,7 @@ class SeenDocuments:
         self._database = database
 
     async def of(self, uuids: Collection[str]) -> Mapping[str, SeenDocument]:
-        """Those of some documents that were seen, by uuid."""
+        """The seen ones among these documents, by uuid."""
         if not uuids:
             return {}
         found = select(certificate_documents).where(certificate_documents.c.uuid.in_(sorted(uuids)))
@@ -34,7 +34,7 @@ class SeenDocuments:
             return {row.uuid: SeenDocument(*row) for row in await connection.execute(found)}
 
     async def note(self, seen: SeenDocument) -> SeenDocument:
-        """Note a document that was seen; what is noted of it already stays and is given back."""
+        """Note a document that was seen. An earlier note of it stays and is returned."""
         async with self._database.transaction() as connection:
             insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
             values = msgspec.structs.asdict(seen)

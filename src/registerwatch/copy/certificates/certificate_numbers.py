@@ -1,4 +1,4 @@
-"""How the number of a certificate is looked up: people type it with other spaces and in other capitals."""
+"""Plain forms of certificate numbers for lookups, since people type other spaces and capitals."""
 
 from typing import Any
 
@@ -9,5 +9,5 @@ def plain_number(number: str) -> str:
 
 
 def of_inserted_row(context: Any) -> str:
-    """The default of `certificates.plain_number`: that of the number in the row that is inserted."""
+    """The default of `certificates.plain_number`: the plain form of the inserted row's number."""
     return plain_number(context.get_current_parameters()["number"])

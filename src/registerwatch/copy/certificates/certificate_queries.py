@@ -1,4 +1,4 @@
-"""Reading the stored certificates, refused applications and notified bodies of the whole register."""
+"""Queries of the stored certificates, refused applications and notified bodies of the whole register."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -59,15 +59,15 @@ class StoredCertificate(msgspec.Struct, frozen=True):
     notified_body_name: str
     named: int
     read: DeviceRead | None = None
-    """As the newest read of a device has it that lists it itself."""
+    """Its state in the newest read of a device that lists it itself."""
 
     def standing(self, today: date, own: DeviceRead | None = None) -> ListedStanding:
-        """How it stands on a day. `own` is the read of the device that a page is about."""
+        """Its standing on a day. `own` is the read of the device that a page is about."""
         listed_at = self.seen_at if self.unlisted_at is None else self.unlisted_at
         return listed_standing(self._listed(today), iso_utc(listed_at), today, self.read, own)
 
     def _listed(self, today: date) -> ShownCertificate:
-        """It with its state on a day, as the list has it."""
+        """Its state on a day, by the list."""
         certificate = Certificate(
             self.number,
             revision=self.revision,
@@ -80,12 +80,12 @@ class StoredCertificate(msgspec.Struct, frozen=True):
 
     @property
     def may_name_more(self) -> bool:
-        """Whether it names so many devices that there may be more than are stored."""
+        """Whether it names so many devices that not all may be stored."""
         return self.named >= MAX_NAMED
 
 
 class FoundCertificate(msgspec.Struct, frozen=True):
-    """A certificate with its scopes and what else its record says as JSON, None where nobody has read them.
+    """A certificate with its scopes and the rest of its record as JSON, None where these were never read.
 
     `last_change` is the id of the last change in its history, 0 where it has none. A later one is not in the
     certificate yet.
@@ -113,14 +113,14 @@ class StoredRefusal(msgspec.Struct, frozen=True):
 
 
 class StoredWalk(msgspec.Struct, frozen=True):
-    """How a list of the register was last read: `complete_at` is None before the first time it was seen whole."""
+    """The last read of one of the register's lists: `complete_at` is None before it was first read completely."""
 
     complete_at: int | None
     problem: str
 
 
 class CertificateSelection(msgspec.Struct, frozen=True):
-    """Which certificates are asked for; None for any. `number` is a plain one, `expires_before` a date."""
+    """A selection of certificates; None for any. `number` is a plain one, `expires_before` a date."""
 
     number: str | None = None
     srn: str | None = None
@@ -130,7 +130,7 @@ class CertificateSelection(msgspec.Struct, frozen=True):
 
 
 class CertificateCounts(msgspec.Struct, frozen=True):
-    """How many certificates a selection has, and how many beside them have no date of expiry.
+    """Counts of a selection: its certificates, and those beside them without a date of expiry.
 
     Without `expires_before` the undated ones are among them.
     """
@@ -140,19 +140,19 @@ class CertificateCounts(msgspec.Struct, frozen=True):
 
 
 class CertificateQueries:
-    """Reads of one database. Lists have the certificates that were registered last first."""
+    """Reads of one database. Lists begin with the certificates that were registered last."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._histories = HistoryReader(database)
 
     async def walks(self) -> Mapping[str, StoredWalk]:
-        """How each list was last read, by its name."""
+        """The last read of each list, by its name."""
         rows = await self._database.rows(_WALKS)
         return {name: StoredWalk(complete_at, problem) for name, complete_at, problem in rows}
 
     async def newest_of(self, srn: str, limit: int) -> tuple[Sequence[StoredCertificate], int]:
-        """Certificates of a manufacturer, at most `limit`, and how many it has."""
+        """The newest certificates of a manufacturer, at most `limit`, and how many it has."""
         asked = {"srn": srn, "most": limit, "skipped": 0}
         found = _certificates(await self._database.rows(_NEWEST_OF, **asked))
         if found:
@@ -169,7 +169,7 @@ class CertificateQueries:
         return _with_reads(found, found, await self._database.rows(_READS_WITH_NUMBER, **asked)) if found else []
 
     async def with_id(self, ids: Sequence[str]) -> FoundCertificate | None:
-        """The certificate with one of these ids; of several versions the latest one."""
+        """The certificate with one of these ids; the latest of several versions."""
         statement = (
             _LIST.add_columns(certificates.c.scopes, certificates.c.facts, _LAST_CHANGE)
             .where(or_(certificates.c.id.in_(ids), certificates.c.uuid.in_(ids)))
@@ -211,7 +211,7 @@ class CertificateQueries:
         return [basic_udi for (basic_udi,) in rows]
 
     async def body_names(self, numbers: Sequence[str]) -> Mapping[str, str]:
-        """The names of those of some notified bodies that have one."""
+        """The names of these notified bodies, where they have one."""
         if not numbers:
             return {}
         statement = select(notified_bodies.c.number, notified_bodies.c.name).where(
@@ -221,24 +221,24 @@ class CertificateQueries:
             return {row.number: row.name for row in (await connection.execute(statement)).all() if row.name}
 
     async def history(self, found: FoundCertificate, limit: int) -> RowPage[StoredChange]:
-        """What changed of a certificate until it was as it was found, the last change first."""
+        """The changes of a certificate up to the found state, the last change first."""
         stored = await self._histories.changes(HistoryKind.CERTIFICATE, found.certificate.id)
         changes = [each for each in stored if each.id <= found.last_change]
         return RowPage.cut(changes, limit)
 
     async def naming(self, basic_udi: str, certificate_ids: Iterable[str]) -> frozenset[str]:
-        """Those of some certificates whose scopes name a Basic UDI-DI."""
+        """The certificates among these whose scopes name a Basic UDI-DI."""
         rows = await self._database.rows(_NAMING, basic_udi=basic_udi)
         return frozenset(certificate_id for (certificate_id,) in rows).intersection(certificate_ids)
 
     async def refusals_of(self, srn: str, limit: int) -> RowPage[StoredRefusal]:
-        """Refused applications of a manufacturer, those that were registered last first."""
+        """Refused applications of a manufacturer, the last registered ones first."""
         rows = await self._database.rows(_REFUSALS_OF, srn=srn, most=limit + 1, skipped=0)
         return RowPage.cut([_refusal(row) for row in rows], limit)
 
 
 def _conditions(selection: CertificateSelection) -> list[ColumnElement[bool]]:
-    """Everything but the date."""
+    """All conditions but the date."""
     column = certificates.c
     wanted = (
         (column.plain_number, selection.number),
@@ -256,7 +256,7 @@ def _certificates(rows: Iterable[Sequence[Any]]) -> list[StoredCertificate]:
 
 
 def _certificate(row: Sequence[Any]) -> StoredCertificate:
-    """From its columns, in the order of `_LIST`."""
+    """A certificate from its columns, in the order of `_LIST`."""
     values = list(row)
     values[_IS_LATEST] = bool(values[_IS_LATEST])
     values[_BODY_NAME] = values[_BODY_NAME] or ""
@@ -284,7 +284,7 @@ def _with_reads(
 
 
 class _Listed(msgspec.Struct, frozen=True):
-    """What tells a certificate of the list from others."""
+    """Identifies a certificate of the list."""
 
     id: str
     srn: str
@@ -318,7 +318,7 @@ _COLUMNS = (
     "scopes_read_at",
 )
 _IS_LATEST, _BODY_NAME = _COLUMNS.index("is_latest"), len(_COLUMNS)
-"""Places in a row of `_LIST`: SQLite has a number in the first, and a body without a name null in the second."""
+"""Positions in a row of `_LIST`: SQLite has a number in the first, and a body without a name null in the second."""
 _OF_REFUSAL = (
     "id",
     "srn",

@@ -1,6 +1,6 @@
-"""Storing certificates, refused applications and notified bodies, and what is stored of them.
+"""Stores certificates, refused applications and notified bodies, and reads the stored ones.
 
-What a walk writes goes into one transaction. Statements take many rows at once, and only rows that changed.
+The writes of a walk go into one transaction. Statements take many rows at once, and only rows that changed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,15 +34,15 @@ SOURCE = "eudamed"
 """The source of all certificates, as history names it."""
 
 MAX_READ_SECONDS = 24 * 3600
-"""No read takes so long: what was read still later is of before the clock was put back."""
+"""No read takes this long: a read observed still later is from before the clock was put back."""
 
 ListedTable = Literal["certificates", "refusals"]
-"""A table of what a list has."""
+"""A table for a list's records."""
 
 
 class ReadScopes(msgspec.Struct, frozen=True):
-    """The scopes of a certificate as its own record tells them, the instant before the request, when they are to be
-    read next, and what else the record says.
+    """The scopes in a certificate's own record, the instant before the request, when they are next due, and the other
+    facts of the record.
     """
 
     scopes: Sequence[Scope]
@@ -131,7 +131,7 @@ async def note_seen(connection: AsyncConnection, table: ListedTable, ids: Sequen
 
 
 async def note_shown(connection: AsyncConnection, ids: Sequence[str], walk_at: int, *, since: int) -> None:
-    """The same of certificates whose latest version it listed. `since` is the revision of the copy before the walk."""
+    """Note stored certificates whose latest version a walk listed. `since` is the copy's revision before the walk."""
     for batch in _batches(ids):
         await connection.execute(statements.SHOWN, {"ids": batch, "walk_at": walk_at, "since": since})
 
@@ -146,7 +146,7 @@ async def numbers_of(connection: AsyncConnection, ids: Sequence[str]) -> set[tup
 
 
 async def unlist(connection: AsyncConnection, table: ListedTable, ids: Sequence[str], walk_at: int) -> None:
-    """Note that a walk did not list these records any more."""
+    """Note that a walk no longer listed these records."""
     for batch in _batches(ids):
         await connection.execute(statements.UNLIST[table], {"ids": batch, "walk_at": walk_at})
     if table == "certificates":
@@ -155,7 +155,7 @@ async def unlist(connection: AsyncConnection, table: ListedTable, ids: Sequence[
 
 
 async def add_news(connection: AsyncConnection, news: Sequence[CertificateNews], found_at: int) -> None:
-    """Add news to the log from which watches are told."""
+    """Add news to the log that watches are notified from."""
     rows = [
         {
             "srn": each.srn,
@@ -171,15 +171,15 @@ async def add_news(connection: AsyncConnection, news: Sequence[CertificateNews],
 
 
 async def due_scopes(connection: AsyncConnection, *, now: int, most: int) -> list[DueScopes]:
-    """Listed certificates whose scopes are to be read, those that are due the longest first."""
+    """Listed certificates whose scopes are due, those that are due the longest first."""
     rows = (await connection.execute(statements.DUE_SCOPES, {"now": now, "most": most})).all()
     return [DueScopes(_stored(row).certificate, row.scopes_due_at) for row in rows]
 
 
 async def not_overtaken(connection: AsyncConnection, asked: Sequence[AskedScopes]) -> list[AskedScopes]:
-    """Scopes of certificates that are stored as they were when they were due, and were not read since this read began.
+    """Reads of scopes whose certificates are stored unchanged since they were due, and not read since this read began.
 
-    Whoever stores what comes of it has the lock of the list.
+    The caller that stores the results has the lock of the list.
     """
     stored: dict[str, Row[Any]] = {}
     for batch in _batches([each.due.certificate.id for each in asked]):
@@ -206,13 +206,13 @@ async def write_scopes(connection: AsyncConnection, read: Mapping[str, ReadScope
 
 
 async def postpone_scopes(connection: AsyncConnection, ids: Sequence[str], due_at: int) -> None:
-    """Have scopes that could not be read wait."""
+    """Postpone scopes that could not be read."""
     for batch in _batches(ids):
         await connection.execute(statements.POSTPONE, {"ids": batch, "due_at": due_at})
 
 
 async def _stored_scopes(connection: AsyncConnection, ids: Sequence[str]) -> dict[str, tuple[Scope, ...]]:
-    """The scopes of those of some certificates that were read before."""
+    """The scopes of those certificates that were read before."""
     found: dict[str, tuple[Scope, ...]] = {}
     for batch in _batches(ids):
         rows = (await connection.execute(statements.SCOPES, {"ids": batch})).all()
@@ -221,7 +221,7 @@ async def _stored_scopes(connection: AsyncConnection, ids: Sequence[str]) -> dic
 
 
 def _was(written: WrittenCertificate) -> RecordChange:
-    """What a certificate was before it is written; of a new one nothing."""
+    """Old values of a certificate before it is written; none for a new one."""
     before, number = written.before, written.certificate.id
     if before is None:
         return RecordChange(number, {})

@@ -1,5 +1,5 @@
-"""Certificates as the newest read of a device of the manufacturer has them, by which those of the register's list are
-compared. One row for each certificate, however many devices list it.
+"""Certificates from the newest reads of a manufacturer's devices, to compare the register's list with. Each has one
+row, however many devices list it.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from registerwatch.register.certificates import is_long
 from registerwatch.register.models import Certificate, Device
 
 MAX_READ_SECONDS = 24 * 3600
-"""No read takes so long: what was read still later is of before the clock was put back."""
+"""No read takes this long: a read observed still later is from before the clock was put back."""
 Key = tuple[str, str, str, str]
 """SRN of the manufacturer, number, revision, notified body."""
 
@@ -28,15 +28,15 @@ class Listed(Identified, Protocol):
 
     @property
     def id(self) -> str:
-        """The register's."""
+        """Its id in the register."""
 
     @property
     def srn(self) -> str:
-        """The manufacturer's."""
+        """Its manufacturer's SRN."""
 
 
 class OwnCertificate(msgspec.Struct, frozen=True):
-    """A certificate that the register lists for a device itself, once or more often, as the newest read has it."""
+    """A certificate that the register lists for a device itself, once or more often, by the newest read."""
 
     key: Key
     udi: str
@@ -45,14 +45,14 @@ class OwnCertificate(msgspec.Struct, frozen=True):
 
 
 class OwnCertificates:
-    """Those of the devices that one transaction stores: of several that list the same one the newest read."""
+    """Own certificates of the devices that one transaction stores: the newest read of each."""
 
     def __init__(self) -> None:
         self._found: dict[Key, OwnCertificate] = {}
 
     def add(self, device: Device, read_at: int | None) -> None:
-        """Add those of a device whose certificates were read at an instant, but for those that only scopes name, and
-        those that no list can have.
+        """Add a device's certificates, which were read at an instant, except those that only scopes name and those that
+        no list can have.
         """
         if read_at is None or not device.manufacturer_srn:
             return
@@ -102,7 +102,7 @@ class OwnCertificates:
 
 
 class StoredRead(msgspec.Struct, frozen=True):
-    """The newest read of a certificate, with what tells the certificate from others."""
+    """The newest read of a certificate, with what identifies the certificate."""
 
     srn: str
     number: str
@@ -112,7 +112,7 @@ class StoredRead(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> "StoredRead":
-        """From its columns, in the order of `certificate_statements.OF_READ`."""
+        """A read from its columns, in the order of `certificate_statements.OF_READ`."""
         srn, number, revision, notified_body, udi, read_at, certificates = row
         return cls(
             srn, number, revision, notified_body, DeviceRead(iso_utc(read_at), _certificates.decode(certificates), udi)
@@ -120,8 +120,8 @@ class StoredRead(msgspec.Struct, frozen=True):
 
 
 def newest_reads(listed: Sequence[Listed], reads: Iterable[StoredRead]) -> Mapping[str, DeviceRead]:
-    """The newest read of each of those certificates that a device lists, by id. `listed` are all that the list has with
-    the numbers of the reads.
+    """The newest read of each certificate that a device lists, by id. `listed` are all in the list with the numbers of
+    the reads.
     """
     of_list: defaultdict[tuple[str, str], list[Listed]] = defaultdict(list)
     for each in listed:

@@ -1,8 +1,8 @@
-"""Certificates whose own scope names a device, beside those that are found by its Basic UDI-DI.
+"""Certificates whose own scope names a device, joined with those that are found by its Basic UDI-DI.
 
-The record's own list and the search say more about the device, so they go before. A certificate that an earlier search
-found and a scope names is one, and as the list of all certificates has it where that list was read after the search:
-clocks do not prove it, revisions of the copy do. A certificate of another manufacturer names nothing: anybody's scope
+The record's own list and the search say more about the device, so they come first. A certificate that an earlier search
+found and a scope names counts once. It is shown as in the list of all certificates if the list was read after the
+search: revisions of the copy prove that, clocks do not. A certificate of another manufacturer names nothing: any scope
 can have any Basic UDI-DI.
 """
 
@@ -21,14 +21,14 @@ from registerwatch.register.codes import label
 from registerwatch.register.models import Certificate, Device
 
 READ_NOW = sys.maxsize
-"""In place of a revision: what is being stored now."""
+"""Stands for the revision that is being stored now."""
 MAX_LOST = 20
-"""Certificates that a device had, which are remembered: the last ones."""
+"""Remembered certificates that a device had: the last ones."""
 
 
 class DeviceScopes(msgspec.Struct, frozen=True):
-    """What scopes say of some devices: certificates by manufacturer and Basic UDI-DI, each with the revision that the
-    copy had before the list was read that showed it so. `known` are manufacturers whose scopes were all read.
+    """The scopes that name some devices: certificates by manufacturer and Basic UDI-DI, each with the revision of the
+    copy before its list was read. `known` are manufacturers whose scopes were all read.
     """
 
     certificates: Mapping[tuple[str, str], Mapping[Certificate, int]] = msgspec.field(default_factory=dict)
@@ -53,8 +53,8 @@ class LostCertificate(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StoredCertificates(msgspec.Struct, frozen=True, gc=False):
-    """The certificates of a device as they are stored, and those that it had of its own before. `searched_at` is the
-    revision of the search that they are from, 0 where there was none.
+    """A device's stored certificates, and those that it had of its own before. `searched_at` is the revision of the
+    search that they are from, 0 where there was none.
     """
 
     certificates: Sequence[Certificate] = ()
@@ -63,10 +63,10 @@ class StoredCertificates(msgspec.Struct, frozen=True, gc=False):
 
 
 class JoinedCertificates(msgspec.Struct, frozen=True):
-    """The certificates of a device with those whose scope names it, and what it had of its own and has no more.
+    """The certificates of a device with those whose scope names it, and its own ones that it no longer has.
 
-    `has_all_scoped` tells that none is left out whose scope names it, `is_doubtful` that the list says something else
-    of one, or has one more, without being proven to be younger.
+    `has_all_scoped` says that all whose scope names it are included, `is_doubtful` that the list differs in one or has
+    one more, without being proven to be younger.
     """
 
     certificates: tuple[Certificate, ...]
@@ -82,10 +82,10 @@ def with_scoped(
     *,
     is_searched: bool,
 ) -> JoinedCertificates:
-    """The certificates of a device, which `is_searched` for now or not, with those whose scope names it.
+    """The certificates of a device, which may be searched for now (`is_searched`), with those whose scope names it.
 
-    A list that is not proven to be younger than the search replaces nothing that the search found. Nor does it bring a
-    certificate back that the device had of its own, if it is not proven to be younger than the read that lost it.
+    A list that is not proven to be younger than the search replaces none that the search found. It does not bring back
+    an own certificate of the device unless it is proven to be younger than the read that lost it.
     """
     found = [each for each in certificates if not each.scoped]
     lost = [*before.lost, *_lost_now(before.certificates, found)]
@@ -112,7 +112,7 @@ def with_scoped(
 
 
 def encoded_lost(lost: Sequence[LostCertificate], revision: int) -> str | None:
-    """As it is stored at a revision."""
+    """JSON for storing at a revision."""
     if not lost:
         return None
     stored = [replace(each, since=min(each.since, revision)) for each in lost]
@@ -120,12 +120,12 @@ def encoded_lost(lost: Sequence[LostCertificate], revision: int) -> str | None:
 
 
 def decoded_lost(text: str | None) -> tuple[LostCertificate, ...]:
-    """What is stored."""
+    """Stored certificates."""
     return _lost.decode(text) if text else ()
 
 
 async def device_scopes(connection: AsyncConnection, devices: Sequence[Device]) -> DeviceScopes:
-    """What the stored scopes say of devices."""
+    """The stored scopes that name devices."""
     codes = {device.basic_udi for device in devices if device.basic_udi}
     srns = {device.manufacturer_srn for device in devices if device.manufacturer_srn}
     if not codes or not srns:
@@ -153,9 +153,9 @@ _lost = msgspec.json.Decoder(tuple[LostCertificate, ...])
 
 
 def _as_listed(found: Sequence[Certificate], scoped: Mapping[Certificate, int], searched_at: int) -> list[Certificate]:
-    """Certificates that an earlier search found, as a younger list has them: the same one, else its next revision.
+    """Certificates of an earlier search as a younger list has them: the same one, else its next revision.
 
-    Of several that are alike nobody knows which one is meant.
+    A certificate that several similar listed ones could be stays unchanged.
     """
     listed = list(scoped)
     same_as = same_certificates(found, listed)
@@ -195,7 +195,7 @@ def _compared(certificate: Certificate) -> tuple[str, str | None, str]:
 
 
 def _lost_now(before: Sequence[Certificate], found: Sequence[Certificate]) -> list[LostCertificate]:
-    """What a device had of its own and has no more."""
+    """The own certificates that a device has lost."""
     own = [each for each in before if not each.scoped]
     return [
         LostCertificate(each.number, each.revision, each.notified_body, READ_NOW)
