@@ -1,4 +1,4 @@
-"""All that is stored and that the register lists, in parts of a bounded size, in the order of keys, in batches."""
+"""Lists the stored subjects that the register lists, in parts of a bounded size, in the order of keys, in batches."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ BATCH_SIZE = 500
 
 
 class ListedDevice(msgspec.Struct, frozen=True, gc=False):
-    """What a list tells of a device. `updated` is its last change in the register, null when unknown."""
+    """A device in a list. `updated` is its last change in the register, null when unknown."""
 
     udi: str
     updated: str | None = None

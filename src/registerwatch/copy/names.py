@@ -1,4 +1,4 @@
-"""What the copy tells of many subjects in a line: name, manufacturer, whether the register still lists it."""
+"""Stored facts about many subjects for a line each: name, manufacturer, whether the register still lists it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,10 +19,10 @@ _CHUNK = 5_000
 
 
 class StoredName(Struct, frozen=True):
-    """A subject that the copy has. `manufacturer` is empty for actors."""
+    """A subject in the copy. `manufacturer` is empty for actors."""
 
     name: str
-    """What it is called, and a watch on it; empty for a device without any name."""
+    """Its name, also that of a watch on it; empty for a device without any name."""
     manufacturer: str = ""
     is_listed: bool = True
     """Whether the register listed it at the last read."""
@@ -31,7 +31,7 @@ class StoredName(Struct, frozen=True):
 
 
 class _Names(Struct, frozen=True):
-    """The part of a stored device that is told."""
+    """The part of a stored device that is read here."""
 
     trade_name: str = ""
     device_name: str = ""
@@ -45,7 +45,7 @@ _names = Decoder(_Names)
 
 
 async def stored_names(connection: AsyncConnection, subjects: Sequence[str]) -> dict[str, StoredName]:
-    """Those of some UDI-DIs and SRNs that the copy has."""
+    """The UDI-DIs and SRNs among these that the copy has."""
     found: dict[str, StoredName] = {}
     for start in range(0, len(subjects), _CHUNK):
         asked = {"subjects": list(subjects[start : start + _CHUNK])}

@@ -11,13 +11,13 @@ _CHUNK = 1_000
 
 
 class NomenclatureStore:
-    """Names by code. Until a file was loaded there are none."""
+    """Names by code. There are none until a file was loaded."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def names(self, codes: Iterable[str]) -> Mapping[str, str]:
-        """The names of those of some codes that have one."""
+        """The names of these codes, where they have one."""
         asked = sorted(set(codes))
         if not asked:
             return {}
@@ -31,7 +31,7 @@ class NomenclatureStore:
             return int((await connection.execute(select(func.count()).select_from(nomenclature))).scalar_one())
 
     async def replace(self, names: Mapping[str, str]) -> None:
-        """Store these names in place of all that there were, in one transaction."""
+        """Store these names instead of all earlier ones, in one transaction."""
         rows = [{"code": code, "name": name} for code, name in names.items()]
         async with self._database.transaction() as connection:
             await connection.execute(delete(nomenclature))

@@ -1,6 +1,6 @@
-"""The devices of watched manufacturers as they were last listed, and the log of what changed in the lists: the SQL.
+"""SQL for the devices of watched manufacturers as they were last listed, and for the log of changes in the lists.
 
-Functions run in the transaction of the connection that they are given.
+Functions run in the transaction of the given connection.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ class ListedDevice(msgspec.Struct, frozen=True):
     status_code: str
     is_latest: bool
     version: int
-    """0 where the row does not tell."""
+    """0 where the row does not give it."""
 
 
 class StoredListing(msgspec.Struct, frozen=True):
-    """A stored row. `is_listed` tells that the present walk has listed it, `was_on_market` what was last found of its
-    UDI-DI, None where nothing was; `is_settled` that an earlier walk found it as it is now. Its legislation, which no
-    row tells, is that of the copy.
+    """A stored row. `is_listed` says that the present walk has listed it, `was_on_market` the last result for its
+    UDI-DI, None without one; `is_settled` says that an earlier walk found it as it is. Rows lack the legislation, which
+    comes from the copy.
     """
 
     udi: str
@@ -48,7 +48,7 @@ class StoredListing(msgspec.Struct, frozen=True):
 
 
 class PortfolioChange(StrEnum):
-    """What became of a UDI-DI."""
+    """The kind of a UDI-DI's change."""
 
     REGISTERED = "registered"
     OFF_MARKET = "off_market"
@@ -65,13 +65,13 @@ class PortfolioNews(msgspec.Struct, frozen=True):
 
 
 async def known_udis(connection: AsyncConnection, srn: str, udis: Sequence[str]) -> set[str]:
-    """Those of some UDI-DIs that were listed before."""
+    """The UDI-DIs among these that were listed before."""
     listed = portfolio_devices.c.srn == srn, portfolio_devices.c.primary_di.in_(udis)
     return set((await connection.execute(select(portfolio_devices.c.primary_di).where(*listed).distinct())).scalars())
 
 
 async def store_rows(connection: AsyncConnection, srn: str, rows: Sequence[ListedDevice], walk: int) -> None:
-    """Store rows of a page. What was found of a record's UDI-DI is not so of the one that it has now."""
+    """Store rows of a page. The market result of a record's old UDI-DI does not apply to a new one."""
     if not rows:
         return
     values = [
@@ -106,19 +106,19 @@ async def count_listed(connection: AsyncConnection, srn: str, walk: int) -> int:
 
 
 async def count_known(connection: AsyncConnection, srn: str) -> int:
-    """How many records were ever listed, also by walks that did not list all."""
+    """How many records were ever listed, also by incomplete walks."""
     return (await connection.execute(select(func.count()).where(portfolio_devices.c.srn == srn))).scalar_one()
 
 
 async def count_among(connection: AsyncConnection, srn: str, uuids: Sequence[str], walk: int) -> int:
-    """How many of some records a walk has listed."""
+    """How many of these records a walk has listed."""
     table = portfolio_devices.c
     listed = table.srn == srn, table.uuid.in_(uuids), table.walk == walk
     return (await connection.execute(select(func.count()).where(*listed))).scalar_one()
 
 
 async def listings_to_judge(connection: AsyncConnection, srn: str, walk: int) -> Sequence[StoredListing]:
-    """All rows of the UDI-DIs of which a record differs from what was last found of them."""
+    """All rows of the UDI-DIs with a record that differs from the last result for them."""
     table = portfolio_devices.c
     is_on = case((table.status_code == StatusFilter.ON.code, True), else_=False)
     differs = table.srn == srn, table.walk == walk, table.on_market.is_distinct_from(is_on)
@@ -157,7 +157,7 @@ def _listing(
 
 
 async def has_unsettled(connection: AsyncConnection, srn: str, walk: int) -> bool:
-    """Whether of several records of some UDI-DI not all say the same, or were found so by an earlier walk."""
+    """Whether the records of some UDI-DI disagree, and one of them changed in this walk."""
     table = portfolio_devices.c
     unsettled = (
         select(table.primary_di)
@@ -170,7 +170,7 @@ async def has_unsettled(connection: AsyncConnection, srn: str, walk: int) -> boo
 
 
 async def note_markets(connection: AsyncConnection, srn: str, on_market: Mapping[str, bool]) -> None:
-    """Store which UDI-DIs were found on the market."""
+    """Store whether UDI-DIs were found on the market."""
     table = portfolio_devices
     for value in (True, False):
         udis = sorted(udi for udi, found in on_market.items() if found is value)
@@ -181,8 +181,8 @@ async def note_markets(connection: AsyncConnection, srn: str, on_market: Mapping
 
 
 async def forget_replaced(connection: AsyncConnection, srn: str, walk: int) -> None:
-    """Forget records that a complete walk did not list, where it listed another one of their UDI-DI. What was found of
-    the UDI-DI stays with those that are listed, also where the walk judged nothing.
+    """Forget records that a complete walk did not list, where it listed another one of their UDI-DI. The market result
+    of the UDI-DI stays with the listed ones, also where the walk judged nothing.
     """
     table, other = portfolio_devices.c, portfolio_devices.alias().c
     judged = other.srn == srn, other.walk < walk, other.on_market.is_not(None)

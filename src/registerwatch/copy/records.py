@@ -1,8 +1,8 @@
-"""The stored copy: storing what was read, telling what is stored.
+"""Stores what was read in the copy, and reads what is stored.
 
-Every stored change, and every read in full even if it brought nothing new, takes the next number of one increasing
-revision. The row that holds the last number is locked for the length of a storing transaction. So a reader of the
-revisions in order misses none, and a read that another one overtook is recognised.
+Every stored change, and every read in full even without news, takes the next number of one increasing revision. The row
+with the last number is locked during a storing transaction. So a reader of the revisions in order misses none, and a
+read that another one overtook is recognised.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -53,9 +53,9 @@ from registerwatch.sources.source import KnownRecord
 CHUNK = 5_000
 """Values of one statement."""
 PROPAGATED_AT_ONCE = 200
-"""UDI-DIs that one transaction brings up to date with a Basic UDI-DI record."""
+"""UDI-DIs that one transaction updates with a Basic UDI-DI record."""
 DETAIL_SECONDS = 7 * 24 * 3600
-"""A stored detail is read again after so long: dates in it can change without a new version."""
+"""A stored detail is read again after this long: its dates can change without a new version."""
 
 
 class CopyState(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class CopyState(msgspec.Struct, frozen=True):
     devices: int
     last_read_at: int | None
     filled_at: int | None
-    """The end of the last fill, None where there was none."""
+    """The end of the last load, None where there was none."""
 
     @property
     def updated_at(self) -> int | None:
@@ -75,8 +75,8 @@ class CopyState(msgspec.Struct, frozen=True):
 
 
 class KnownActor(msgspec.Struct, frozen=True):
-    """What a read of an actor needs to know of those before: how often it was read and stored, the register's count of
-    its devices (None where it was never asked), since when a count of none is doubted, and when it was read last.
+    """State of an actor for its next read: how often it was read and stored, the register's count of its devices (None
+    where it was never asked), since when a count of none is doubted, and when it was last read.
     """
 
     reads: int = 0
@@ -86,7 +86,7 @@ class KnownActor(msgspec.Struct, frozen=True):
 
 
 class LastRead(msgspec.Struct, frozen=True):
-    """When a device was last read, and its certificates, for whomever: only for who watches it."""
+    """When a device and its certificates were last read for any purpose: shown only to its watchers."""
 
     read_at: int
     certs_at: int | None
@@ -106,21 +106,21 @@ class RecordStore:
         return CopyState(*row)
 
     async def name_of(self, subject: str) -> str:
-        """What a device or an actor is called; empty for one that the copy does not have."""
+        """The name of a device or an actor; empty for one that the copy does not have."""
         return (await self.names_of([subject])).get(subject, "")
 
     async def names_of(self, subjects: Sequence[str]) -> dict[str, str]:
-        """What those of some devices and actors are called that the copy has; empty where they have no name."""
+        """The names of those devices and actors that the copy has; empty where they have no name."""
         async with self._database.reading() as connection:
             return {subject: each.name for subject, each in (await stored_names(connection, subjects)).items()}
 
     async def standings(self, subjects: Collection[str]) -> dict[str, StoredStanding]:
-        """How those of some UDI-DIs and SRNs stand that the copy has."""
+        """The standings of those UDI-DIs and SRNs that the copy has."""
         async with self._database.reading() as connection:
             return await stored_standings(connection, subjects)
 
     async def last_read(self, udi: str) -> LastRead | None:
-        """When the record that answers for a UDI-DI was last read, None where the copy has none."""
+        """When the current record of a UDI-DI was last read, None where the copy has none."""
         async with self._database.reading() as connection:
             row = (await connection.execute(statements.LAST_READ, {"udi": udi})).one_or_none()
         if row is None:
@@ -159,11 +159,11 @@ class RecordStore:
         """Store the readings of one read or one batch of one source, in one transaction with what observers make of it;
         None where another read overtook this one, so that nothing is stored.
 
-        `lists_all` tells that the readings are every record of their UDI-DIs: a stored one that is not among them is
-        delisted, so it does not answer for its UDI-DI. `since` is the copy's revision when the read began: what was
-        stored of a record after that may be newer than the read, so the read is not stored. `read_at` is the instant
-        before the first request of the read, `now` the present where that is another. Of a read without `context`
-        everybody is told, as of one for a stranger.
+        `lists_all` says that the readings are every record of their UDI-DIs: a stored one that is not among them is
+        delisted, so it is not current. `since` is the copy's revision when the read began: a record that was stored
+        after that may be newer than the read, so the read is not stored. `read_at` is the instant before the first
+        request of the read, `now` the present where that differs. A read without `context` is public, as one for a
+        stranger.
         """
         async with (context or ReadContext()).storing(), self._database.transaction() as connection:
             return await self.store_in(
@@ -181,7 +181,7 @@ class RecordStore:
         context: ReadContext | None = None,
         since: int | None = None,
     ) -> list[DeviceChange] | None:
-        """The same inside a transaction that the caller has open."""
+        """Store readings inside an open transaction, as `store` does."""
         by_key = {_key(reading.device): reading for reading in readings}
         if not by_key:
             return []
@@ -213,7 +213,7 @@ class RecordStore:
         now: int,
         due: Sequence[str] = (),
     ) -> None:
-        """Write a batch, and have observed what it proves. Watches on UDI-DIs that are `due` become due, too."""
+        """Write a batch, and pass on what it proves to observers. Watches on `due` UDI-DIs become due, too."""
         await self._write(connection, batch, source)
         await _name_actors(connection, [change.new for change in batch.changes], batch.read_at, source)
         await self._observer.observe(
@@ -228,9 +228,9 @@ class RecordStore:
     async def propagate(
         self, key: str, *, source: str, now: int, context: ReadContext, most: int = PROPAGATED_AT_ONCE
     ) -> bool:
-        """Bring the next devices under a Basic UDI-DI up to date with its stored record, and tell who watches them.
+        """Update the next devices under a Basic UDI-DI with its stored record, and notify their watches.
 
-        So many at most, in one transaction. False where none are left.
+        One transaction updates at most this many. False where none are left.
         """
         async with context.storing(), self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
@@ -258,10 +258,10 @@ class RecordStore:
         now: int,
         source: str,
     ) -> None:
-        """Bring the certificates of stored devices up to what scopes say now, and tell who watches them.
+        """Update the certificates of stored devices with the current scopes, and notify their watches.
 
-        Nothing is read from the register: only certificates are compared. Watches on devices that are `due` are made
-        due instead. `read_at` is the instant before the list of certificates was read.
+        Nothing is read from the register: only certificates are compared. Watches on `due` devices are made due
+        instead. `read_at` is the instant before the list of certificates was read.
         """
         revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, udis)
@@ -275,10 +275,10 @@ class RecordStore:
     async def delist(
         self, udi: str, *, read_at: int, since: int, source: str | None = None, context: ReadContext | None = None
     ) -> None:
-        """Take down that the register lists no record of a UDI-DI, unless one was stored after the read began.
+        """Note that the register lists no record of a UDI-DI, unless one was stored after the read began.
 
-        What is stored stays, and the record that answered goes on doing so; lists and the index leave it out. Watches
-        on it are due where somebody else's read found that first.
+        The records stay stored, and the current one stays current; lists and the index leave it out. Watches on it are
+        due where another read than one for watches found that first.
         """
         async with self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
@@ -327,7 +327,7 @@ class RecordStore:
         read overtook this one, so that nothing is stored.
 
         `read_at` and `now` are as for `store`. `since` is how often the actor had been read when this read began.
-        `doubted_at` is since when counts of its devices are doubted, one of which was read instead of what it has.
+        `doubted_at` is since when counts of its devices are doubted; then the actor has the earlier count.
         """
         is_for_watches, context = _is_for_watches(context), context or ReadContext()
         async with context.storing(), self._database.transaction() as connection:
@@ -359,11 +359,11 @@ class RecordStore:
             await connection.execute(statements.IDENTIFY, {"copy_id": token_hex(8)})
 
     async def revision(self) -> int:
-        """The number that was given last: a read that begins now sees nothing older."""
+        """The last number given: a read that begins now sees nothing older."""
         return (await self.state()).revision
 
     async def known_actor(self, srn: str) -> KnownActor:
-        """What is known of an actor before it is read."""
+        """The state of an actor before it is read."""
         async with self._database.reading() as connection:
             row = (await connection.execute(statements.ACTOR, {"srn": srn})).one_or_none()
         if row is None:
@@ -373,10 +373,10 @@ class RecordStore:
     async def fresh(
         self, connection: AsyncConnection, subjects: Sequence[str], *, since: int
     ) -> list[tuple[Observation, int]]:
-        """What the copy has of subjects that were read with their details after an instant, and when.
+        """The stored observations of subjects that were read with their details after an instant, and when.
 
-        Where the certificates of a device could not be read then, those that are known are told as such: what a search
-        finds later need not be new.
+        Where a device's certificates could not be read then, the known ones are marked as such: certificates that a
+        search finds later need not be new.
         """
         if not subjects:
             return []
@@ -391,14 +391,14 @@ class RecordStore:
         ]
 
     async def listed(self, connection: AsyncConnection, udis: Sequence[str]) -> set[str]:
-        """Those of some UDI-DIs that the copy has a record of."""
+        """The UDI-DIs among these that the copy has a record of."""
         return set((await connection.execute(statements.LISTED, {"udis": list(udis)})).scalars()) if udis else set()
 
     async def coded(self, connection: AsyncConnection, codes: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The devices that have one of these as another code: of each code one UDI-DI, or two where several have it.
+        """The devices that have one of these as another code: for each code one UDI-DI, or two where several have it.
 
-        A code that is the UDI-DI of a stored device means that one, and is left out. Of devices that the register
-        lists no more only those are told whose code no listed one has.
+        A code that is the UDI-DI of a stored device means that one, and is left out. Delisted devices are included only
+        for codes that no listed one has.
         """
         found: dict[str, tuple[str, ...]] = {}
         for start in range(0, len(codes), CHUNK):
@@ -410,16 +410,14 @@ class RecordStore:
     async def store_bulk_actors(
         self, connection: AsyncConnection, actors: Sequence[Actor], *, read_at: int, source: str
     ) -> None:
-        """Store actors of a bulk source. Of one that was read from the register itself only an unknown status is
-        filled in.
-        """
+        """Store actors of a bulk source. An actor that was read from the register itself only gets a missing status."""
         if actors:
             await connection.execute(statements.LOCK[self._database.kind])
             await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), read_at, source)
 
 
 def _is_for_watches(context: ReadContext | None) -> bool:
-    """Whether a read is for watches, so that nobody else is told of it where it brings nothing new."""
+    """Whether a read is for watches, so that it stays hidden from others where it brings nothing new."""
     return context is not None and context.is_for_watches
 
 
@@ -428,7 +426,7 @@ def _read_in_full(readings: Iterable[DeviceReading]) -> list[Device]:
 
 
 async def _have_newer_basic_records(connection: AsyncConnection, readings: Iterable[DeviceReading]) -> bool:
-    """Whether another Basic UDI-DI record, or another search for it, was stored than one that a reading has."""
+    """Whether another Basic UDI-DI record or search was stored than the one of a reading."""
     used = [each for each in readings if each.basic_key and each.completeness is not Completeness.SOME]
     changed = await changed_at(connection, {each.basic_key for each in used})
     return any(
@@ -440,7 +438,7 @@ async def _have_newer_basic_records(connection: AsyncConnection, readings: Itera
 
 
 async def _stored(connection: AsyncConnection, udis: Collection[str]) -> dict[Key, StoredRow]:
-    """Every stored record of some UDI-DIs."""
+    """Every stored record of these UDI-DIs."""
     by_udi = statements.BY_UDI[connection.dialect.name]
     rows = (await connection.execute(by_udi, {"listed": listed(udis)})).all()
     return {(row.primary_di, row.uuid): _row(row) for row in rows}
@@ -472,7 +470,7 @@ def _row(row: Row[Any]) -> StoredRow:
 
 
 def _known_detail(row: Row[Any], now: int) -> int | None:
-    """The version whose detail is stored with every field that documents have today, if it was read lately."""
+    """The version whose detail is stored with every field of today's documents, if it was read lately."""
     is_due = row.detail_read_at is None or not is_recent(row.detail_read_at, now, DETAIL_SECONDS)
     is_older = row.document_version < DOCUMENT_VERSION
     return None if is_due or is_older else row.detail_version
@@ -484,7 +482,7 @@ def _is_answering(row: StoredRow) -> bool:
 
 
 def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObservation:
-    """A stored device with what scopes say now: its document may be from before."""
+    """A stored device with the current scopes, which may be newer than its document."""
     were_searched = row.certs_read_at is not None and row.certs_read_at > since
     device = from_document(row.document)
     stored = StoredCertificates(device.certs, row.certs_revision, decoded_lost(row.lost_certs))
@@ -525,7 +523,7 @@ async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], rea
 
 
 def _renamed(old: Actor, named: Actor) -> Actor:
-    """An actor after another record named it. One that was read itself keeps its name, and a status that it has."""
+    """An actor after another record named it. One that was read itself keeps its name and its known status."""
     if old.complete:
         return replace(old, status_code=old.status_code or named.status_code)
     return replace(old, name=named.name, status_code=named.status_code or old.status_code)

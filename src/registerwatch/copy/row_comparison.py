@@ -1,4 +1,4 @@
-"""Whether rows of a list differ from what the copy has of the same records."""
+"""Compares rows of a list with the stored records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,19 +22,19 @@ from registerwatch.register.models import (
 )
 
 OF_MANUFACTURER = ("manufacturer_name", "manufacturer_status", "manufacturer_status_code")
-"""What a row repeats of its manufacturer. Where the row proves itself, the device need not be read for that."""
+"""Fields of the manufacturer that a row repeats. Where the row is proof, the device need not be read for them."""
 AGAIN_SECONDS = 3600
-"""What a read in full did not settle is read again after so long: an actor of which rows repeat what its own record has
-just refuted, or a device whose detail is behind its row. Either may be so for good.
+"""Differences that a read in full did not settle are read again after this long: an actor whose own record has refuted
+its rows, or a device whose detail is behind its row. Either may last for good.
 """
 
 
 ActorValue = tuple[str, str]
-"""A field of an actor, and a value of it."""
+"""A field of an actor, and its value."""
 
 
 class StoredRecord(msgspec.Struct, frozen=True):
-    """What the copy has of a record."""
+    """The stored state of a record."""
 
     device: Device
     is_latest: bool
@@ -42,7 +42,7 @@ class StoredRecord(msgspec.Struct, frozen=True):
     """Whether the register listed it at the last read."""
     is_current: bool = True
     is_full: bool = True
-    """Whether it was read in full at the version that is stored."""
+    """Whether it was read in full at the stored version."""
     was_read: bool = False
     """Whether it was ever read in full."""
     read_at: int = 0
@@ -51,14 +51,14 @@ class StoredRecord(msgspec.Struct, frozen=True):
 
 
 class StoredActor(msgspec.Struct, frozen=True):
-    """What the copy has of an actor, and when it was read (unix seconds)."""
+    """The stored fields of an actor, and when they were read (unix seconds)."""
 
     actor: Actor
     read_at: int
 
 
 async def stored_records(connection: AsyncConnection, udis: Sequence[str]) -> dict[str, dict[str, StoredRecord]]:
-    """The records that the copy has of some UDI-DIs, by UDI-DI and uuid."""
+    """The stored records of these UDI-DIs, by UDI-DI and uuid."""
     found: dict[str, dict[str, StoredRecord]] = {udi: {} for udi in udis}
     if udis:
         for row in await connection.execute(_RECORDS, {"udis": list(udis)}):
@@ -67,7 +67,7 @@ async def stored_records(connection: AsyncConnection, udis: Sequence[str]) -> di
 
 
 async def stored_actor(connection: AsyncConnection, srn: str) -> StoredActor | None:
-    """What the copy has of an actor."""
+    """The stored fields of an actor."""
     row = (await connection.execute(statements.ACTOR, {"srn": srn})).one_or_none()
     if row is None:
         return None
@@ -83,9 +83,9 @@ async def stored_actor(connection: AsyncConnection, srn: str) -> StoredActor | N
 
 
 def differs(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) -> bool:
-    """Whether a row shows something else of a device than the copy has, so that the device is to be read in full. An
-    older version shows nothing; nor does another name of the manufacturer, which nobody is told with the device, nor a
-    field that the stored document is too old to have.
+    """Whether a row differs from the stored device, so that the device is to be read in full. An older version shows
+    nothing, nor does another name of the manufacturer, which is not shown with the device, nor a field that the stored
+    document is too old to have.
     """
     stored = of_udi.get(reading.device.uuid)
     if stored is None or not stored.is_listed or reading.latest_version != stored.is_latest:
@@ -100,8 +100,8 @@ def differs(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) -> bool:
 
 
 def proves_itself(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) -> bool:
-    """Whether watches are told by a row alone, as `batch.py` decides: it is of the only record of its UDI-DI, one under
-    a regulation that was read in full at the version which is stored.
+    """Whether a row alone is proof for watches, as in `batch.py`: it is of the only record of its UDI-DI, one under a
+    regulation that was read in full at the stored version.
     """
     listed = {uuid: each for uuid, each in of_udi.items() if each.is_listed}
     stored = listed.get(reading.device.uuid)
@@ -116,8 +116,8 @@ def proves_itself(reading: DeviceReading, of_udi: Mapping[str, StoredRecord]) ->
 
 
 def wait_for_read(stored: Mapping[str, StoredRecord], now: int) -> bool:
-    """Whether rows showed another version or record of a UDI-DI than was read in full, and it was not read since. There
-    is nothing to wait for of what the register lists no more.
+    """Whether rows showed another version or record of a UDI-DI than was read in full, and it was not read since. A
+    delisted record does not wait.
     """
     if not any(each.was_read for each in stored.values()):
         return False
@@ -128,13 +128,13 @@ def wait_for_read(stored: Mapping[str, StoredRecord], now: int) -> bool:
 
 
 def are_gone(readings: Sequence[DeviceReading], stored: Mapping[str, StoredRecord]) -> bool:
-    """Whether all records of a UDI-DI were listed, and one is missing that the copy takes for listed."""
+    """Whether all records of a UDI-DI were listed, and one is missing that counts as listed in the copy."""
     shown = {reading.device.uuid for reading in readings}
     return any(record.is_listed and uuid not in shown for uuid, record in stored.items())
 
 
 def shown_of_actor(readings: Sequence[DeviceReading], total: int) -> frozenset[ActorValue]:
-    """What a page shows of its manufacturer."""
+    """The values of a manufacturer that a page shows."""
     shown = {("device_total", str(total))}
     for each in readings:
         shown |= {("name", each.device.manufacturer_name), ("status", each.device.manufacturer_status_code)}
@@ -142,7 +142,7 @@ def shown_of_actor(readings: Sequence[DeviceReading], total: int) -> frozenset[A
 
 
 def recorded_of_actor(stored: StoredActor | None) -> frozenset[ActorValue]:
-    """The same as the actor's own record has it; nothing where that was never read."""
+    """The values in the actor's own record; none where it was never read."""
     if stored is None or not stored.actor.complete:
         return frozenset()
     actor = stored.actor

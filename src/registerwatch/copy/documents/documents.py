@@ -1,4 +1,4 @@
-"""Reading stored documents, without an ORM: one prepared statement, the stored bytes handed on as they are.
+"""Reads stored documents without an ORM: one prepared statement, the stored bytes returned unchanged.
 
 Only a document of an older version is decoded, to be given the fields that it lacks.
 """
@@ -13,10 +13,10 @@ from registerwatch.register.other_codes import OtherCode, by_kind
 
 
 def seconds_behind(certs_read_at: int | None, read_at: int) -> int:
-    """How much older the certificates of a device are than its record, 0 where they are not or were never read.
+    """How much older a device's certificates are than its record, 0 where they are not or were never read.
 
-    What devices share can be read before the record, but is fresh then: certificates that are older than a record
-    counts as fresh are kept from an earlier read, since the last one could not bring them.
+    Parts that devices share can be read before the record, but are fresh then. Certificates that are older than that
+    are kept from an earlier read, since the last one could not bring them.
     """
     return 0 if certs_read_at is None else max(read_at - certs_read_at, 0)
 
@@ -28,13 +28,13 @@ class StoredDocument(msgspec.Struct, frozen=True, gc=False):
     revision: int
     read_at: int
     has_detail: bool
-    """Whether its detail was ever read, which alone has dates and names in other languages."""
+    """Whether its detail, the only source of dates and of names in other languages, was ever read."""
     certs_read_at: int | None
-    """When its certificates were last read, all of them; None when they never were."""
+    """When all its certificates were last read; None when they never were."""
     delisted_at: int | None = None
-    """The first read in which the register listed it no more, None while it does."""
+    """The first read in which the register no longer listed it, None while it does."""
     basic_read_at: int | None = None
-    """When its Basic UDI-DI record was last read, for it or for another device; None when it never was."""
+    """When its Basic UDI-DI record was last read, for any device under it; None for never."""
 
     @property
     def in_full(self) -> bool:
@@ -48,11 +48,11 @@ class StoredActor(msgspec.Struct, frozen=True):
     actor: Actor
     read_at: int
     doubted_at: int | None
-    """Since when the register's answer is doubted that it lists none of its devices."""
+    """Since when the register's answer that it has no devices is doubted."""
 
 
 class ChangedRow(msgspec.Struct, frozen=True, gc=False):
-    """A changed row, for a reader of the copy's revisions. Its document is as it was stored, of any version."""
+    """A changed row, for a reader of the copy's revisions. Its document is as stored, of any version."""
 
     id: int
     revision: int
@@ -71,7 +71,7 @@ class UnindexedRow(msgspec.Struct, frozen=True):
 
 
 class CodedDevice(msgspec.Struct, frozen=True):
-    """A device that has something as another code: the one of a package, a direct marking and the like."""
+    """A device that has a code as another one than its UDI-DI: as a package, a direct marking and the like."""
 
     code: str
     udi: str
@@ -85,13 +85,13 @@ class CodedDevice(msgspec.Struct, frozen=True):
 
 
 def listed_or_all(found: Sequence[CodedDevice]) -> list[CodedDevice]:
-    """Each device once, without those that the register lists no more, where others are left."""
+    """Each device once. Devices that are no longer listed are left out where there are others."""
     distinct = {each.udi: each for each in found}.values()
     return [each for each in distinct if each.is_listed] or list(distinct)
 
 
 class _OtherCodes(msgspec.Struct, frozen=True):
-    """The part of a document that is asked for what a code is."""
+    """The part of a document that says what a code is."""
 
     other_codes: tuple[OtherCode, ...] = ()
 
@@ -99,7 +99,7 @@ class _OtherCodes(msgspec.Struct, frozen=True):
 _other_codes = msgspec.json.Decoder(_OtherCodes)
 
 MAX_CODED = 100
-"""So many devices that have the same code are looked at; only a code that is no code is shared by more."""
+"""Devices with the same code that are read; only an invalid code is shared by more."""
 
 
 class DocumentReader(Protocol):
@@ -112,7 +112,7 @@ class DocumentReader(Protocol):
         """The current records of some UDI-DIs, in one statement, by UDI-DI."""
 
     async def coded(self, codes: Sequence[str]) -> list[CodedDevice]:
-        """The devices that have one of these as another code, by UDI-DI; also where it is a UDI-DI of another one."""
+        """The devices with one of these as another code, by UDI-DI; also where it is the UDI-DI of another device."""
 
     async def rows(self, ids: Sequence[int]) -> list[bytes]:
         """The documents of the rows with these ids, in this order, without those that are gone or delisted."""
@@ -126,11 +126,11 @@ class DocumentReader(Protocol):
     async def unindexed(self, srn: str, revision: int, limit: int) -> list[UnindexedRow]:
         """Current records whose last change is later than `revision`, at most `limit`, the last changed ones first.
 
-        Those whose document names this SRN come with it.
+        Those that name this SRN come with their document.
         """
 
     async def revision(self) -> tuple[str, int]:
-        """Identity of the copy and the number of its last change."""
+        """The identity of the copy and the number of its last change."""
 
     async def close(self) -> None:
         """Close the connections."""

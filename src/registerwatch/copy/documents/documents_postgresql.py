@@ -1,4 +1,4 @@
-"""Reading stored documents from PostgreSQL, by quick reads."""
+"""Reads stored documents from PostgreSQL, by quick reads."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ from registerwatch.register.models import completed
 
 
 class PostgresDocumentReader:
-    """Over connections that are opened at the first read."""
+    """Reads over connections that open at the first read."""
 
     def __init__(self, conninfo: str) -> None:
         self._reads = quick_reads(conninfo)

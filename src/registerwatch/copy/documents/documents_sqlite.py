@@ -1,4 +1,4 @@
-"""Reading stored documents from SQLite, on the event loop: a statement takes less time than a thread would cost."""
+"""Reads stored documents from SQLite, on the event loop: a statement takes less time than a thread would cost."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -27,7 +27,7 @@ from registerwatch.register.models import DOCUMENT_VERSION, completed
 
 
 class SqliteDocumentReader:
-    """Over a read-only connection that is opened at the first read."""
+    """Reads over a read-only connection that opens at the first read."""
 
     def __init__(self, path: Path, cache_megabytes: int) -> None:
         self._reads = SqliteReads(path, cache_megabytes=cache_megabytes, text=bytes)
@@ -88,12 +88,12 @@ class SqliteDocumentReader:
 
 
 ROWS_AT_ONCE = 25
-"""Rows of one statement: the longest usual page. There are as many statements, all of which stay prepared."""
+"""Rows of one statement: the longest usual page. There is a statement for each number, and all stay prepared."""
 
 
 @lru_cache(2 * ROWS_AT_ONCE)
 def _among(statement: str, number: int) -> str:
-    """A statement about so many values."""
+    """A statement about this many values."""
     return statement.format(f"IN ({', '.join('?' * number)})")
 
 

@@ -1,4 +1,4 @@
-"""The reader of stored documents for a database's address."""
+"""Opens the reader of stored documents for a database's address."""
 
 from registerwatch.copy.documents.documents import DocumentReader
 from registerwatch.copy.documents.documents_sqlite import SqliteDocumentReader

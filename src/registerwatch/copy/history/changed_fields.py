@@ -1,4 +1,4 @@
-"""Which fields of a stored record changed, with their values before, for its history. Pure."""
+"""Changed fields of a stored record with their old values, for its history. Pure."""
 
 from typing import Any
 
@@ -16,15 +16,15 @@ from registerwatch.register.models import (
 )
 
 CONSTANT = frozenset({"found", "udi", "uuid", "source"})
-"""Fields of a device that its records never change."""
+"""Fields of a device that never change in a record."""
 DEVICE_FIELDS = tuple(name for name in Device.__struct_fields__ if name not in CONSTANT)
 ACTOR_FIELDS = tuple(name for name in Actor.__struct_fields__ if name != "srn")
 LABELS = {name: f"{name}_code" for name in ("status", "risk_class", "manufacturer_status", "legislation")}
-"""Fields that are the label of a code. A label of the same code is another wording of this service, no change."""
+"""Labels of codes. Another label of the same code is a new wording of this service, not a change."""
 
 
 def device_changes(old: Device, new: Device, *, version: int = DOCUMENT_VERSION) -> dict[str, Any]:
-    """The fields of a device that changed, as they were. `version` is that of the old document.
+    """The old values of a device's changed fields. `version` is that of the old document.
 
     A flag that was not known before did not change, nor did a field that the old document was too old to have.
     """
@@ -46,12 +46,12 @@ def device_changes(old: Device, new: Device, *, version: int = DOCUMENT_VERSION)
 
 
 def actor_changes(old: Actor, new: Actor) -> dict[str, Any]:
-    """The fields of an actor that changed, as they were; `complete` is among them."""
+    """The old values of an actor's changed fields; `complete` is among them."""
     return {name: value for name in ACTOR_FIELDS if (value := getattr(old, name)) != getattr(new, name)}
 
 
 def registered(certificates: tuple[Certificate, ...]) -> tuple[Certificate, ...]:
-    """Certificates without what only says whether the last read could confirm them."""
+    """Certificates without the fields that only say whether the last read could confirm them."""
     if all(each.confirmed and each.unconfirmed_since is None for each in certificates):
         return certificates
     return tuple(replace(each, confirmed=True, unconfirmed_since=None) for each in certificates)

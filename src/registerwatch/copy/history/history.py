@@ -1,4 +1,4 @@
-"""Noting what records were before they changed: old values of the fields that changed, in the change's transaction.
+"""Stores the history of records: old values of changed fields, in the transaction of the change.
 
 A record as of an instant is its present with the changes after that instant undone (docs/decisions/0042).
 """
@@ -16,11 +16,11 @@ from registerwatch.copy.tables import record_history
 CHUNK = 500
 """Values in one statement."""
 MAX_OVERTAKEN_SECONDS = 24 * 3600
-"""No read takes so long: what was observed still later is of before the clock was put back."""
+"""No read takes this long: a change observed still later is from before the clock was put back."""
 
 
 class HistoryKind(StrEnum):
-    """What a record is of; its subject is a UDI-DI, an SRN, or an id in `certificates`."""
+    """The kind of a record; its subject is a UDI-DI, an SRN, or an id in `certificates`."""
 
     DEVICE = "device"
     ACTOR = "actor"
@@ -28,7 +28,7 @@ class HistoryKind(StrEnum):
 
 
 class RecordChange(msgspec.Struct, frozen=True):
-    """One change of a stored record. `old` has the fields that changed, with their values before, as JSON has them."""
+    """One change of a stored record. `old` has the old values of the changed fields, in the form of JSON."""
 
     subject: str
     old: Mapping[str, Any]
@@ -39,8 +39,8 @@ class RecordChange(msgspec.Struct, frozen=True):
 
 
 def old_values(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the fields that differ, as they were. Both have the same fields; leave out those that only say
-    when something was read.
+    """The old values of the fields that differ. Both have the same fields; leave out those that only say when
+    something was read.
     """
     return {name: value for name, value in old.items() if value != new[name]}
 
@@ -53,11 +53,11 @@ async def note_changes(
     observed_at: int,
     source: str | None,
 ) -> None:
-    """Write changes of records that were stored before, in the transaction that stores what they are now.
+    """Write changes of records that were stored before, in the transaction that stores their new values.
 
-    New records are no changes, nor is one of which nothing differs (`old` is empty). `observed_at` is the instant
-    before the first request of the read that found them. Where a change of a read that began later is stored already,
-    that instant is noted, since changes are undone in the order in which they were stored.
+    New records are not changes, nor is one without a difference (`old` is empty). `observed_at` is the instant
+    before the first request of the read that found them. If a change of a later read is stored already, its instant is
+    used, since changes are undone in the order in which they were stored.
     """
     changes = [each for each in changes if each.old]
     last = await _last_observed(connection, kind, {each.subject for each in changes}, observed_at)
@@ -80,7 +80,7 @@ async def note_changes(
 async def _last_observed(
     connection: AsyncConnection, kind: HistoryKind, subjects: Collection[str], observed_at: int
 ) -> dict[str, int]:
-    """When a change of these subjects was observed last, of those that were observed later than this one."""
+    """The last observation of a change of these subjects, where it is later than this one."""
     found: dict[str, int] = {}
     named = sorted(subjects)
     for start in range(0, len(named), CHUNK):

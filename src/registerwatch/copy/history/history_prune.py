@@ -1,4 +1,4 @@
-"""Keeping the history of one subject within a bound: the oldest changes go, and the oldest that stays says so."""
+"""Bounds the history of a subject: the oldest changes are deleted, and the oldest that stays says so."""
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -6,9 +6,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.platform.db.engine import Database
 
 MAX_CHANGES = 1_000
-"""Changes that are kept of one subject. A device has a few in its life; a large manufacturer's total changes daily."""
+"""Changes that are kept of a subject. A device has a few in its life; a large manufacturer's total changes daily."""
 CHUNK = 20_000
-"""Stored changes whose subjects are looked at in one transaction."""
+"""Stored changes whose subjects are checked in one transaction."""
 
 
 class HistoryPruner:
@@ -20,7 +20,7 @@ class HistoryPruner:
         self._chunk = chunk
 
     async def prune(self) -> int:
-        """Look at every subject that changed since the last time; the number of changes that were deleted.
+        """Check every subject that changed since the last time. Returns the number of deleted changes.
 
         Any number of processes may do this at any time.
         """

@@ -1,4 +1,4 @@
-"""Reading what is stored of the history of a device, an actor or a certificate."""
+"""Reads the stored history of a device, an actor or a certificate."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,12 +22,12 @@ class HistoryReader:
         self._database = database
 
     async def device(self, udi: str) -> RecordHistory:
-        """Every record of a UDI-DI with its changes. There are no records where the copy has none."""
+        """Every record of a UDI-DI with its changes; none where the copy has none."""
         rows = await self._database.rows(_DEVICES, udi=udi)
         revisions = {row[1]: row[2] for row in rows}
         records = {row[1]: _device(row) for row in rows}
         stored = await self.changes(HistoryKind.DEVICE, udi) if rows else []
-        # A change that was stored after the records were read is none of them yet.
+        # A change that was stored after the records were read does not belong to them yet.
         known = [each for each in stored if each.revision <= revisions.get(each.record, -1)]
         return RecordHistory(records, known)
 
@@ -43,7 +43,7 @@ class HistoryReader:
         return RecordHistory({"": state}, stored)
 
     async def changes(self, kind: HistoryKind, subject: str) -> Sequence[StoredChange]:
-        """The stored changes of a subject, the last one first. Pruning bounds how many there are."""
+        """The stored changes of a subject, the last one first. Pruning bounds their number."""
         rows = await self._database.rows(_CHANGES, kind=kind.value, subject=subject)
         return [_change(row) for row in rows]
 
@@ -76,7 +76,7 @@ _CHANGES = PreparedSelect(
     .where(record_history.c.kind == bindparam("kind"), record_history.c.subject == bindparam("subject"))
     .order_by(record_history.c.id.desc())
 )
-_ACTOR = PreparedSelect(  # one statement, so that what is stored and its changes are of one instant
+_ACTOR = PreparedSelect(  # one statement, so that the actor and its changes are of one instant
     select(*_OF_ACTOR, *_OF_CHANGE)
     .select_from(
         actors.outerjoin(

@@ -1,6 +1,6 @@
-"""Reading which devices of a manufacturer came onto the market or left it, as its listings showed it.
+"""Reads which devices of a manufacturer came onto the market or left it, according to its lists.
 
-What one listing brought is one group for each kind of change, however many devices it has.
+The changes of one list form one group for each kind of change, however many devices it has.
 """
 
 from collections.abc import Sequence
@@ -29,14 +29,14 @@ class PortfolioGroup(msgspec.Struct, frozen=True):
 
 
 class MarketChange(msgspec.Struct, frozen=True):
-    """A device that came onto the market or left it, as a listing showed it that began at `seen_at` (unix seconds)."""
+    """A device that came onto the market or left it, found in a list that began at `seen_at` (unix seconds)."""
 
     is_on_market: bool
     seen_at: int
 
 
 class PortfolioHistory:
-    """What changed in the portfolios of manufacturers, in one database."""
+    """Changes in the portfolios of manufacturers, in one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -53,7 +53,7 @@ class PortfolioHistory:
         ]
 
     async def market_change(self, srn: str, udi: str, since: int) -> MarketChange | None:
-        """The last change of the market standing of a device that a listing begun after an instant showed."""
+        """The last change of a device's market status, by a list that began after an instant."""
         rows = await self._database.rows(_MARKET, srn=srn, udi=udi, since=since)
         return next((MarketChange(change == PortfolioChange.ON_MARKET, seen_at) for change, seen_at in rows), None)
 

@@ -1,7 +1,7 @@
-"""The history of a record from what is stored of it: its changes, and the record as of an instant. Pure.
+"""Histories of records: their stored changes, and a record as of an instant. Pure.
 
-A state is a record as JSON has it, with a few fields beside it: which record answers, which parts were read. What is
-stored are the values before each change, so a state is found by undoing changes, the last one first.
+A state is a record in JSON form, with a few fields beside it: which record is current, which parts were read. The
+values before each change are stored, so a state is found by undoing changes, the last one first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ class StoredChange(msgspec.Struct, frozen=True):
     source: str | None
     old: State
     dropped_at: int | None = None
-    """When the change before this one was observed, where that one is kept no more."""
+    """When the change before this one was observed, if that one was deleted."""
     revision: int = 0
 
 
@@ -42,7 +42,7 @@ class StoredState(msgspec.Struct, frozen=True):
 
 
 class ValueChange(msgspec.Struct, frozen=True):
-    """A field that changed, with both values as JSON has them."""
+    """A changed field, with both values in the form of JSON."""
 
     field: str
     old: Any
@@ -52,7 +52,7 @@ class ValueChange(msgspec.Struct, frozen=True):
 class ObservedChange(msgspec.Struct, frozen=True):
     """A change of a record as it is shown.
 
-    `first_read` are fields that were empty before only because nobody had read them.
+    `first_read` are fields that were empty before only because they had not been read.
     """
 
     id: int
@@ -76,7 +76,7 @@ class RecordHistory:
 
     @property
     def observed_since(self) -> int:
-        """Since when this service knows what the subject was."""
+        """Since when this service knows the subject."""
         return min((each.first_seen_at for each in self.records.values()), default=0)
 
     @property
@@ -85,7 +85,7 @@ class RecordHistory:
         return all(each.dropped_at is None for each in self.stored)
 
     def as_of(self, instant: int) -> "StatesAsOf":
-        """The records that there were at an instant, as they were then."""
+        """The records that existed at an instant, as they were then."""
         states = {uuid: dict(each.state) for uuid, each in self.records.items()}
         since = {uuid: each.first_seen_at for uuid, each in self.records.items()}
         undone = 0
@@ -104,8 +104,8 @@ class RecordHistory:
 
 
 class StatesAsOf(msgspec.Struct, frozen=True):
-    """States of records at an instant, by uuid, and when each was observed first. `is_dropped` tells that the history
-    of that time is kept no more.
+    """States of records at an instant, by uuid, and when each was first observed. `is_dropped` says that the history
+    of that time was deleted.
     """
 
     states: Mapping[str, State]
@@ -114,24 +114,24 @@ class StatesAsOf(msgspec.Struct, frozen=True):
 
     @property
     def current(self) -> str | None:
-        """The record that answered for its UDI-DI."""
+        """The record that was current for its UDI-DI."""
         return next((uuid for uuid, state in self.states.items() if state.get("is_current", True)), None)
 
 
 def device_of(state: State) -> Device:
-    """The device in a state. What is beside it is left out."""
+    """The device in a state, without the fields beside it."""
     return msgspec.convert(dict(state), Device)
 
 
 def device_state(device: Device, **beside: Any) -> dict[str, Any]:
-    """A device as a state, without what only says whether a certificate could be confirmed lately."""
+    """A device as a state, without the fields that only say whether a certificate could be confirmed lately."""
     bare = replace(device, certs=registered(device.certs))
     state: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(bare))
     return {**state, **beside}
 
 
 def _as_document(state: State) -> State:
-    """A state without the empty lists that a document has no field for."""
+    """A state without empty lists, for which a document has no field."""
     return {name: value for name, value in state.items() if value or name not in LEFT_OUT}
 
 
@@ -168,7 +168,7 @@ def _shown_change(stored: StoredChange, before: State, after: State) -> Observed
 
 
 LABELED = {code: name for name, code in LABELS.items()}
-"""Codes whose label is shown in their place."""
+"""Codes that are shown by their label."""
 SHOWN_AS = {"is_current": "current"}
 BESIDE = frozenset({"is_current", "latest_version", "delisted_at"})
 
@@ -186,7 +186,7 @@ def _is_unread_date(name: str, stored: StoredChange, after: State) -> bool:
 
 
 def _is_first_read(name: str, before: State) -> bool:
-    """Whether a field had no value before only because nobody had read it."""
+    """Whether a field had no value before only because it had not been read."""
     if name in BESIDE:
         return False
     if name == "certs":
