@@ -1,4 +1,4 @@
-"""How many stored subjects stand: market status, certificates, what they are called."""
+"""Standings of many stored subjects: market status, certificates, names."""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
@@ -32,9 +32,7 @@ _CHUNK = 2_000
 
 
 class StoredStanding(Struct, frozen=True, gc=False):
-    """A device or an actor that the copy has. Of an actor, which has no certificates to be read, name and status are
-    told.
-    """
+    """A stored device or actor. An actor, which has no certificates to be read, only has a name and a status."""
 
     name: str
     manufacturer_name: str = ""
@@ -44,7 +42,7 @@ class StoredStanding(Struct, frozen=True, gc=False):
     risk_class: str = ""
     certs: Sequence[Certificate] = ()
     certs_read: bool = False
-    """Whether all places that list certificates were read."""
+    """Whether all lists of its certificates were read."""
     is_listed: bool = True
     """Whether the register listed it at the last read."""
     actor_status_code: str = ""
@@ -52,7 +50,7 @@ class StoredStanding(Struct, frozen=True, gc=False):
     """Seconds by which its certificates are older than its record."""
 
     def certificates_in_file(self, today: date, fresh_for: float) -> str:
-        """How the certificates of a device stand, as files have it: `Withdrawn (1 of 2)`. Certificates that are older
+        """The standing of a device's certificates, as files have it: `Withdrawn (1 of 2)`. Certificates that are older
         than the record by more than `fresh_for` seconds were not all read with it.
         """
         are_all_read = self.certs_read and self.certs_behind <= fresh_for
@@ -60,7 +58,7 @@ class StoredStanding(Struct, frozen=True, gc=False):
         return certificates.in_file(are_all_read=are_all_read, were_all_read=self.certs_read)
 
     def standing(self, today: date) -> SubjectStanding:
-        """How it stands on a day: without its market status where the register lists it no more."""
+        """Its standing on a day: without its market status where it is no longer listed."""
         if self.actor_status_code:
             return actor_standing(label(self.actor_status_code), self.actor_status_code)
         status, code = (self.status, self.status_code) if self.is_listed else ("", "")
@@ -69,7 +67,7 @@ class StoredStanding(Struct, frozen=True, gc=False):
 
 
 class _Part(Struct, frozen=True, gc=False):
-    """The part of a stored device that is told."""
+    """The part of a stored device that is read here."""
 
     trade_name: str = ""
     device_name: str = ""
@@ -86,7 +84,7 @@ _part = Decoder(_Part)
 
 
 async def stored_standings(connection: AsyncConnection, subjects: Collection[str]) -> dict[str, StoredStanding]:
-    """Those of some UDI-DIs and SRNs that the copy has."""
+    """The UDI-DIs and SRNs among these that the copy has."""
     found: dict[str, StoredStanding] = {}
     asked = sorted(subjects)
     for rows in [await _rows(connection, _DEVICES, some) for some in _chunks(asked)]:
@@ -107,7 +105,7 @@ async def revision_of_copy(connection: AsyncConnection) -> int:
 
 async def changed_udis(connection: AsyncConnection, revision: int, limit: int) -> tuple[Sequence[str], int]:
     """UDI-DIs of records that changed after a revision, in the order of their changes, at most `limit`; and the
-    revision up to which they are.
+    revision that they reach.
     """
     rows = (await connection.execute(_CHANGED, {"revision": revision, "limit": limit})).all()
     return [row.primary_di for row in rows], rows[-1].revision if rows else revision

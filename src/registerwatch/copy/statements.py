@@ -51,8 +51,9 @@ WRITTEN = (
 INSERTED = (*WRITTEN, "first_seen_at")
 """Columns in the order in which rows of a batch have their values; the last one is written once."""
 WATCHED = ("watched_read_at", "watched_certs_at", "watched_basic_at")
-"""Columns that few rows have, and that a statement of their own writes after every other one: a load of the register
-writes none."""
+"""Columns that few rows have. A statement of their own writes them after every other one: a load of the register writes
+none.
+"""
 BY_UDI = {
     kind: text(f"SELECT {', '.join((*WRITTEN, *WATCHED))} FROM devices WHERE primary_di IN ({listed})")
     for kind, listed in LISTED_VALUES.items()
@@ -92,7 +93,7 @@ PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
 
 
 def _upsert(placeholder: str) -> str:
-    """In the driver's own form: bulk fills spend a third of their time in the translation of named parameters."""
+    """An upsert in the driver's own form: bulk loads spend a third of their time on translating named parameters."""
     return (
         f"INSERT INTO devices ({', '.join(INSERTED)}) VALUES ({', '.join([placeholder] * len(INSERTED))})"
         " ON CONFLICT (primary_di, uuid) DO UPDATE SET "

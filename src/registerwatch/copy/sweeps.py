@@ -1,7 +1,7 @@
 """The queue of manufacturers whose devices are swept, and its SQL. Instants are unix seconds.
 
-Functions run in the transaction of the connection that they are given. A manufacturer without watched devices that is
-not watched itself is one that nobody with an active account watches: it stays, and has no turns.
+Functions run in the transaction of the given connection. A manufacturer stays without runs when it is not watched
+itself and has no devices that active accounts watch.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
 from registerwatch.platform.structs import replace
 
 LEASE_SECONDS = 900
-"""So long after its last step a node has a manufacturer: more than a step takes, waiting for the budget included."""
+"""A node's lease lasts this long after its last step: longer than a step takes, with its wait for the budget."""
 RETRY_SECONDS = 120
-"""So long after a turn that failed a manufacturer has the next one."""
+"""Time from a failed run of a manufacturer to its next one."""
 _CHUNK = 1_000
 
 
 class DeviceSweep(msgspec.Struct, frozen=True):
-    """A swept manufacturer: what is swept of it, and how far its walk is. `copy/tables.py` tells the columns."""
+    """A swept manufacturer: what is swept of it, and the state of its walk. `copy/tables.py` explains the columns."""
 
     srn: str
     lists_all: bool
@@ -46,7 +46,7 @@ class DeviceSweep(msgspec.Struct, frozen=True):
 class SweptManufacturer(msgspec.Struct, frozen=True):
     """A manufacturer that belongs into the queue.
 
-    `lists_all` tells that it is watched itself, so that all its devices are listed; `watched` is the number of its
+    `lists_all` says that it is watched itself, so that all its devices are listed; `watched` is the number of its
     UDI-DIs that are watched.
     """
 
@@ -56,7 +56,7 @@ class SweptManufacturer(msgspec.Struct, frozen=True):
 
 
 class QueueChanges(msgspec.Struct, frozen=True):
-    """How the queue differs from what it should be; those that changed with whether they are due at once."""
+    """The differences between the queue and its target; changed ones with whether they are due at once."""
 
     added: Sequence[SweptManufacturer]
     changed: Sequence[tuple[SweptManufacturer, bool]]
@@ -76,13 +76,13 @@ _IS_SWEPT = or_(device_sweeps.c.lists_all, device_sweeps.c.watched > 0)
 
 
 async def has_due(connection: AsyncConnection, now: int, *, interval: int, at_once_only: bool) -> bool:
-    """Whether a manufacturer may have a turn now."""
+    """Whether a manufacturer may have a run now."""
     return (await connection.execute(_due(now, interval, at_once_only=at_once_only))).first() is not None
 
 
 async def claim(connection: AsyncConnection, now: int, *, interval: int, at_once_only: bool) -> DeviceSweep | None:
-    """The manufacturer that waits for its turn for the longest time, leased, with `turn_at` of its last turn; None
-    where none is due. `at_once_only` leaves out those that only the interval makes due.
+    """The manufacturer that has waited longest for its run, leased, with `turn_at` of its last run; None where none is
+    due. `at_once_only` leaves out those that only the interval makes due.
     """
     found = _due(now, interval, at_once_only=at_once_only).with_for_update(skip_locked=True)
     row = (await connection.execute(found)).mappings().one_or_none()
@@ -95,15 +95,15 @@ async def claim(connection: AsyncConnection, now: int, *, interval: int, at_once
 
 
 async def is_leased(connection: AsyncConnection, sweep: DeviceSweep) -> bool:
-    """Whether the lease of a turn still holds; it does so until the transaction ends. Another node may have claimed the
-    manufacturer since, and one that nobody watches any more is gone.
+    """Whether the lease of a run still holds; then it does until the transaction ends. Another node may have claimed
+    the manufacturer since, and one that is no longer watched is gone.
     """
     own = select(device_sweeps.c.srn).where(*_own(sweep)).with_for_update()
     return (await connection.execute(own)).first() is not None
 
 
 async def keep(connection: AsyncConnection, sweep: DeviceSweep, now: int) -> DeviceSweep:
-    """Store how far a walk is, and go on with the lease."""
+    """Store the state of a walk, and extend the lease."""
     progress = {name: getattr(sweep, name) for name in _PROGRESS}
     kept = update(device_sweeps).where(*_own(sweep)).values(leased_until=now + LEASE_SECONDS, **progress)
     await connection.execute(kept)
@@ -111,15 +111,15 @@ async def keep(connection: AsyncConnection, sweep: DeviceSweep, now: int) -> Dev
 
 
 async def release(connection: AsyncConnection, sweep: DeviceSweep, *, has_waited: bool) -> None:
-    """End a turn. Who `has_waited` in vain keeps the place in the order that it had before."""
+    """End a run. One that `has_waited` in vain keeps the manufacturer's position in the queue."""
     turn_at = case((device_sweeps.c.turn_at == 0, 0), else_=sweep.turn_at) if has_waited else device_sweeps.c.turn_at
     values = {"leased_until": 0, "problem": sweep.problem, "turn_at": turn_at}
     await connection.execute(update(device_sweeps).where(*_own(sweep)).values(values))
 
 
 async def queue_changes(connection: AsyncConnection, wanted: Sequence[SweptManufacturer]) -> QueueChanges:
-    """What makes the queue what is wanted. A manufacturer that is watched itself now is due at once, where its devices
-    were never listed completely.
+    """The changes that bring the queue to its target. A manufacturer that is now watched itself is due at once, where
+    its devices were never listed completely.
     """
     rows = (await connection.execute(select(*_MEMBERSHIP, device_sweeps.c.complete_at))).all()
     present = {row.srn: SweptManufacturer(row.srn, row.lists_all, row.watched) for row in rows}
@@ -137,7 +137,7 @@ async def queue_changes(connection: AsyncConnection, wanted: Sequence[SweptManuf
 
 
 async def change_queue(connection: AsyncConnection, changes: QueueChanges, now: int) -> None:
-    """Store changes of the queue; with a manufacturer that nobody watches any more goes what was listed of it."""
+    """Store changes of the queue. A manufacturer that is no longer watched is deleted with its listed devices."""
     if changes.added:
         added = (postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert)(device_sweeps)
         await connection.execute(added.on_conflict_do_nothing(), [_row(each, now) for each in changes.added])
@@ -155,29 +155,29 @@ async def change_queue(connection: AsyncConnection, changes: QueueChanges, now: 
 
 
 async def make_all_due(connection: AsyncConnection) -> int:
-    """Let every manufacturer have its next turn at once; how many there are."""
+    """Make every manufacturer due at once. Returns their number."""
     await _lock(connection, _IS_SWEPT)
     made = await connection.execute(update(device_sweeps).where(_IS_SWEPT).values(turn_at=0, problem=""))
     return made.rowcount
 
 
 async def _lock(connection: AsyncConnection, which: ColumnElement[bool]) -> None:
-    """Lock rows in the order of their SRNs, so that two that change many rows at a time wait for no lock crosswise."""
+    """Lock rows in the order of their SRNs, so that two that change many rows at a time do not deadlock."""
     await connection.execute(select(device_sweeps.c.srn).where(which).order_by(device_sweeps.c.srn).with_for_update())
 
 
 async def count_waiting(connection: AsyncConnection) -> int:
-    """How many manufacturers wait for a turn at once, or are in the midst of a walk."""
+    """How many manufacturers are due at once, or are in the middle of a walk."""
     waits = or_(device_sweeps.c.turn_at == 0, device_sweeps.c.walk_began_at.is_not(None))
     found = select(func.count()).where(_IS_SWEPT, waits, device_sweeps.c.problem == "")
     return (await connection.execute(found)).scalar_one()
 
 
 def _due(now: int, interval: int, *, at_once_only: bool) -> Select[Any]:
-    """The manufacturer that has the next turn: the one that waits for the longest time.
+    """The manufacturer of the next run: the one that has waited longest.
 
     One that is due at once waits as if it had been listed an interval before its last walk, or before it was added. So
-    nobody gets ahead of those who wait by watching and unwatching.
+    watching and unwatching never brings a manufacturer ahead of those that wait.
     """
     table = device_sweeps.c
     at_once = func.coalesce(table.swept_at, table.added_at) - interval
@@ -188,14 +188,14 @@ def _due(now: int, interval: int, *, at_once_only: bool) -> Select[Any]:
 
 
 def _is_free(now: int) -> ColumnElement[bool]:
-    """Whether no node has it. A lease that ends later than any can is of before the clock was put back."""
+    """Whether no node has it. A lease that ends later than any can is from before the clock was put back."""
     until = device_sweeps.c.leased_until
     return or_(until <= now, until > now + LEASE_SECONDS + CLOCK_DIFFERENCE_SECONDS)
 
 
 def _is_due(now: int, interval: int | None) -> ColumnElement[bool]:
-    """Whether a manufacturer may have a turn: made due at once, in the midst of a walk, or not swept for the interval.
-    One whose last turn failed has the next one some time later.
+    """Whether a manufacturer may have a run: made due at once, in the middle of a walk, or not swept for the interval.
+    After a failed run the next one comes some time later.
     """
     table = device_sweeps.c
     goes_on = table.walk_began_at.is_not(None)
@@ -210,7 +210,7 @@ def _is_past(instant: ColumnElement[Any], now: int, seconds: int) -> ColumnEleme
 
 
 def _own(sweep: DeviceSweep) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Whether the lease is still this one's: whoever claimed it since has a later end."""
+    """Whether the lease is still this one's: a later claim has a later end."""
     return device_sweeps.c.srn == sweep.srn, device_sweeps.c.leased_until == sweep.leased_until
 
 

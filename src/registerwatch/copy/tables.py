@@ -191,7 +191,7 @@ certificate_scopes = Table(
     Column("basic_udi", Text, primary_key=True, index=True, doc="a Basic UDI-DI that its scopes name"),
 )
 
-device_certificates = Table(  # certificates that devices list themselves, as the newest read of one has them
+device_certificates = Table(  # certificates that devices list themselves, by the newest read of one
     "device_certificates",
     metadata,
     Column("srn", Text, primary_key=True, doc="the manufacturer's"),
@@ -203,7 +203,7 @@ device_certificates = Table(  # certificates that devices list themselves, as th
     Column("told", Text, nullable=False, doc="JSON: register.models.Certificate, each that is alike"),
 )
 
-certificate_documents = Table(  # documents of certificates that were passed through, as they were seen first
+certificate_documents = Table(  # documents of certificates that were served, as first seen
     "certificate_documents",
     metadata,
     Column("uuid", Text, primary_key=True, doc="the register's"),
@@ -235,7 +235,7 @@ notified_bodies = Table(
     Column("seen_at", BigInteger, nullable=False),
 )
 
-certificate_news = Table(  # what changed in the certificates of a manufacturer, in the order in which it was found
+certificate_news = Table(  # changes of a manufacturer's certificates, in the order in which they were found
     "certificate_news",
     metadata,
     Column("id", ROW_ID, primary_key=True),
@@ -302,7 +302,7 @@ portfolio_devices = Table(  # the devices of watched manufacturers as they were 
     Index("ix_portfolio_devices_primary_di", "srn", "primary_di"),
 )
 
-portfolio_news = Table(  # what changed in them, in the order in which it was found
+portfolio_news = Table(  # changes of these devices, in the order in which they were found
     "portfolio_news",
     metadata,
     Column("id", ROW_ID, primary_key=True),

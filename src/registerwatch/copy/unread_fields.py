@@ -1,4 +1,4 @@
-"""The stored counts of fields that could not be read, of all processes that share the database."""
+"""Stored counts of fields that could not be read, of all processes that share the database."""
 
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.sources.unread_fields import FieldOf, UnreadCounts, UnreadFields
 
 KEPT_SECONDS = 30 * 24 * 3600
-"""A field that was readable for so long is forgotten."""
+"""A field that was readable for this long is forgotten."""
 
 
 class StoredUnreadField(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class StoredUnreadField(msgspec.Struct, frozen=True):
 
 
 class UnreadFieldStore:
-    """Stores what the sources of one process have counted."""
+    """Stores the counts of one process's sources."""
 
     def __init__(self, database: Database, clock: Clock, unread: UnreadFields) -> None:
         self._database = database
@@ -36,14 +36,14 @@ class UnreadFieldStore:
         self._unread = unread
 
     async def store(self) -> None:
-        """Add what was counted since the last time to what is stored."""
+        """Add the counts since the last time to the stored ones."""
         if self._unread.has_news:
             async with self.transaction():
                 pass
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction that adds what was counted before it to what is stored. Where it fails, it is counted again."""
+        """A transaction that adds earlier counts to the stored ones. Where it fails, they are counted again."""
         counts = self._unread.take()
         try:
             async with self._database.transaction() as connection:
@@ -74,7 +74,7 @@ class UnreadFieldStore:
         return self._unread.counts.copy()
 
     def since(self, before: Counter[FieldOf]) -> UnreadCounts:
-        """What was counted since then."""
+        """The counts since then."""
         return self._unread.since(before)
 
 

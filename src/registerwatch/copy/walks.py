@@ -1,4 +1,4 @@
-"""Walks through whole lists: which node is at it, and what came of the last one.
+"""Walks through whole lists: which node makes them, and the result of the last one.
 
 The row of a list is a lease. Its holder renews it while it reads, so a list is read by one node at a time, and a node
 that was killed holds it for minutes only.
@@ -21,7 +21,7 @@ LEASE_SECONDS = 600
 """Longer than one request may take with all its repetitions and a storing transaction after it."""
 RENEW_SECONDS = 60
 RETRY_SECONDS = 600
-"""After a walk that was not complete."""
+"""Pause after an incomplete walk."""
 MAX_UNREAD = 1_000
 """Rows of a list that could not be read, whose ids are kept."""
 
@@ -31,24 +31,24 @@ class LeaseLost(Exception):
 
 
 class WalkRow(msgspec.Struct, frozen=True):
-    """The last walk of a list, as it is noted. Instants are unix seconds."""
+    """The stored last walk of a list. Instants are unix seconds."""
 
     name: str
     began_at: int
     ended_at: int | None
     """None while it goes on, and where its process was killed."""
     complete_at: int | None
-    """When the last walk began that saw the whole list, None before the first."""
+    """When the last complete walk began, None before the first."""
     listed: int
     total: int | None
     problem: str
-    """Why the last walk that ended was not complete, or empty."""
+    """Why the last ended walk was not complete, or empty."""
     unread: frozenset[str] = frozenset()
-    """Ids of rows that walks listed and none could read yet."""
+    """Ids of rows that walks listed but never could read."""
 
 
 class WalkEnd(msgspec.Struct, frozen=True):
-    """What came of a walk. `is_complete` tells that it saw the whole list; `unread` are as in `WalkRow`."""
+    """The end of a walk. `is_complete` says that it saw the whole list; `unread` are as in `WalkRow`."""
 
     name: str
     began_at: int
@@ -68,14 +68,14 @@ class WalkLease:
         self._until = began_at + LEASE_SECONDS
 
     async def renew(self) -> None:
-        """Hold the lease for longer, where that is due. Raises `LeaseLost`."""
+        """Extend the lease, where that is due. Raises `LeaseLost`."""
         now = int(self._clock.now())
         if now + LEASE_SECONDS - self._until >= RENEW_SECONDS:
             async with self._database.transaction() as connection:
                 await self._set(connection, now + LEASE_SECONDS)
 
     async def hold(self, connection: AsyncConnection) -> None:
-        """Make sure, and for the length of the transaction, that no other node has it. Raises `LeaseLost`."""
+        """Ensure, until the transaction ends, that no other node has it. Raises `LeaseLost`."""
         await self._set(connection, int(self._clock.now()) + LEASE_SECONDS)
 
     async def _set(self, connection: AsyncConnection, until: int) -> None:
@@ -86,9 +86,9 @@ class WalkLease:
 
 
 async def claim(database: Database, clock: Clock, name: str, *, every: int) -> WalkLease | None:
-    """The walk of a list that is due, None where it is not or another node is at it.
+    """The walk of a list that is due, None where it is not or another node makes it.
 
-    It is due `every` so many seconds, sooner after one that was not complete, and at once after one that was killed.
+    It is due every `every` seconds, sooner after an incomplete one, and at once after one that was killed.
     """
     now = int(clock.now())
     asked = {
@@ -113,7 +113,7 @@ async def lock(connection: AsyncConnection, name: str) -> None:
 
 
 async def note_end(connection: AsyncConnection, end: WalkEnd, *, now: int) -> None:
-    """Note what came of a walk; its lease is given back."""
+    """Note the end of a walk; its lease is returned."""
     await connection.execute(
         _END,
         {
@@ -137,7 +137,7 @@ async def walks(connection: AsyncConnection) -> dict[str, WalkRow]:
 
 _unread = msgspec.json.Decoder(frozenset[str])
 
-# A lease or a walk in the far future is of before the clock was put back.
+# A lease or a walk in the far future is from before the clock was put back.
 _IS_TAKEN = text(
     "SELECT 1 FROM walks WHERE name = :name AND NOT ((leased_until <= :now OR leased_until > :latest)"
     " AND (ended_at IS NULL OR began_at <= :due OR began_at > :latest OR (problem <> '' AND began_at <= :retry)))"

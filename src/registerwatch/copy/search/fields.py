@@ -1,9 +1,9 @@
-"""What is indexed of a device, and how texts are split into words.
+"""Fields of the search index, and how texts are split into words.
 
 A document is the current record of one UDI-DI. `names` holds the words of every trade name (four times, so that a hit
 there outranks one in the device name or the manufacturer's name, which count once). `filtered` holds the same words
-once more under the market status, and once under the risk class, apart for devices on the market and for the rest:
-the usual filters then read one list of postings instead of intersecting long ones. Every filter has a field of its
+again under the market status, and under the risk class, separately for devices on the market and for the others: the
+usual filters then read one list of postings instead of intersecting long ones. Every filter has a field of its
 values (EMDN one for each level), which are counted for facets.
 """
 
@@ -45,11 +45,11 @@ _indexed = msgspec.json.Decoder(IndexedDevice)
 
 
 _MARKS = dict.fromkeys(map(ord, "™℠®©"), " ")
-"""Signs beside names, which would else become letters of them."""
+"""Signs after names that are not letters of them."""
 
 
 def indexable(text: str) -> str:
-    """A text as the index takes it, of names and of queries alike: folded, no word longer than the longest one."""
+    """A text for the index, in names and queries alike: folded, no word longer than the longest one."""
     text = folded(text)
     if len(text) <= MAX_WORD_LENGTH or not _LONG.search(text):
         return text
@@ -65,14 +65,14 @@ def folded(text: str) -> str:
 
 
 def reference_key(text: str) -> str:
-    """A catalogue reference or identifier as it is compared: capitals, no white space, no leading `+`."""
+    """A catalogue reference or identifier for comparison: capitals, no white space, no leading `+`."""
     return "".join(text.split()).upper().lstrip("+")
 
 
 GS1_DIGITS = 14
 _AFTER_GS1 = 10**14
 _ORDER = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LETTERS = len(_ORDER) + 1  # whatever is none of them counts as one letter before all
+_LETTERS = len(_ORDER) + 1  # any other character counts as one letter before all
 _ORDERED_LETTERS = 11
 _REST = 64
 
@@ -80,7 +80,7 @@ _REST = 64
 def udi_order(udi: str) -> int:
     """A number that sorts as UDI-DIs do: GS1's first, by their digits; others by their first letters and digits.
 
-    The rest of a long one decides nothing but that the order among those that begin alike is the same every time.
+    The rest of a long one only fixes the order among those that begin alike.
     """
     if len(udi) == GS1_DIGITS and udi.isascii() and udi.isdigit():
         return int(udi)
@@ -91,7 +91,7 @@ def udi_order(udi: str) -> int:
 
 
 def filter_field(facet: Facet, value: str) -> str:
-    """The field that has a value of a filter."""
+    """The field with a filter's values."""
     return facet if facet is not Facet.EMDN else f"emdn_{emdn_level(value)}"
 
 
@@ -117,18 +117,18 @@ def schema() -> tantivy.Schema:
 
 
 def analyzer() -> tantivy.TextAnalyzer:
-    """How texts are split into words: at everything that is no letter or digit."""
+    """Splits texts into words at every character that is not a letter or digit."""
     words = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     return words.filter(tantivy.Filter.lowercase()).filter(tantivy.Filter.ascii_fold()).build()
 
 
 _words = analyzer()
 _LONG = re.compile(rf"\S{{{MAX_WORD_LENGTH + 1}}}")
-"""What may be a word that is too long; only the analyzer knows where words end."""
+"""A word that may be too long; only the analyzer knows where words end."""
 
 
 def to_document(row_id: int, stored: bytes) -> tuple[str, Document]:
-    """The index document of a stored device, and the UDI-DI that it is known by."""
+    """The index document of a stored device, and its UDI-DI."""
     device = _indexed.decode(stored)
     entry = Document()
     entry.add_unsigned("row", row_id)
@@ -162,14 +162,14 @@ def _names(device: IndexedDevice) -> str:
 
 @lru_cache
 def _narrowed_by(status_code: str, risk_code: str) -> Sequence[str]:
-    """Where `filtered` has the words of a device with these codes."""
+    """The fields `filtered` for the words of a device with these codes."""
     status, risk = STATUS_BY_CODE.get(status_code), RISK_BY_CODE.get(risk_code)
     of_status = [narrowed(status)] if status is not None else []
     return [*of_status, narrowed(risk, on_market=status is StatusFilter.ON)] if risk is not None else of_status
 
 
 def narrowed(value: StatusFilter | RiskFilter, *, on_market: bool = False) -> str:
-    """Where `filtered` has words under a filter value; of a risk class among devices on the market, or the rest."""
+    """The field `filtered` for a filter value; for a risk class among devices on the market, or the others."""
     name = value.value.replace("-", "_")
     if isinstance(value, StatusFilter):
         return f"s_{name}"

@@ -1,7 +1,7 @@
-"""The filters of a search, and which values a device has for each of them. Pure.
+"""The filters of a search, and a device's values for each of them. Pure.
 
-What is indexed, what is counted of an index and what is counted of stored documents all come from `filter_values`. A
-device of which a value is not known has `UNKNOWN`, so that the values of every filter add up to all devices.
+`filter_values` gives the values that are indexed, counted in an index and counted in stored documents. A device with an
+unknown value has `UNKNOWN`, so that the values of every filter add up to all devices.
 """
 
 import re
@@ -27,18 +27,18 @@ from registerwatch.register.nomenclature import emdn_levels
 
 UNKNOWN = "unknown"
 OTHER = "other"
-"""A value that no filter names, such as a legacy risk class."""
+"""A value without a filter of its own, such as a legacy risk class."""
 
 EMDN_LEVELS = 7
 REMEMBERED = 20_000
-"""Codes and SRNs whose values are kept: indexing millions of devices asks for the same ones again and again."""
+"""Codes and SRNs whose values are kept: indexing millions of devices needs the same ones again and again."""
 MAX_MANUFACTURERS = 10
 MAX_VALUES = 300
-"""Values of a facet that are told: more than there are countries or notified bodies."""
+"""Values of a facet that are returned: more than there are countries or notified bodies."""
 
 
 class Facet(StrEnum):
-    """What results can be filtered by and counted by. The values are names of parameters and of fields of `Filters`."""
+    """A dimension to filter and count results by. The values are names of parameters and of fields of `Filters`."""
 
     STATUS = "status"
     RISK = "risk"
@@ -54,11 +54,11 @@ class Facet(StrEnum):
     NOTIFIED_BODY = "notified_body"
 
     __hash__ = str.__hash__
-    """As of any text: that of an enumeration is computed in Python, for every key that a device is indexed under."""
+    """The text's hash: that of an enumeration is computed in Python, for every key that a device is indexed under."""
 
     @property
     def max_values(self) -> int:
-        """How many values are told, those that most devices have."""
+        """How many values are returned, the most frequent ones."""
         return MAX_MANUFACTURERS if self is Facet.MANUFACTURER else MAX_VALUES
 
 
@@ -68,11 +68,11 @@ COUNTRY = re.compile(r"[A-Z]{2}")
 NOTIFIED_BODY = re.compile(r"[0-9]{4}")
 _SRN_COUNTRY = re.compile(r"([A-Z]{2})-")
 _OTHER_CODES = {"EL": "GR", "UK": "GB"}
-"""Codes of countries that SRNs have beside those of ISO 3166."""
+"""Country codes in SRNs that differ from ISO 3166."""
 
 
 class Filters(msgspec.Struct, frozen=True):
-    """What results must have; None for anything. Texts are as `filter_values` gives them."""
+    """Values that results must have; None for any. Texts are as `filter_values` gives them."""
 
     status: StatusFilter | None = None
     risk: RiskFilter | None = None
@@ -89,7 +89,7 @@ class Filters(msgspec.Struct, frozen=True):
     latex: YesNo | None = None
     reusable: YesNo | None = None
     notified_body: str | None = None
-    """Number of a notified body of any of the certificates that are known."""
+    """Number of the notified body of a known certificate."""
 
     @property
     def chosen(self) -> Sequence[tuple[Facet, str]]:
@@ -100,18 +100,18 @@ class Filters(msgspec.Struct, frozen=True):
 
     @property
     def is_any(self) -> bool:
-        """Whether there is none."""
+        """Whether no filter is set."""
         return self == _NONE
 
 
 _NONE = Filters()
 
 Values = Mapping[Facet, Collection[str]]
-"""Of each facet the values that a device has, at least one."""
+"""A device's values for each facet, at least one."""
 
 
 class FilteredDevice(msgspec.Struct, frozen=True, gc=False):
-    """The fields of a stored document that filters look at."""
+    """The fields of a stored document that filters use."""
 
     manufacturer_srn: str = ""
     status_code: str = ""
@@ -133,7 +133,7 @@ _filtered = msgspec.json.Decoder(FilteredDevice)
 
 
 def filter_values(device: FilteredDevice) -> dict[Facet, Collection[str]]:
-    """The values of a device for every filter. Of an EMDN code every level is one."""
+    """A device's values for every filter. For an EMDN code, every level is a value."""
     bodies = {each.notified_body for each in device.certs if NOTIFIED_BODY.fullmatch(each.notified_body)}
     legislation, legacy = _legislation(device.legislation_code)
     return {
@@ -153,12 +153,12 @@ def filter_values(device: FilteredDevice) -> dict[Facet, Collection[str]]:
 
 
 def values_of_document(stored: bytes) -> dict[Facet, Collection[str]]:
-    """The same of a stored document."""
+    """A document's values for every filter."""
     return filter_values(_filtered.decode(stored))
 
 
 def passes(stored: bytes, filters: Filters) -> bool:
-    """Whether the filters let a stored document through."""
+    """Whether a stored document passes the filters."""
     if filters.is_any:
         return True
     values = values_of_document(stored)
@@ -167,13 +167,13 @@ def passes(stored: bytes, filters: Filters) -> bool:
 
 @lru_cache(REMEMBERED)
 def country_of(srn: str) -> str:
-    """The country that an SRN names, by its code of ISO 3166."""
+    """The country in an SRN, by its code of ISO 3166."""
     match = _SRN_COUNTRY.match(srn)
     return same_country(match[1]) if match else UNKNOWN
 
 
 def same_country(code: str) -> str:
-    """The code of ISO 3166 in place of another one that SRNs have."""
+    """The ISO 3166 code for a country code in an SRN."""
     return _OTHER_CODES.get(code, code)
 
 
@@ -188,9 +188,9 @@ def emdn_level(code: str) -> int:
 
 
 class FacetCounts(msgspec.Struct, frozen=True):
-    """How many of the devices that were found have each value, the most frequent first.
+    """How many of the found devices have each value, the most frequent first.
 
-    `others` counts values that are not told, once for every device that has one.
+    `others` counts values that are not listed, once for every device that has one.
     """
 
     values: Sequence[tuple[str, int]] = ()
@@ -198,13 +198,13 @@ class FacetCounts(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, counts: Iterable[tuple[str, int]], facet: Facet, others: int = 0) -> "FacetCounts":
-        """In order, as many as are told."""
+        """Sorted counts, cut to the facet's maximum."""
         ordered = sorted((each for each in counts if each[1]), key=lambda each: (-each[1], each[0]))
         most = facet.max_values
         return cls(tuple(ordered[:most]), others + sum(number for _, number in ordered[most:]))
 
     def with_more(self, more: "FacetCounts", facet: Facet) -> "FacetCounts":
-        """Together with the counts of other devices. Exact where neither leaves values out."""
+        """These counts and those of other devices together. Exact where neither leaves values out."""
         counts = Counter(dict(self.values))
         counts.update(dict(more.values))
         return FacetCounts.of(counts.items(), facet, self.others + more.others)
@@ -214,7 +214,7 @@ Counts = Mapping[Facet, FacetCounts]
 
 
 def counted(devices: Collection[Values], facets: Collection[Facet], filters: Filters) -> Counts:
-    """Count the values of devices one by one. Of EMDN, those on the level below the one that is filtered by."""
+    """Count the values of devices one by one. EMDN codes are counted on the level below the filter's."""
     counts = {}
     for facet in facets:
         of_facet = Counter(value for values in devices for value in values[facet] if is_shown(facet, value, filters))
@@ -223,7 +223,7 @@ def counted(devices: Collection[Values], facets: Collection[Facet], filters: Fil
 
 
 def is_shown(facet: Facet, value: str, filters: Filters) -> bool:
-    """Whether a value belongs into a facet: of EMDN alone not all do."""
+    """Whether a value belongs to a facet: only EMDN has values that do not."""
     above = filters.emdn or ""
     return facet is not Facet.EMDN or (emdn_level(value) == shown_emdn_level(above) and value.startswith(above))
 

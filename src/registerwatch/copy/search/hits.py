@@ -1,4 +1,4 @@
-"""What a search of the index finds: a page of it, all of it, and how many have which value."""
+"""Results of an index search: a page of them, all of them, and how many have which value."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from tantivy import Query
 from registerwatch.copy.search.filters import EMDN_LEVELS, Counts, Facet, FacetCounts, Filters, shown_emdn_level
 
 ALL_VALUES = 1_000_000
-"""More values than a field has: every segment of the index tells all of them, so that their sums are exact."""
+"""More values than a field has: every segment of the index returns all of them, so that their sums are exact."""
 
 
 SMALL = 50_000
-"""Devices up to which a search takes some hundred microseconds whatever it finds."""
+"""Up to this many devices a search takes some hundred microseconds, whatever it finds."""
 
 
 def count_of(result: tantivy.SearchResult) -> int:
@@ -32,7 +32,7 @@ class Selection(msgspec.Struct, frozen=True):
     def total(self, expected: int | None = None) -> int:
         """The exact number of documents. Many are counted without scoring them; with few, preparing that takes longer.
 
-        `expected` says about how many there are.
+        `expected` is about how many there are.
         """
         if self.searcher.num_docs <= SMALL or (expected is not None and expected <= SMALL):
             return count_of(self.searcher.search(self.query, 1, count=True))
@@ -56,7 +56,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 def _terms(facet: Facet, filters: Filters) -> dict[str, object]:
-    """What to count. Of EMDN, codes of the level below the one that is filtered by, and of that branch alone."""
+    """The values to count. For EMDN only codes of the filter's branch, on the level below it."""
     terms: dict[str, object] = {"field": facet.value, "size": facet.max_values, "segment_size": ALL_VALUES}
     if facet is Facet.EMDN:
         above = filters.emdn or ""
@@ -75,7 +75,7 @@ class Hits:
     selection: Selection | None = field(default=None, compare=False)
 
     def counts(self, facets: Collection[Facet], filters: Filters) -> Counts:
-        """What facets tell of all that was found."""
+        """The counts of facets over all results."""
         counts: dict[Facet, FacetCounts] = dict.fromkeys(facets, FacetCounts())
         if self.selection is not None:
             for group in _COUNTED_TOGETHER:

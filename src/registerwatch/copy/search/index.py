@@ -1,4 +1,4 @@
-"""Searching the index of this node."""
+"""Searches the index of this node."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ INDEX_UNREADABLE = "The search index cannot be read; it is being built anew."
 
 
 class _State:
-    """What was loaded: how many documents, deleted ones included, and hits of searches in it that took long."""
+    """A loaded state: how many documents, deleted ones included, and hits of searches in it that took long."""
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
@@ -40,28 +40,28 @@ class _State:
 
 
 class SearchIndex:
-    """The index of one node. Several processes may read it; `IndexWriter` makes sure that one writes."""
+    """The index of one node. Several processes may read it; `IndexWriter` makes sure that only one writes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / LAYOUT
         self._meta, self._mark = self.folder / META, self.folder / MARK
         self._read_mark = b"", ("", 0)
-        """The content of the note when it was read last, and the copy and revision that it names."""
+        """The last read content of the note, and the copy and revision that it names."""
         self._index: tantivy.Index | None = None
         self._analyzer = analyzer()
         self._committed = b""
         self._state = _State()
         self._files = LoadedFiles()
         self._damaged: bytes | None = None
-        """A commit whose files were cut off while it was loaded; it is not loaded again."""
+        """A commit whose files were truncated while it was loaded; it is not loaded again."""
         self._loaded = ("", 0)
         """Copy and revision that the loaded index has at least."""
 
     def refresh(self) -> bool:
-        """Load what was committed since. False while there is no index yet.
+        """Load the last commit. False while there is no index yet.
 
-        What is compared is the content of the file that names the segments: every commit and every rebuild makes
-        another, while times, sizes and inodes can come back. It has a few kilobytes; reading them takes 20 µs.
+        The content of the file that names the segments is compared: it differs after every commit and rebuild, while
+        times, sizes and inodes can come back. It has a few kilobytes; reading them takes 20 µs.
         """
         noted = self._noted()  # before the commit that it may belong to is loaded, so that it is never too late
         try:
@@ -90,7 +90,7 @@ class SearchIndex:
         return self._index is not None
 
     def close(self) -> None:
-        """Use the loaded index no more. Searches find nothing until another one is loaded."""
+        """Stop using the loaded index. Searches find nothing until another one is loaded."""
         self._index, self._committed, self._state = None, b"", _State()
 
     def open(self) -> tantivy.Index:
@@ -102,7 +102,7 @@ class SearchIndex:
 
     @property
     def documents(self) -> int:
-        """Number of devices that can be found."""
+        """The number of devices that can be found."""
         return self._searcher().num_docs if self._ready() else 0
 
     def indexed_revision(self, copy_id: str) -> int:
@@ -111,7 +111,7 @@ class SearchIndex:
         return revision if revision and self._meta.exists() else 0
 
     def noted_revision(self, copy_id: str) -> int:
-        """The same by the note alone, whatever became of the index beside it."""
+        """The revision in the note alone, whatever happened to the index beside it."""
         noted_of, revision = self._noted()
         return revision if noted_of == copy_id else 0
 
@@ -121,7 +121,7 @@ class SearchIndex:
         return revision if self._index is not None and loaded_of == copy_id else 0
 
     def _noted(self) -> tuple[str, int]:
-        """Copy and revision that were noted on disk."""
+        """Copy and revision in the note on disk."""
         try:
             with open(self._mark, "rb", buffering=0) as file:
                 content = file.read()
@@ -160,7 +160,7 @@ class SearchIndex:
         return self._exact("reference", [reference_key(reference)], filters, limit=limit, offset=offset)
 
     def by_filters(self, filters: Filters, *, limit: int, offset: int, without: Collection[str] = ()) -> Hits:
-        """Every device that the filters let through, without some UDI-DIs."""
+        """Every device that passes the filters, without some UDI-DIs."""
         return self._kept(
             ("filters", filters, limit, offset, *without),
             lambda searcher, _: in_order(
@@ -179,7 +179,7 @@ class SearchIndex:
         )
 
     def by_similar_name(self, text: str, filters: Filters, *, limit: int, offset: int) -> Hits:
-        """The same, one typo forgiven in each word of four letters or more."""
+        """As `by_name`, one typo forgiven in each word of four letters or more."""
         words = self.words(text)
         return self._kept(
             ("similar", *words, filters, limit, offset),
@@ -206,7 +206,7 @@ class SearchIndex:
         return self._index.searcher()
 
     def _kept(self, asked: Hashable, search: Callable[[tantivy.Searcher, int], Hits]) -> Hits:
-        """What a search finds. Where that is much, which takes long, it is kept until another state is loaded."""
+        """Run a search. Many hits, which take long, are kept until another state is loaded."""
         if not self._ready():
             return Hits([], 0)
         state = self._state  # taken before the searcher: hits are never kept for a later state than theirs
@@ -229,7 +229,7 @@ class SearchIndex:
         offset: int,
         left_out: Collection[str] = (),
     ) -> Hits:
-        """Devices that have one of the values in a field, in the order of their UDI-DIs."""
+        """Devices with one of the values in a field, in the order of their UDI-DIs."""
         if not self._ready():
             return Hits([], 0)
         searcher = self._searcher()
@@ -240,11 +240,11 @@ class SearchIndex:
 
 
 def without_panics(work: Callable[..., Result], *arguments: object) -> Result:
-    """Do work of the library. Where files that were changed make it fail or, as it says, panic: `IndexUnavailable`."""
+    """Call the library. Raises `IndexUnavailable` where changed files make it fail or, in its own word, panic."""
     try:
         return work(*arguments)
     except BaseException as error:
-        # The library names its panics nowhere, and they are no `Exception`.
+        # The library does not export its panics, and they are not an `Exception`.
         if type(error).__name__ != "PanicException" and not isinstance(error, ValueError):
             raise
         raise IndexUnavailable(f"The search index cannot be used: {error}") from error

@@ -1,7 +1,7 @@
-"""The files of the index on disk: whether they are what was written, and whether they still are what was loaded.
+"""Checks the files of the index on disk: whether they are undamaged, and whether they still are the loaded ones.
 
-`meta.json` names the segments of the last commit. A file of a segment is written once and never again; its footer, in
-JSON, has the checksum of everything before it, and after it come the footer's length and a fixed number.
+`meta.json` names the segments of the last commit. A segment's file is written once and never again. Its footer, in
+JSON, has the checksum of everything before it; after the footer come its length and a fixed number.
 """
 
 import json
@@ -18,27 +18,27 @@ PARTS = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 """Files that every segment has."""
 TRIES = 3
 LOOK_SECONDS = 0.05
-"""Loaded files are looked at no more often: it takes some 50 µs."""
+"""Time between two looks at the loaded files: a look takes some 50 µs."""
 
 _END = struct.Struct("<II")
 _MAGIC = 1337
 _CHUNK = 1 << 20
 
 Stamp = tuple[int, int, int]
-"""Inode, size and time of change: a file with the same is the same."""
+"""Inode, size and time of change, which identify a file's content."""
 
 
 class IndexFiles:
-    """The files of one index, and which of them were found to be right."""
+    """The files of one index, and which of them were found undamaged."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._known: dict[str, Stamp] = {}
 
     def fault(self, *, reads_new: bool) -> str | None:
-        """What is wrong with the files of the last commit, None when nothing is.
+        """The fault of the last commit's files, None without one.
 
-        A file that was changed since the last call is read as a whole; with `reads_new` one that is new, too.
+        A file that was changed since the last call is read as a whole; with `reads_new` also a new one.
         """
         fault: str | None = f"{META} is missing"
         for _ in range(TRIES):  # a merge that ends meanwhile makes a commit and removes files of the one before
@@ -76,14 +76,14 @@ class IndexFiles:
 
 
 class LoadedFiles:
-    """The files of a loaded index, which are mapped into memory: reading one that was cut off ends the process."""
+    """The files of a loaded index, which are mapped into memory: reading a truncated one ends the process."""
 
     def __init__(self) -> None:
         self._stamps: dict[Path, Stamp] = {}
         self._looked_at = 0.0
 
     def note(self, folder: Path, committed: bytes) -> None:
-        """These files are loaded, of a commit as `meta.json` names it."""
+        """Note the loaded files of a commit as `meta.json` names it."""
         stamps: dict[Path, Stamp] = {}
         for name in _names(committed):
             with suppress(OSError):  # a merge that ended meanwhile has removed it
@@ -91,7 +91,7 @@ class LoadedFiles:
         self._stamps = stamps  # at once: other threads go through them
 
     def are_intact(self) -> bool:
-        """Whether none of them has another size. One that was deleted or replaced stays as it was in memory."""
+        """Whether all still have their size. A file that was deleted or replaced stays in memory as it was."""
         now = time.monotonic()
         if now - self._looked_at < LOOK_SECONDS:
             return True
@@ -108,7 +108,7 @@ def _has_its_size(path: Path, stamp: Stamp) -> bool:
 
 
 def documents_in(committed: bytes) -> int:
-    """How many documents the segments have that a commit names, deleted ones included."""
+    """The number of documents in a commit's segments, including deleted ones."""
     return sum(int(segment["max_doc"]) for segment in json.loads(committed)["segments"])
 
 
@@ -127,7 +127,7 @@ def _stamp(path: Path) -> Stamp:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a file has the checksum that its footer tells."""
+    """Whether a file has the checksum in its footer."""
     with path.open("rb") as file:
         size = path.stat().st_size
         if size < _END.size:

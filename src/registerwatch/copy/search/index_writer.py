@@ -1,4 +1,4 @@
-"""Writing the index of this node: one process at a time."""
+"""Writes the index of this node: one process at a time."""
 
 import fcntl
 import os
@@ -21,10 +21,10 @@ WRITER_HEAP = 40_000_000
 
 
 class IndexWriter:
-    """The one writer of a node's index. Holds a lock that ends with the process, however it ends.
+    """The one writer of a node's index. It holds a lock that ends with the process in any case.
 
-    The revision that is indexed is noted after each commit. After a kill between the two the same rows are indexed
-    again, which changes nothing.
+    The indexed revision is noted after each commit. After a kill between the two the same rows are indexed again, which
+    changes nothing.
     """
 
     def __init__(self, index: SearchIndex) -> None:
@@ -37,7 +37,7 @@ class IndexWriter:
         self._copy_id = ""
         self._revision = 0
         self.acquisitions = 0
-        """How often this process became the writer. What was not committed before is lost then."""
+        """How often this process became the writer. Rows that were not committed before are lost then."""
         self.rebuilds = 0
         """How often this process found the index damaged and began it anew."""
 
@@ -49,7 +49,7 @@ class IndexWriter:
     def acquire(self, copy_id: str) -> bool:
         """Become the writer of the index of this copy; False when another process is.
 
-        Another copy gets a new index; so does one whose index is damaged, also while it is written.
+        Another copy gets a new index, as does one whose index is damaged, also while it is written.
         """
         is_writer = self._writer is not None and self._copy_id == copy_id
         fault = self._fault() if is_writer else None
@@ -83,10 +83,10 @@ class IndexWriter:
         return True
 
     def _opened(self, fault: str | None, written: int) -> tantivy.Index:
-        """The index on disk, or a new one where it is none of this copy or damaged.
+        """The index on disk, or a new one where it is damaged or of another copy.
 
-        `written` is the revision up to which this process wrote it before; a write that failed may have been the first
-        to meet files that are gone.
+        `written` is the revision up to which this process wrote it before; a failed write may have been the first to
+        meet files that are gone.
         """
         self._revision = self._target.noted_revision(self._copy_id)
         if written and not self._revision and fault is None:
@@ -108,7 +108,7 @@ class IndexWriter:
         return self._target.open()
 
     def _fault(self) -> str | None:
-        """What is wrong with the lock and the files of this writer, None when nothing is."""
+        """The fault of this writer's lock and files, None without one."""
         if not self._has_lock():
             return "its folder was deleted"
         if not self._revision:
@@ -124,18 +124,18 @@ class IndexWriter:
             return False
 
     def start_rebuild(self) -> None:
-        """Empty the index; what was findable stays so until the next commit."""
+        """Empty the index; its documents can be found until the next commit."""
         assert self._writer is not None, "acquire() comes first"
         self._writer.delete_all_documents()
         self._new_identifiers = _NewIdentifiers()
         self._revision = 0
 
     def put(self, row_id: int, stored: bytes, *, is_current: bool, is_listed: bool = True) -> None:
-        """Index a row in place of what was indexed for its UDI-DI; a row that is not current is left out.
+        """Index a row instead of the earlier one of its UDI-DI; a row that is not current is left out.
 
-        The current record of a UDI-DI that the register no longer lists takes what was indexed away.
+        A current record that the register no longer lists removes what was indexed.
 
-        Raises `IndexUnavailable`; rows since the last commit are lost then; `revision` says where to continue.
+        Raises `IndexUnavailable`; then rows since the last commit are lost, and `revision` says where to continue.
         """
         assert self._writer is not None, "acquire() comes first"
         if not is_current:
@@ -163,7 +163,7 @@ class IndexWriter:
         self._revision = revision
 
     def note(self, revision: int) -> None:
-        """Note that nothing is to be indexed up to a revision. Raises `IndexUnavailable`."""
+        """Note that no row up to a revision is to be indexed. Raises `IndexUnavailable`."""
         try:
             self._target.note_revision(self._copy_id, revision)
         except OSError as error:
@@ -188,7 +188,7 @@ class IndexWriter:
 
 
 class _NewIdentifiers:
-    """Which identifiers are new to a new index, so that no older entry of them has to be deleted. It takes 8 MB.
+    """Knows which identifiers are new to a new index, so that no older entry of them has to be deleted. It takes 8 MB.
 
     It may take a new identifier for an old one, which costs a deletion that finds nothing; never the other way round.
     """

@@ -1,4 +1,4 @@
-"""Keeping the search index up to date with the copy: by revision, in batches, committed within a second or two."""
+"""Keeps the search index up to date with the copy: by revision, in batches, committed within a second or two."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 BATCH = 500
 ROWS_PER_COMMIT = 250_000
-"""Rows after which a long catching up becomes findable; each commit costs a segment that has to be merged later."""
+"""Rows after which a long catch-up is committed; each commit costs a segment that has to be merged later."""
 
 MAX_SILENT_LAG = 5_000
 """Changes that the index may lack before searches say that they do not show everything."""
@@ -46,9 +46,9 @@ class Indexer:
         self._is_failing = False
         """Whether the last try to write failed."""
         self.has_caught_up = False
-        """Whether the index was up to date (nearly) once since the start, so that searches can be trusted."""
+        """Whether the index was nearly up to date once since the start, so that searches can be trusted."""
         self._lock = asyncio.Lock()
-        # One thread writes, so what a cancelled task left running there ends before the next write begins.
+        # One thread writes, so a cancelled task's work there ends before the next write begins.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="index")
 
     def problem(self) -> str | None:
@@ -56,24 +56,24 @@ class Indexer:
         lag = self._target_revision - self._position
         if lag <= MAX_SILENT_LAG and not self._is_broken():
             return None
-        # What is written and not committed cannot be found either.
+        # Rows that are written but not committed cannot be found either.
         lag = lag or self._target_revision - self._index.loaded_revision(self._copy_id)
         state = "cannot be written" if self._is_failing else "is being built"
         return f"The search index {state}; {lag:,} of {self._target_revision:,} changes are not findable yet."
 
     def fault(self) -> str | None:
-        """The same, but None for an index that is merely behind, as while the copy is filled."""
+        """As `problem`, but None for an index that is merely behind, as while the copy is filled."""
         return self.problem() if self._is_broken() else None
 
     async def has_nothing(self) -> bool:
-        """Whether nothing can be found by the index, though the copy has something: it is being built."""
+        """Whether the index finds nothing although the copy has something: it is being built."""
         if self._index.documents or (self.has_caught_up and self.problem() is None):
             return False
         copy_id, revision = await self._documents.revision()
         return revision > self._index.loaded_revision(copy_id)
 
     def _is_broken(self) -> bool:
-        """Whether the index is being begun anew, cannot be read, or cannot take what is stored."""
+        """Whether the index is being begun anew, cannot be read, or cannot be written."""
         is_missing = not self._index.is_open and self._target_revision > 0
         return self._is_building or is_missing or (self._is_failing and self._position < self._target_revision)
 
@@ -83,7 +83,7 @@ class Indexer:
         return self._writer.rebuilds
 
     async def open(self) -> None:
-        """Load the index that is there. One that is damaged is told in the log and counts as being built."""
+        """Load the existing index. A damaged one is logged and counts as being built."""
         try:
             await self._in_thread(self._index.refresh)
         except IndexUnavailable as error:
@@ -106,14 +106,14 @@ class Indexer:
                     return True
 
     async def catch_up_where_near(self) -> None:
-        """Make what was just stored findable, unless the index lacks so much that searches say so. Never fails."""
+        """Make new records findable, unless the index lacks so much that searches say so. Never fails."""
         with suppress(IndexUnavailable):  # the background meets it too, and says so
             if await self.lag() <= MAX_SILENT_LAG:
                 await self.catch_up()
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether everything up to the copy's revision, as it was at the last step, is indexed."""
+        """Whether everything up to the copy's revision at the last step is indexed."""
         return self._position >= self._target_revision
 
     async def step(self) -> bool:
@@ -136,7 +136,7 @@ class Indexer:
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[None]:
-        """One task at a time; whether it could write is noted."""
+        """Let one task write at a time, and note whether it could."""
         async with self._lock:
             try:
                 yield
@@ -168,7 +168,7 @@ class Indexer:
         return True
 
     async def _follow(self, copy_id: str) -> None:
-        """Load what another process writes."""
+        """Load the commits of another process."""
         try:
             is_open = await self._in_thread(self._index.refresh)
         except IndexUnavailable:  # the process that writes says so in the log
@@ -187,7 +187,7 @@ class Indexer:
         return await run(self._thread, without_panics, work, *arguments)
 
     async def _written(self, write: Callable[..., None], *arguments: object) -> None:
-        """Write in a thread; when that fails, what is not committed is indexed once more."""
+        """Write in a thread; when that fails, uncommitted rows are indexed once more."""
         try:
             await self._in_thread(write, *arguments)
         except IndexUnavailable:
@@ -195,7 +195,7 @@ class Indexer:
             raise
 
     async def _commit(self) -> None:
-        """Make what was indexed findable."""
+        """Make the indexed rows findable."""
         if self._pending or self._rebuilds:
             await self._written(self._writer.commit, self._position)
             self._pending = 0

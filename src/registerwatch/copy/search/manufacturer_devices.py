@@ -1,5 +1,5 @@
-"""The devices of one manufacturer: what the index lists, with what was stored since, so that nothing that a request
-has just read is missing from its answer.
+"""Lists the devices of one manufacturer from the index and newer stored rows, so that an answer has everything that its
+request has just read.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,7 +15,7 @@ from registerwatch.errors import IndexUnavailable
 from registerwatch.register.models import SearchRow
 
 MAX_UNINDEXED = 5_000
-"""Changes that are looked through, the newest first. An index that lacks more says so."""
+"""Changes that are searched, the newest first. An index that lacks more says so."""
 
 _row = msgspec.json.Decoder(SearchRow)
 
@@ -44,7 +44,7 @@ class ManufacturerDevices:
         """The devices from `offset` on, at most `limit`. Raises `IndexUnavailable`."""
         changed = await self._unindexed(srn)
         passing = _passing(changed, srn, filters)
-        # What the index lists before this window and what was stored since lies before the page, whatever the mixture.
+        # Devices before this window, indexed or newer, also come before the page, however they mix.
         before, wanted = max(0, offset - len(passing)), limit + len(passing)
         without = [row.udi for row in changed]
 
@@ -63,7 +63,7 @@ class ManufacturerDevices:
         return DevicePage(rows[offset - before : offset - before + limit], hits.total + len(passing), counts)
 
     async def count(self, srn: str) -> int:
-        """How many devices it has at least: what the index does not tell is not counted."""
+        """How many devices it has at least: devices missing in the index are not counted."""
         try:
             return (await self.page(srn, Filters(), limit=1, offset=0)).total
         except IndexUnavailable:
@@ -76,6 +76,6 @@ class ManufacturerDevices:
 
 
 def _passing(changed: Sequence[UnindexedRow], srn: str, filters: Filters) -> list[tuple[bytes, SearchRow]]:
-    """The documents among changed ones that a list of this manufacturer has with these filters."""
+    """The changed documents that belong to this manufacturer's list with these filters."""
     found = [(row.document, _row.decode(row.document)) for row in changed if row.is_listed and row.document is not None]
     return [(document, row) for document, row in found if row.manufacturer_srn == srn and passes(document, filters)]

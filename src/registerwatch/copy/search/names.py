@@ -1,4 +1,4 @@
-"""Searching the words of names: which queries they become, and how the last one counts that may be a beginning."""
+"""Searches the words of names: builds the queries, and ranks a last word that may be only a beginning."""
 
 from collections.abc import Callable
 from math import log
@@ -23,15 +23,15 @@ from registerwatch.copy.search.ties import MANY, page_in_order
 from registerwatch.register.codes import StatusFilter
 
 MAX_EXPANSIONS = 48
-"""Words that a prefix is spelled out into, so that they can be ranked; more are matched without ranking."""
+"""Words that a prefix is expanded into, so that they can be ranked; more are matched without ranking."""
 
 MIN_LIKE = 4
-"""Letters of a word from which on a typo in it is forgiven."""
+"""From this many letters on a typo in a word is forgiven."""
 REST_BOOST = 0.2
 COMMON = 2_000
-"""Devices with a word from which on the word alone fills the first pages."""
+"""With this many devices a word alone fills the first pages."""
 _MAX_WEIGHT = 2.2
-"""What the library's BM25 gives for a word at most, in units of how rare the word is: 1 + k1."""
+"""The library's highest BM25 score of a word, in units of its rarity: 1 + k1."""
 
 Clauses = Callable[[str], list[Query]]
 """The clauses of a query in a field of words, each of which a device must meet."""
@@ -69,7 +69,7 @@ class NameSearch:
         return self._rarest_first(longer, begins, filters, limit, offset)
 
     def similar(self, words: list[str], filters: Filters, limit: int, offset: int) -> Hits:
-        """Devices whose names have every word, one typo forgiven in each word that is long enough."""
+        """Devices whose names have every word, with one typo forgiven in each word that is long enough."""
         if not any(len(each) >= MIN_LIKE for each in words):
             return Hits([], 0)
         query = _in_names(
@@ -83,10 +83,10 @@ class NameSearch:
         return self._searcher.doc_freq(field, text)
 
     def _longer_words(self, text: str) -> dict[str, int]:
-        """Words that begin with this one, and how frequent they are; for one or two letters only where they are no
-        word themselves.
+        """Words that begin with this one, and their frequencies; for one or two letters only where these are not a word
+        themselves.
 
-        Two letters begin the words of a fifth of the register, so that list would help nobody and cost everybody.
+        Two letters begin the words of a fifth of the register: such a list is long, costly and of no use.
         """
         if len(text) <= 2 and self._frequency(text):
             return {}
@@ -95,7 +95,7 @@ class NameSearch:
         return found
 
     def _whole_word_first(self, whole: Query, begins: Query, limit: int, offset: int, frequency: int) -> Hits:
-        """A page of several words. Where many devices have the last one whole, it alone fills the page."""
+        """A page for several words. Where many devices have the last one whole, it alone fills the page."""
         if frequency > COMMON and offset + limit <= COMMON:
             page, _ = page_in_order(self._searcher, whole, limit, offset, expected=frequency)
             if len(page) == limit:
@@ -104,11 +104,11 @@ class NameSearch:
         return ranked(self._searcher, begins, limit, offset)
 
     def _rarest_first(self, longer: dict[str, int], begins: Query, filters: Filters, limit: int, offset: int) -> Hits:
-        """A page of a beginning that is no word itself.
+        """A page for a beginning that is not a word itself.
 
-        One of the words that it begins may be so frequent that scoring its devices takes most of the time. Rarer words
-        score higher: where the devices that have another word fill the page with higher scores than the frequent one
-        can give alone, the others need not be scored.
+        One of its words may be so frequent that scoring its devices takes most of the time. Rarer words score higher:
+        if devices with another word fill the page with higher scores than the frequent word alone can give, the other
+        devices need not be scored.
         """
         often = max(longer, key=lambda each: longer[each])
         is_narrowed = filters.status is not None or filters.risk is not None
@@ -126,7 +126,7 @@ class NameSearch:
         return Hits(rows, selection.total(), selection)
 
     def _highest_score(self, frequency: int) -> float:
-        """More than a device can get for a word that so many have."""
+        """An upper bound of the score of a word this frequent."""
         return _MAX_WEIGHT * log(1 + (self._size - frequency + 0.5) / (frequency + 0.5)) * 1.001
 
 
@@ -136,16 +136,16 @@ def _longer(field: str, text: str, longer: dict[str, int]) -> list[Query]:
 
 
 def _beginning(field: str, text: str, longer: dict[str, int], *, is_word: bool) -> Query:
-    """A text or a word that begins with it; where it is a word itself, that ranks first."""
+    """A text or a word that begins with it; where the text is a word itself, that ranks first."""
     others = any_of(_longer(field, text, longer))
     if not is_word:
         return others
-    # Whatever begins with the word adds nothing to a device that has it whole: those rank as they do without it.
+    # Longer words add nothing to a device that has the word whole: such devices rank as without them.
     return Query.disjunction_max_query([word(field, text), unscored(others)])
 
 
 def _whole_or_longer(whole: Query, text: str, longer: dict[str, int], frequency: int, filters: Filters) -> Parted:
-    """A word that is one itself: devices that have it, then those that have a word that begins with it."""
+    """A whole word: devices that have it, then those with a longer word that begins with it."""
     only_longer = _in_names(
         filters, lambda field: [but_not(unscored(any_of(_longer(field, text, longer))), word(field, text))]
     )
@@ -154,7 +154,7 @@ def _whole_or_longer(whole: Query, text: str, longer: dict[str, int], frequency:
 
 
 def _in_names(filters: Filters, clauses: Clauses) -> Query:
-    """Documents that meet every clause, in the fields whose words have the filters applied already."""
+    """Documents that meet every clause, in fields whose words already have the filters applied."""
     others = [has_filter_value(*each) for each in filters.chosen if each[0] not in (Facet.STATUS, Facet.RISK)]
     return all_of([_in_narrowed_names(filters, clauses), *others])
 

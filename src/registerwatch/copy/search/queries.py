@@ -1,4 +1,4 @@
-"""Searching the stored copy: exact UDI, exact SRN, names, catalogue references, in this order."""
+"""Searches the stored copy: exact UDI, exact SRN, names, catalogue references, in this order."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Literal
@@ -38,7 +38,7 @@ NOT_BUILT = (
 )
 
 MAX_RESULTS = 10_000
-"""Results that pages lead to. What lies behind them costs more the deeper it lies, and nobody reads so far."""
+"""Results that pages lead to. Deeper results cost more, and people do not read so far."""
 
 Match = Literal["udi", "srn", "name", "reference"]
 
@@ -46,7 +46,7 @@ _row = msgspec.json.Decoder(SearchRow)
 
 
 class _Query(msgspec.Struct, frozen=True):
-    """What was typed, what it reads as, its spellings as an identifier, and the UDI-DI that it is written like."""
+    """What was typed, its reading, its spellings as an identifier, and the UDI-DI in whose form it is written."""
 
     text: str
     read: ParsedCode
@@ -64,8 +64,8 @@ class SearchPage(msgspec.Struct, frozen=True):
     """One page of results. `total` counts all of them exactly; `code` is the UDI-DI or SRN that was searched for.
     `maker_list` says how much of the register's list is known, where devices of one manufacturer were searched for.
 
-    `certificates` are those that have what was searched for as their number, whatever else was found by words.
-    `facets` has what was asked to be counted of all results.
+    `certificates` are those with the query as their number, whatever else was found by words.
+    `facets` has the requested counts of all results.
     """
 
     results: list[SearchRow]
@@ -75,13 +75,13 @@ class SearchPage(msgspec.Struct, frozen=True):
     error: str | None
     certificates: Sequence[StoredCertificate] = ()
     coded: Sequence[CodedDevice] = ()
-    """The devices of the whole result, where what was searched for is another code of them, such as of a package."""
+    """The devices of the whole result, where the query is another code of them, such as of a package."""
     facets: Counts = msgspec.field(default_factory=dict)
     maker_list: ListState | None = None
 
     @property
     def is_known_in_part(self) -> bool:
-        """Whether devices are missing that the register lists of the manufacturer, which nobody has read."""
+        """Whether devices that the register lists of the manufacturer are missing, since they were not read yet."""
         return self.maker_list is not None and not self.maker_list.is_whole
 
     @property
@@ -91,14 +91,14 @@ class SearchPage(msgspec.Struct, frozen=True):
 
     @property
     def is_delisted(self) -> bool:
-        """Whether it was a search for a device that the register no longer lists."""
+        """Whether a device was searched for that the register no longer lists."""
         return self.error == DELISTED
 
 
 class SearchService:
     """Searches one copy through one index. `problem` says why the index cannot answer in full, None if it can;
-    `has_nothing` whether it cannot answer at all; `list_problem` why devices of a manufacturer could not be read when
-    that was tried last, None where they could.
+    `has_nothing` whether it cannot answer at all; `list_problem` why the last try to read devices of a manufacturer
+    failed, None where it did not.
     """
 
     def __init__(
@@ -132,12 +132,12 @@ class SearchService:
     ) -> SearchPage:
         """One page (1-based). `name_rows` is the length of a page of names or references, `srn_rows` that of an SRN's.
 
-        What `facets` names is counted, too, which takes some milliseconds for each in millions of devices.
+        The `facets` are counted, too, which takes some milliseconds for each in millions of devices.
 
         Raises `InvalidInput` when there is neither a query nor a filter, or when one of them makes no sense, and
         `IndexUnavailable` where nothing was found since the index is not built yet.
         """
-        text = query.encode("utf-8", "replace").decode().strip()  # half a surrogate pair is no text
+        text = query.encode("utf-8", "replace").decode().strip()  # half a surrogate pair is not a text
         if not text and filters.is_any:
             raise InvalidInput("Send a query in `q`, or a filter such as `status` or `risk`.")
         if len(text) > MAX_QUERY_LENGTH:
@@ -165,7 +165,7 @@ class SearchService:
 
     async def _with_list(self, found: SearchPage, filters: Filters) -> SearchPage:
         """The page with how much of the manufacturer's list is known, where one manufacturer was searched for. Devices
-        that nobody could read are an error of the search; those that nobody has tried to read are none.
+        that could not be read are an error of the search; those that were not tried are not.
         """
         srn = found.code if found.match == "srn" else filters.manufacturer
         if srn is None or kind(srn) != "srn":
@@ -181,7 +181,7 @@ class SearchService:
     async def _in_copy(
         self, asked: _Query, srn: str | None, filters: Filters, page: int, rows: int, facets: Collection[Facet]
     ) -> SearchPage | None:
-        """The devices that the copy itself has by the code, whether or not they pass the filters; None without any."""
+        """The stored devices with this code, whether or not they pass the filters; None without any."""
         may_be_udi = srn is None or udis_like_srn(asked.text)
         if may_be_udi and (found := await self._by_udi(asked, filters, page, facets)):
             return found
@@ -190,9 +190,9 @@ class SearchService:
     async def _in_index(
         self, asked: _Query, srn: str | None, filters: Filters, page: int, rows: int, facets: Collection[Facet]
     ) -> SearchPage:
-        """What the index finds by the SRN, or else by the first way to look that finds something. Raises
-        `IndexUnavailable`, also where nothing was found since it is not built yet. Of an SRN, whose devices are looked
-        for in the copy too, that is the error of the page.
+        """Search the index by the SRN, or else by the first way that finds something. Raises `IndexUnavailable`, also
+        where nothing was found since it is not built yet. For an SRN, whose devices are also in the copy, that is an
+        error of the page.
         """
         try:
             if srn is not None:
@@ -214,7 +214,7 @@ class SearchService:
         return replace(found, certificates=certificates) if certificates else found
 
     async def similar(self, filters: Filters, udi: str, rows: int) -> SearchPage:
-        """Devices that pass filters, but for one."""
+        """Devices that pass filters, except one."""
         before = self._problem()
         try:
             hits = await self._index.run(lambda: self._index.by_filters(filters, limit=rows, offset=0, without=[udi]))
@@ -230,7 +230,7 @@ class SearchService:
     async def _by_udi(self, asked: _Query, filters: Filters, page: int, facets: Collection[Facet]) -> SearchPage | None:
         """The device with this UDI-DI, straight from the copy: it is found before the index has it.
 
-        What is listed as it was typed goes alone; else all of them where the text can mean several UDI-DIs.
+        A listed device with the code as typed is the only result; else all that the text can mean.
         """
         typed = "".join(asked.text.split())
         delisted: SearchPage | None = None
@@ -256,7 +256,7 @@ class SearchService:
     async def _by_other_code(
         self, asked: _Query, filters: Filters, page: int, rows: int, facets: Collection[Facet]
     ) -> SearchPage | None:
-        """The devices of which this is another code, straight from the copy; None for words and where there is none."""
+        """The devices with this other code, straight from the copy; None for words and where there is none."""
         if not (asked.read.device_spellings or asked.code):
             return None
         spellings = [each for each in asked.spellings if can_be_stored(each)]
@@ -286,7 +286,7 @@ class SearchService:
         return await self._page(hits, match, asked.code, counts, before)
 
     def _first_match(self, asked: _Query, filters: Filters, limit: int, offset: int) -> tuple[Hits, Match]:
-        """The first way to look in the index that finds something."""
+        """The first way to search the index that finds something."""
         text = asked.text
         if not text:
             return self._index.by_filters(filters, limit=limit, offset=offset), "name"
@@ -311,7 +311,7 @@ class SearchService:
 
 
 def _code_of(text: str, meant: ParsedCode) -> str | None:
-    """The UDI-DI that a text is written like, as the register may have it; None for words."""
+    """The UDI-DI in whose form a text is written, as the register may have it; None for words."""
     if not looks_like_udi(text, meant):
         return None
     code = meant.subject or "".join(text.split()).lstrip("+")

@@ -1,4 +1,4 @@
-"""Parts of which queries of the index are built."""
+"""Parts from which queries of the index are built."""
 
 from collections.abc import Collection, Sequence
 
@@ -51,15 +51,15 @@ def unscored(query: Query) -> Query:
 
 
 def has_filter_value(facet: Facet, chosen: str) -> Query:
-    """What one filter lets through, unscored."""
+    """Documents that pass one filter, unscored."""
     return unscored(value(filter_field(facet, chosen), chosen))
 
 
 def passing(query: Query, filters: Filters) -> Query:
-    """What filters let through of what a query finds."""
+    """Results of a query that pass filters."""
     return all_of([query, *(has_filter_value(*each) for each in filters.chosen)])
 
 
 def but_for(query: Query, udis: Collection[str]) -> Query:
-    """What a query finds, but for some UDI-DIs."""
+    """Results of a query, except some UDI-DIs."""
     return but_not(query, Query.term_set_query(SCHEMA, "udi", list(udis))) if udis else query

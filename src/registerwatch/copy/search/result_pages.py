@@ -1,4 +1,4 @@
-"""Pages of what a query finds, in the order of UDI-DIs or the best first."""
+"""Pages of a query's results, in the order of UDI-DIs or the best first."""
 
 import msgspec
 from tantivy import Order, Query, Searcher
@@ -20,7 +20,7 @@ def in_order(searcher: Searcher, query: Query, limit: int, offset: int) -> Hits:
 
 
 def ranked(searcher: Searcher, query: Query, limit: int, offset: int, expected: int = 0) -> Hits:
-    """A page of hits, the best first. `expected` says about how many there are."""
+    """A page of hits, the best first. `expected` is about how many there are."""
     selection = Selection(searcher, query)
     if offset > MAX_ALLOCATED and offset >= (total := selection.total()):
         return Hits([], total, selection)
@@ -29,8 +29,8 @@ def ranked(searcher: Searcher, query: Query, limit: int, offset: int, expected: 
 
 
 class Parted(msgspec.Struct, frozen=True):
-    """What is found in two parts without a common document: those of `first`, the best first, then those of `then`,
-    which are all equal. `both` finds all of them; `expected` says about how many hits each part has.
+    """Results in two parts without a common document: those of `first`, the best first, then those of `then`, which are
+    all equal. `both` finds all of them; `expected` is about how many hits each part has.
     """
 
     first: Query
@@ -40,7 +40,7 @@ class Parted(msgspec.Struct, frozen=True):
 
 
 def parted(searcher: Searcher, asked: Parted, limit: int, offset: int) -> Hits:
-    """A page of what is found in two parts."""
+    """A page of results in two parts."""
     selection = Selection(searcher, asked.both)
     best = ranked(searcher, asked.first, limit, offset, asked.expected[0])
     if asked.expected[1] < asked.expected[0]:
@@ -54,7 +54,7 @@ def parted(searcher: Searcher, asked: Parted, limit: int, offset: int) -> Hits:
 
 
 def _equal(searcher: Searcher, query: Query, total: int, limit: int, offset: int) -> list[int]:
-    """Rows among hits that are all equal, as `page_in_order` has them."""
+    """Rows among equal hits, in the order of `page_in_order`."""
     if total <= MAX_TIED:
         return in_order(searcher, query, limit, offset).ids
     hits = searcher.search(query, limit, count=False, offset=offset).hits

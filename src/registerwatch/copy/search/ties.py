@@ -1,7 +1,7 @@
-"""Pages of scored hits, equal scores in the order of UDI-DIs.
+"""Pages of scored hits, with equal scores in the order of UDI-DIs.
 
-The library orders equal scores by where a document is written, which changes whenever a record is indexed again: a page
-would repeat or leave out devices that the page before it showed.
+The library orders equal scores by the position of their documents, which changes whenever a record is indexed again: a
+page would repeat or leave out devices of the page before it.
 """
 
 from typing import Any
@@ -11,11 +11,11 @@ from tantivy import DocAddress, Query, Searcher
 from registerwatch.copy.search.hits import count_of
 
 MARGIN = 24
-"""Hits before and after a page that are looked at first."""
+"""Hits before and after a page that are fetched first."""
 MAX_TIED = 2_000
 """Equal hits that are put in order; more of them stay in the order of the library."""
 MANY = 50_000
-"""Hits from which on looking once at all that may be equal costs less than looking twice."""
+"""From this many hits on, one fetch of all that may be equal costs less than two."""
 
 Hit = tuple[Any, DocAddress]
 """Score and address of a document."""
@@ -26,8 +26,8 @@ def page_in_order(
 ) -> tuple[list[int], int]:
     """Row ids of a page of hits, the best first, equal ones in the order of their UDI-DIs; and the number of all hits.
 
-    The library scores every hit each time, so it is asked once, and a second time where hits beyond the margin may
-    equal those on the page. `expected` says about how many hits there are.
+    The library scores every hit each time, so it is called once, and a second time where hits beyond the margin may
+    equal those on the page. `expected` is about how many hits there are.
     """
     window = _Window(limit, offset, MARGIN if expected < MANY else MAX_TIED)
     result = searcher.search(query, window.size, count=True, offset=window.first)
@@ -48,14 +48,14 @@ def rows_at(searcher: Searcher, addresses: list[DocAddress]) -> list[int]:
 
 
 class _Window:
-    """The hits that are looked at: those of a page, and a margin before and after them."""
+    """The fetched hits: those of a page, and a margin before and after them."""
 
     def __init__(self, limit: int, offset: int, margin: int) -> None:
         self.margin = margin
         self.first = max(0, offset - margin)
         self.size = offset + limit + margin - self.first
         self.begin = offset - self.first
-        """Place of the page among the hits."""
+        """Position of the page among the hits."""
         self.end = self.begin + limit
 
     def cuts_off(self, hits: list[Hit]) -> bool:
@@ -68,7 +68,7 @@ class _Window:
 
 
 def _page_of(searcher: Searcher, hits: list[Hit], window: _Window) -> list[DocAddress]:
-    """The addresses on the page, equal hits in order; but for those of which there are too many, or some outside."""
+    """The addresses on the page, equal hits in order, unless these are too many or some are outside."""
     position, end = window.begin, min(window.end, len(hits))
     if position >= end:
         return []
@@ -89,7 +89,7 @@ def _page_of(searcher: Searcher, hits: list[Hit], window: _Window) -> list[DocAd
 
 
 def _keys(searcher: Searcher, addresses: list[DocAddress]) -> list[Any]:
-    """What puts documents in order: their UDI-DIs, and their rows where two of those have the same number."""
+    """Sort keys of documents: their UDI-DIs' numbers, and their rows where two have the same number."""
     orders: list[Any] = searcher.fast_field_values("order", addresses)
     if len(set(orders)) == len(orders):
         return orders
@@ -97,7 +97,7 @@ def _keys(searcher: Searcher, addresses: list[DocAddress]) -> list[Any]:
 
 
 def _equal(hits: list[Hit], position: int) -> tuple[int, int]:
-    """Where the hits begin and end that have the same score as the one at this place."""
+    """The range of hits with the same score as the one at this position."""
     score, first, last = hits[position][0], position, position + 1
     while first > 0 and hits[first - 1][0] == score:
         first -= 1
