@@ -13,7 +13,7 @@ devices = Table(
     Column("uuid", Text, nullable=False, doc="the register's own id of the record"),
     Column("is_current", Boolean, nullable=False, doc="the one record that answers for its UDI-DI"),
     Column("latest_version", Boolean, nullable=False),
-    Column("version_number", Integer, nullable=False, doc="0 when the source does not tell"),
+    Column("version_number", Integer, nullable=False, doc="0 when the source does not give it"),
     Column("legislation_code", Text, nullable=False, doc="last segment of the register's code, or empty"),
     Column("detail_version", Integer, doc="version whose detail was read from the register, null if never"),
     Column("revision", BigInteger, nullable=False, index=True, doc="number of the change that stored this"),
@@ -98,7 +98,7 @@ actors = Table(
     Column("complete", Boolean, nullable=False, doc="whether it was read as an actor, not only named by a device"),
     Column("read_at", BigInteger, nullable=False, doc="last successful reading, unix seconds"),
     Column("reads", BigInteger, nullable=False, server_default="0", doc="how often it was read and stored"),
-    Column("source", Text, nullable=False, doc="the source that told it last"),
+    Column("source", Text, nullable=False, doc="the source that reported it last"),
     Column("first_seen_at", BigInteger, nullable=False, doc="read_at of the read that stored it first"),
     Column("listed", BigInteger, doc="its records when the copy last had all that the register lists, null if never"),
     Column("listed_at", BigInteger, doc="when the register was last asked for them then"),
@@ -110,7 +110,7 @@ copy_state = Table(
     "copy_state",
     metadata,
     Column("id", Integer, primary_key=True, doc="always 1"),
-    Column("copy_id", Text, nullable=False, doc="tells an index whether it belongs to this copy"),
+    Column("copy_id", Text, nullable=False, doc="identifies this copy for its index"),
     Column("revision", BigInteger, nullable=False, doc="number of the last stored change or read"),
     Column("devices", BigInteger, nullable=False, doc="rows of devices"),
     Column("last_read_at", BigInteger, doc="last successful read of the register"),
@@ -271,7 +271,7 @@ device_sweeps = Table(  # manufacturers that are watched, or have watched device
     Column("lists_all", Boolean, nullable=False, doc="whether all its devices are listed, since it is watched itself"),
     Column("watched", BigInteger, nullable=False, doc="its UDI-DIs that are watched"),
     Column("added_at", BigInteger, nullable=False, doc="or since when all its devices are to be listed"),
-    Column("turn_at", BigInteger, nullable=False, index=True, doc="its last turn; 0 when it is due at once"),
+    Column("turn_at", BigInteger, nullable=False, index=True, doc="its last run; 0 when it is due at once"),
     Column("leased_until", BigInteger, nullable=False, doc="a node has it until then, 0 when none has"),
     Column("walk", BigInteger, nullable=False, doc="number of its present or last walk"),
     Column("walk_began_at", BigInteger, doc="null while no walk is under way"),
@@ -281,8 +281,10 @@ device_sweeps = Table(  # manufacturers that are watched, or have watched device
     Column("swept_at", BigInteger, doc="when the last walk began that came to its end, null before the first"),
     Column("complete_at", BigInteger, doc="the same of one that listed every device"),
     Column("doubted_at", BigInteger, doc="when the first of the lists began that are doubted, or null"),
-    Column("problem", Text, nullable=False, doc="why the last turn failed, or what is wrong with the list, or empty"),
-    Column("unreadable", Text, nullable=False, server_default="", doc="tells rows of the walk that cannot be read"),
+    Column("problem", Text, nullable=False, doc="why the last run failed, or what is wrong with the list, or empty"),
+    Column(
+        "unreadable", Text, nullable=False, server_default="", doc="identifies rows of the walk that cannot be read"
+    ),
 )
 
 portfolio_devices = Table(  # the devices of watched manufacturers as they were last listed
@@ -293,12 +295,12 @@ portfolio_devices = Table(  # the devices of watched manufacturers as they were 
     Column("primary_di", Text, nullable=False),
     Column("status_code", Text, nullable=False, doc="the register's full code, or empty"),
     Column("is_latest", Boolean, nullable=False),
-    Column("version_number", BigInteger, nullable=False, server_default="0", doc="0 when the row does not tell"),
+    Column("version_number", BigInteger, nullable=False, server_default="0", doc="0 when the row does not give it"),
     Column("walk", BigInteger, nullable=False, doc="number of the last walk that listed it"),
     Column(
         "changed_walk", BigInteger, nullable=False, server_default="0", doc="number of the walk that found it as it is"
     ),
-    Column("on_market", Boolean, doc="what the last complete walk found of its UDI-DI, null where it told nothing"),
+    Column("on_market", Boolean, doc="what the last complete walk found of its UDI-DI, null where it found nothing"),
     Index("ix_portfolio_devices_primary_di", "srn", "primary_di"),
 )
 

@@ -1,4 +1,4 @@
-"""Reading one actor by SRN: who it is, how many registrations it has, a page of its devices."""
+"""Reads one actor by SRN: its own record, its number of registrations, a page of its devices."""
 
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -133,10 +133,10 @@ class ActorService:
         client: ClientOf | None = None,
         wait_seconds: float = 0,
     ) -> ActorAnswer:
-        """The actor with one page (1-based, 20 rows) of its devices; read from the register when the copy has none, and
-        where nothing of the page was read yet: one page of the register's list. The rest is read behind.
+        """The actor with one page (1-based, 20 rows) of its devices. It is read from the register when the copy has
+        none, or where nothing of the page was read yet: one page of the register's list. The rest is read later.
 
-        What is missing of it is waited for, `wait_seconds` at most.
+        Missing parts are waited for, `wait_seconds` at most.
         """
         if kind(srn) != "srn":
             return ActorAnswer(srn, error="This is no SRN. An SRN has the form CC-XX-digits, such as DE-MF-000006413.")
@@ -167,7 +167,7 @@ class ActorService:
             await self._refresher.settle(subject, max(0.0, until - self._clock.monotonic()))
 
     async def _shown(self, srn: str, filters: Filters, page: int, stored: StoredActor | None = None) -> "_Shown | None":
-        """What is known of the actor and of one page of its devices; None where the copy does not have it."""
+        """The known parts of the actor and of one page of its devices; None where the copy does not have it."""
         stored = stored or await self._documents.actor(srn)
         if stored is None:
             return None
@@ -208,7 +208,7 @@ class ActorService:
 
 class _Shown(msgspec.Struct, frozen=True):
     """An actor with a page of its devices that begins at `offset`, and how much of their whole list is known. `problem`
-    says why the index does not have all that is stored.
+    says why the index lacks some stored devices.
     """
 
     stored: StoredActor
@@ -231,7 +231,7 @@ class _Shown(msgspec.Struct, frozen=True):
 
     @property
     def missing(self) -> list[ActorPart]:
-        """What was not read yet."""
+        """The parts that were not read yet."""
         parts: list[tuple[ActorPart, bool]] = [("record", self.actor.complete), ("devices", self.state.is_whole)]
         return [part for part, is_there in parts if not is_there]
 

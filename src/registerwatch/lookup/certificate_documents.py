@@ -1,6 +1,6 @@
-"""Documents of certificates: fetched from the register when somebody asks, passed through and not stored.
+"""Fetches documents of certificates from the register on request. They are served, not stored.
 
-What is kept is the SHA-256 of a document's content, so that it can be shown later what the register had.
+Only the SHA-256 of a document's content is kept, which later proves what the register had.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class CertificateDocuments:
         self._clock = clock
 
     async def seen(self, details: CertificateDetails) -> Mapping[str, SeenDocument]:
-        """Those of a certificate's documents that were fetched before, by uuid."""
+        """A certificate's documents that were fetched before, by uuid."""
         return await self._seen.of([each.uuid for each in details.documents])
 
     async def fetch(
@@ -60,7 +60,7 @@ class CertificateDocuments:
     ) -> FetchedDocument | NoDocument:
         """A document of a certificate, as the register has it now: up to 20 MB in memory.
 
-        Raises `InvalidInput` for what is no id of a certificate, `RegisterUnavailable` where the document could not be
+        Raises `InvalidInput` for an invalid id of a certificate, `RegisterUnavailable` where the document could not be
         read.
         """
         found = await self._certificates.read(certificate_id)

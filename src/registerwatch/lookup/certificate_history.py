@@ -1,4 +1,4 @@
-"""What changed of a certificate while this service watched it, from the old values that were noted. Pure."""
+"""Changes of a certificate while this service watched it, from stored old values. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ FIELDS = {
     "actor_name": ("manufacturer_name", "Name of the manufacturer"),
     "unlisted_at": ("listed", "Listed by the register"),
 }
-"""Fields that are told, by their columns: what the interface and what people call them."""
+"""Fields that are shown, by their columns: their names in the interface and for people."""
 DATES = frozenset({"expiry", "issue_date", "valid_from"})
 _IN_WORDS: Mapping[str, Callable[[str], str]] = {"status_code": label, "type_code": kind_of_certificate}
 MAX_TEXT_LENGTH = 300
@@ -45,14 +45,14 @@ class ChangedField(msgspec.Struct, frozen=True):
 
 
 class ObservedChange(msgspec.Struct, frozen=True):
-    """What one reading of the list brought."""
+    """The changes that one reading of the list found."""
 
     observed_at: int
     fields: tuple[ChangedField, ...]
 
 
 def observed_changes(certificate: StoredCertificate, changes: Iterable[StoredChange]) -> list[ObservedChange]:
-    """The changes of a certificate, the last one first as they are given: each leads to what came after it."""
+    """The changes of a certificate, the last one first as they are given: each leads to the values after it."""
     after: Mapping[str, Any] = asdict(certificate)
     found = []
     for change in changes:

@@ -1,4 +1,4 @@
-"""What a certificate of a manufacturer proves, in sentences. Pure."""
+"""Sentences about the proof that a manufacturer's certificate gives. Pure."""
 
 from datetime import date
 
@@ -16,7 +16,7 @@ WHOSE = "A certificate of the manufacturer"
 
 
 def what_it_proves(certificate: StoredCertificate, today: date) -> str:
-    """What it proves and what not: whose it is, what its scope names, and why it may not be in force."""
+    """What a certificate proves and what not: its owner, its scope, and why it may not be in force."""
     return " ".join(filter(None, (_of_its_scope(certificate), _of_its_standing(certificate.standing(today).shown))))
 
 

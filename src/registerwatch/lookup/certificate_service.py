@@ -1,6 +1,6 @@
-"""Certificates of manufacturers for the surfaces: what is stored, how completely the register was read, and when.
+"""Certificates of manufacturers for the surfaces: the stored ones, how completely the register was read, and when.
 
-"There is none", "nobody has looked" and "it could not be looked for" are three answers; `ListKnowledge` says which.
+"There is none", "it was not read yet" and "it could not be read" are three answers; `ListKnowledge` says which.
 """
 
 import asyncio
@@ -30,31 +30,31 @@ _IN_WORDS = {CERTIFICATES: "certificates", REFUSALS: "refused applications"}
 MAX_ID_LENGTH = 64
 MAX_REFUSALS = 100
 MAX_BASIC_UDIS = 1_000
-"""Basic UDI-DIs that are told of one certificate."""
+"""Basic UDI-DIs that are shown for one certificate."""
 MAX_CHANGES = 50
-"""Changes of a certificate that are told, the last ones."""
+"""Changes of a certificate that are shown, the last ones."""
 MAX_SHOWN = 20
-"""Certificates that stand beside something else: an actor, a device."""
+"""Certificates that are shown beside something else: an actor, a device."""
 MAX_PROBLEM_LENGTH = 300
 ID_PATTERN = f"^[0-9A-Za-z-]{{1,{MAX_ID_LENGTH}}}$"
 _ID = re.compile(ID_PATTERN.replace("$", r"\Z"))
 
 
 class ListState(StrEnum):
-    """What is known of a list of the register."""
+    """The state of a list of the register."""
 
     COMPLETE = "complete"
-    """It was read whole at the last attempt: what is not stored is not listed."""
+    """It was read completely at the last attempt: a certificate that is not stored is not listed."""
     OUTDATED = "outdated"
-    """It was read whole before, and the last attempt failed."""
+    """It was read completely before, and the last attempt failed."""
     FAILED = "failed"
-    """It was never read whole, and the last attempt failed."""
+    """It was never read completely, and the last attempt failed."""
     UNREAD = "unread"
-    """Nobody has read it yet."""
+    """It was not read yet."""
 
 
 class ListKnowledge(msgspec.Struct, frozen=True):
-    """How a list of the register was read. `as_of`: when it was last read whole, None where it never was."""
+    """The last read of a list. `as_of`: when it was last read completely, None where it never was."""
 
     name: str
     as_of: int | None = None
@@ -62,19 +62,19 @@ class ListKnowledge(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, name: str, walk: StoredWalk | None) -> "ListKnowledge":
-        """From how it was last read; None where nobody has begun to."""
+        """The knowledge from a stored walk, None where none has begun."""
         return cls(name) if walk is None else cls(name, walk.complete_at, walk.problem[:MAX_PROBLEM_LENGTH])
 
     @property
     def state(self) -> ListState:
-        """What is known of it."""
+        """The state of the list."""
         if self.as_of is None:
             return ListState.FAILED if self.problem else ListState.UNREAD
         return ListState.OUTDATED if self.problem else ListState.COMPLETE
 
     @property
     def error(self) -> str | None:
-        """Why what is stored may not be everything, as sentences; None where it is."""
+        """Why the stored records may be incomplete, as sentences; None where they are complete."""
         words = _IN_WORDS[self.name]
         if self.state is ListState.UNREAD:
             return f"The register’s list of {words} has not been read yet."
@@ -109,7 +109,7 @@ class RefusalsOfActor(msgspec.Struct, frozen=True):
 
 
 class CertificateDetails(msgspec.Struct, frozen=True):
-    """A certificate with its scopes and what else its record says, None where nobody has read them."""
+    """A certificate with its scopes and the rest of its record, None where these were never read."""
 
     certificate: StoredCertificate
     scopes: "Sequence[StoredScope] | None"
@@ -126,7 +126,7 @@ class CertificateDetails(msgspec.Struct, frozen=True):
 
 
 class NoCertificate(msgspec.Struct, frozen=True):
-    """There is no such certificate to show. `reason` says whether the register has none or nobody could look."""
+    """There is no such certificate to show. `reason` says whether the register has none or it was not read."""
 
     id: str
     reason: str
@@ -149,20 +149,20 @@ class CertificateService:
         self._queries = queries
 
     async def find(self, selection: CertificateSelection, limit: int, after: str | None = None) -> CertificatesPage:
-        """A page of a selection, those that were registered last first, behind the one with the id `after`."""
+        """A page of a selection, the last registered ones first, after the one with the id `after`."""
         page, counts, walks = await asyncio.gather(
             self._queries.page(selection, limit, after), self._queries.counts(selection), self._queries.walks()
         )
         return CertificatesPage(page, counts, ListKnowledge.of(CERTIFICATES, walks.get(CERTIFICATES)))
 
     async def of_actor(self, srn: str, limit: int = MAX_SHOWN) -> CertificatesOfActor:
-        """The certificates of a manufacturer that were registered last. Quick: it stands beside hot reads."""
+        """The last registered certificates of a manufacturer. Quick: they are shown beside hot reads."""
         found, total = await self._queries.newest_of(srn, limit)
         walks = await self._queries.walks()  # two tasks would cost more than they save
         return CertificatesOfActor(found, total, ListKnowledge.of(CERTIFICATES, walks.get(CERTIFICATES)))
 
     async def everything_of_actor(self, srn: str, limit: int) -> tuple[CertificatesOfActor, RefusalsOfActor]:
-        """The same with the refused applications of the manufacturer."""
+        """The last registered certificates of a manufacturer, and its refused applications."""
         (found, total), refused, walks = await asyncio.gather(
             self._queries.newest_of(srn, limit), self._queries.refusals_of(srn, MAX_REFUSALS), self._queries.walks()
         )
@@ -175,7 +175,7 @@ class CertificateService:
         return RefusalsOfActor(page, ListKnowledge.of(REFUSALS, walks.get(REFUSALS)))
 
     async def read(self, certificate_id: str) -> CertificateDetails | NoCertificate:
-        """One certificate by the register's ulid or uuid. Raises `InvalidInput` for what is neither."""
+        """One certificate by the register's ulid or uuid. Raises `InvalidInput` for any other id."""
         if not _ID.match(certificate_id):
             raise InvalidInput("Send the register’s id of a certificate, such as c266239c-462c-4840-9017-4efac3289fbc.")
         spellings = list(dict.fromkeys((certificate_id, certificate_id.lower(), certificate_id.upper())))

@@ -1,4 +1,4 @@
-"""Certificates of manufacturers beside something else: an actor, a search."""
+"""Short forms of manufacturers' certificates, shown beside something else: an actor, a search."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -119,13 +119,13 @@ class ActorCertificates(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, found: CertificatesOfActor, today: date) -> "ActorCertificates":
-        """What was found, as it is told on a day."""
+        """The certificates as shown on a day."""
         knowledge = found.knowledge
         return cls(summaries(found.certificates, today), found.total, *knowledge_fields(knowledge))
 
 
 def summaries(certificates: Iterable[StoredCertificate], today: date) -> list[CertificateSummary]:
-    """Stored certificates in short, as they are told on a day."""
+    """Stored certificates in short, as shown on a day."""
     return [CertificateSummary(**summary_fields(each, today)) for each in certificates]
 
 
@@ -157,5 +157,5 @@ def knowledge_fields(knowledge: ListKnowledge) -> tuple[StateOfList, str | None,
 
 
 def instant_or_none(unix_seconds: int | None) -> str | None:
-    """An instant as it is answered; None stays None."""
+    """An instant for answers; None stays None."""
     return None if unix_seconds is None else iso_utc(unix_seconds)

@@ -1,4 +1,4 @@
-"""Which UDI-DI or SRN a typed or scanned code means, by what the copy has of it."""
+"""Finds the UDI-DI or SRN that a typed or scanned code means, with the help of the copy."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -30,22 +30,22 @@ class CodeService:
         self._documents = documents
 
     async def subject(self, text: str) -> str:
-        """The subject that a code means: what the copy has as it is written, else the one candidate that the copy has,
-        else the one device of which it is another code (of a package, for example), else the one that the code
-        certainly means, else the text as it is.
+        """The subject that a code means: a stored subject as written, else the one stored candidate, else the
+        one device with this other code (of a package, for example), else the subject that the code certainly means,
+        else the text unchanged.
 
-        Raises `InvalidInput` for what is no identifier, `AmbiguousCode`.
+        Raises `InvalidInput` where the text is not an identifier, `AmbiguousCode`.
         """
         return await self._subject(text, is_asked_next=False)
 
     async def subject_to_read(self, text: str) -> str:
-        """The same for `DeviceService.read`, which asks the copy itself: a UDI-DI that is written as it is registered
-        costs no statement here.
+        """The subject for `DeviceService.read`, which queries the copy itself: a UDI-DI written as registered costs no
+        statement here.
         """
         return await self._subject(text, is_asked_next=True)
 
     async def coded(self, text: str) -> list[CodedDevice]:
-        """The devices of which a text is another code; none where it is the UDI-DI of a stored device."""
+        """The devices with this other code; none where it is the UDI-DI of a stored device."""
         spellings = [each for each in read_code(text).device_spellings if can_be_stored(each)]
         found = listed_or_all(await self._documents.coded(spellings)) if spellings else []
         return [] if found and await self._first_stored(spellings) else found
@@ -81,9 +81,9 @@ class CodeService:
 
 
 async def coded_device(documents: DocumentReader, codes: Iterable[str]) -> CodedDevice | None:
-    """The one device of which one of these is another code, None for none.
+    """The one device with one of these other codes, None for none.
 
-    Only what is no UDI-DI of a stored device is to be asked for. Raises `AmbiguousCode` where several devices have it.
+    The codes may not be UDI-DIs of stored devices. Raises `AmbiguousCode` where several devices have one.
     """
     asked = [each for each in codes if can_be_stored(each)]
     found = listed_or_all(await documents.coded(asked)) if asked else []
@@ -102,7 +102,7 @@ def the_owner(udis: Collection[str]) -> str | None:
 
 
 def meanings(text: str, udi: str, codes: Sequence[OtherCode]) -> tuple[OtherCode, ...]:
-    """What a text is to a device, where it is one of its other codes and not its UDI-DI."""
+    """The meanings of a text for a device, where it is one of its other codes and not its UDI-DI."""
     if not codes:
         return ()
     spellings = {*udi_spellings(text)}
@@ -110,7 +110,7 @@ def meanings(text: str, udi: str, codes: Sequence[OtherCode]) -> tuple[OtherCode
 
 
 def one_of(read: ParsedCode, known: Collection[str]) -> str | None:
-    """The one candidate of a code that is among the known UDI-DIs, as it is known; None for none.
+    """The one candidate of a code among the known UDI-DIs, as it is known; None for none.
 
     Raises `AmbiguousCode` where several are.
     """

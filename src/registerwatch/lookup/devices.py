@@ -1,4 +1,4 @@
-"""Reading one device by UDI-DI: from the copy at once, from the register where the copy has none."""
+"""Reads one device by UDI-DI: from the copy at once, from the register where the copy has none."""
 
 from typing import Annotated, Literal
 
@@ -14,11 +14,11 @@ from registerwatch.register.outcomes import NotFound, ReadFailed
 
 MAX_UDI_LENGTH = 50
 MAX_WAIT_SECONDS = 3
-"""How long somebody who asks for it is kept waiting for the rest of a record of which a part is stored."""
+"""The longest wait of a client for the rest of a partly stored record."""
 RETRY_SECONDS = 900
-"""How soon a record is read again of which the certificates could not be read."""
+"""Time after which a record without readable certificates is read again."""
 RETRY_SECONDS_OF_WAITING = 60
-"""The same for somebody who waits for it."""
+"""The same time for a client that waits for it."""
 
 
 Part = Literal["certificates", "dates", "names"]
@@ -49,7 +49,7 @@ class DeviceAnswer(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def body(self) -> bytes:
-        """The JSON: the stored document with what is known of its reading."""
+        """The JSON: the stored document with the fields about its reading."""
         return b'%s,"read_at":"%s",%s,"error":%s%s}' % (
             self.stored.document[:-1],
             iso_utc(self.stored.read_at).encode(),
@@ -138,8 +138,8 @@ class DeviceService:
     async def stored(
         self, udi: str, *, retry_seconds: float = RETRY_SECONDS, client: ClientOf | None = None
     ) -> DeviceAnswer | None:
-        """What the copy has, None for nothing; an old record is refreshed in the background, as is one of which a part
-        is missing that nobody asked for within `retry_seconds`.
+        """The stored device, None for none. An old record is refreshed in the background, as is one with a missing part
+        that was not requested within `retry_seconds`.
         """
         if not (udi.isascii() and udi.isprintable()):
             return None
@@ -157,11 +157,11 @@ class DeviceService:
         client: ClientOf | None = None,
         wait_seconds: float = 0,
     ) -> DeviceAnswer | NoDevice:
-        """The device; where the copy has none with this UDI-DI, the one of which this is another code, such as that of
-        a package; else what the register has. Takes a bounded time.
+        """The stored device with this UDI-DI, else the one with this other code, such as that of a package; else the
+        device in the register. Takes a bounded time.
 
-        Of a device of which only a part was read the rest is waited for, `wait_seconds` at most. Raises
-        `AmbiguousCode` where several devices have the other code.
+        The rest of a partly stored device is waited for, `wait_seconds` at most. Raises `AmbiguousCode` where several
+        devices have the other code.
         """
         retry_seconds = RETRY_SECONDS_OF_WAITING if wait_seconds else RETRY_SECONDS
         answer = await self.stored(udi, retry_seconds=retry_seconds, client=client)
@@ -180,12 +180,12 @@ class DeviceService:
         return self._answer(udi, stored) if stored else _no_device(udi, failure)
 
     async def known(self, udi: str) -> DeviceAnswer | None:
-        """What the copy has, None for nothing. Nothing is refreshed: others would see when who watches it looks."""
+        """The stored device, None for none. It is not refreshed: that would show others when its watchers look."""
         stored = await self._documents.device(udi)
         return None if stored is None else self._answer(udi, stored)
 
     async def last_known(self, udi: str, *, client: ClientOf | None = None) -> DeviceAnswer | NoDevice:
-        """The device without asking the register: what is stored, or why the last read brought nothing."""
+        """The stored device, or why the last read brought nothing. The register is not asked."""
         return await self.stored(udi, client=client) or _no_device(udi, self._refresher.remembered(udi))
 
     def has_old_certificates(self, stored: StoredDocument) -> bool:
@@ -230,7 +230,7 @@ _MISSING = {
     (False, True): msgspec.json.encode(_OF_DETAIL),
     (False, False): msgspec.json.encode(["certificates", *_OF_DETAIL]),
 }
-"""Parts that are missing, in JSON, by whether there are the detail and the certificates."""
+"""Missing parts in JSON, by whether the detail and the certificates are there."""
 
 NOT_REGISTERED = "The register has no device with this UDI-DI."
 UNREADABLE = "This device is not in the copy, and the register could not be read."
@@ -243,7 +243,7 @@ def _no_device(udi: str, outcome: NotFound | ReadFailed | None) -> NoDevice:
 
 
 def could_be_udi(identifier: str) -> bool:
-    """Whether asking the register for this identifier can find anything."""
+    """Whether the register can find anything for this identifier."""
     return (
         identifier.isascii()
         and identifier.isprintable()

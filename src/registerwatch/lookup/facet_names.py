@@ -1,4 +1,4 @@
-"""Names of what facets count: manufacturers, codes of the nomenclature, notified bodies, as far as they are stored."""
+"""Stored names of facet values: manufacturers, codes of the nomenclature, notified bodies."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from registerwatch.copy.search.filters import Counts, Facet
 from registerwatch.register.nomenclature import emdn_levels
 
 Names = Mapping[Facet, Mapping[str, str]]
-"""Of some facets the names of values by value."""
+"""The names of values, by facet and value."""
 
 
 class FacetNames:
@@ -23,7 +23,7 @@ class FacetNames:
         self._certificates = certificates
 
     async def of(self, values: Mapping[Facet, list[str]]) -> Names:
-        """The names of values that have one. Of codes of the nomenclature also those of the codes above them."""
+        """The names of values that have one; for codes of the nomenclature also those of the codes above them."""
         codes = {level for code in values.get(Facet.EMDN, ()) for level in emdn_levels(code)}
         bodies = values.get(Facet.NOTIFIED_BODY, [])
         return {
@@ -38,5 +38,5 @@ class FacetNames:
 
 
 def shown_values(counts: Counts) -> dict[Facet, list[str]]:
-    """The values that facets tell."""
+    """The values that facets show."""
     return {facet: [value for value, _ in each.values] for facet, each in counts.items()}

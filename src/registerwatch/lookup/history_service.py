@@ -21,7 +21,7 @@ from registerwatch.register.codes import StatusFilter
 from registerwatch.register.models import Device
 
 MAX_ENTRIES, DEFAULT_ENTRIES = 100, 20
-"""Entries of a page: at most, and where nobody says."""
+"""The most entries of a page, and the default."""
 DAY_SECONDS = 24 * 3600
 
 NOT_YET = "This service had not observed it yet. It has observed it since {}."
@@ -29,7 +29,7 @@ DROPPED = "What it was then is kept no more: it changed very often, and its olde
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """Where a page ends: the instant of an entry, and its number among those of a change or of a portfolio."""
+    """The end of a page: the instant of an entry, and its number among those of a change or of a portfolio."""
 
     observed_at: int
     is_portfolio: bool
@@ -40,12 +40,12 @@ class Cursor(msgspec.Struct, frozen=True):
 
     @property
     def order(self) -> tuple[int, bool, int]:
-        """Sorts what was observed last behind; of one instant, changes of the record behind those of the portfolio."""
+        """Sorts the last observed entries last; at one instant, changes of the record after those of the portfolio."""
         return self.observed_at, not self.is_portfolio, self.id
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One change with its place in the list; `devices` are UDI-DI and name of the first devices of a portfolio's."""
+    """One change with its position in the list; `devices` are UDI-DI and name of a portfolio change's first devices."""
 
     cursor: Cursor
     change: ObservedChange
@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class HistoryPage(msgspec.Struct, frozen=True):
-    """Some changes of a subject, the last one first, and what is known of it altogether."""
+    """Some changes of a subject, the last one first, and the overall knowledge of it."""
 
     history: RecordHistory
     entries: Sequence[Entry]
@@ -97,8 +97,8 @@ class HistoryService:
         only_changes: bool = False,
         is_watched: bool = False,
     ) -> HistoryPage:
-        """The same of a stored actor, and of its portfolio where who asks watches it: devices of other manufacturers
-        are not listed again and again, so entries would show who is watched.
+        """Changes of a stored actor, and of its portfolio where the caller watches it: devices of other manufacturers
+        are not listed regularly, so entries would show which manufacturers are watched.
         """
         cursor = _cursor(before)
         history = await self._reader.actor(srn)
@@ -112,15 +112,15 @@ class HistoryService:
         return _page(history, entries, cursor, limit)
 
     async def newer_listing(self, device: Device, read_at: int) -> MarketChange | None:
-        """What a list of the manufacturer's devices that began after the record was read (`read_at` in unix seconds)
-        shows otherwise of the market; None where it does not. It is for who watches the device or the manufacturer.
+        """The market change in a list of the manufacturer's devices that began after the record was read (`read_at` in
+        unix seconds) and differs from it; None where there is none. Only for watchers of the device or manufacturer.
         """
         found = await self._portfolio.market_change(device.manufacturer_srn, device.udi, read_at)
         is_on_market = device.status_code == StatusFilter.ON.code
         return None if found is None or found.is_on_market is is_on_market else found
 
     def instant(self, text: str) -> int:
-        """The instant that somebody asks for: of a date its end (UTC), at most now. Raises `InvalidInput`."""
+        """The instant in a text: for a date its end (UTC), at most now. Raises `InvalidInput`."""
         now = int(self._clock.now())
         instant = _instant_of(text)
         if _DATE.fullmatch(text) and instant - DAY_SECONDS < now <= instant:

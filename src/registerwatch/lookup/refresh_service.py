@@ -1,4 +1,4 @@
-"""Refreshing one subject because somebody asked for it, with what can be shown of it afterwards."""
+"""Refreshes one subject on request, and returns what can then be shown of it."""
 
 from collections.abc import Awaitable, Callable
 
@@ -14,8 +14,8 @@ NO_RECORD = "The register has no record with this code."
 
 
 class RefreshOutcome(msgspec.Struct, frozen=True):
-    """What a refresh brought. `error` says why the register was not read or has nothing, or, where `is_read`, which
-    part could not be read; `subject` is what is stored now.
+    """The result of a refresh. `error` says why the register was not read or has nothing, or, where `is_read`, which
+    part could not be read; `subject` is the stored subject after it.
     """
 
     is_read: bool
@@ -25,7 +25,7 @@ class RefreshOutcome(msgspec.Struct, frozen=True):
 
 
 class RefreshService:
-    """Refreshes of one copy, at somebody's request. `make_findable` is awaited after one that changed something."""
+    """Refreshes of one copy, on request. `make_findable` is awaited after one that changed something."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class RefreshService:
         self._actors = actors
 
     async def read(self, code: str, client: ClientOf | None = None) -> RefreshOutcome:
-        """Read a UDI-DI or an SRN from the register now, in turn with other clients."""
+        """Read a UDI-DI or an SRN from the register now, alternating with other clients."""
         result = await self._refresher.refresh(code, limits=limits_for(client))
         is_actor = kind(code) == "srn"
         subject = await (

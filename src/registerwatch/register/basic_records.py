@@ -1,6 +1,6 @@
-"""What the Basic UDI-DI record of a device says, which is the same for every device under one Basic UDI-DI.
+"""Basic UDI-DI records of devices, which are the same for every device under one Basic UDI-DI.
 
-It is read for one device and holds for all of them, so each device knows when the record that it shows was read. Pure.
+A record is read for one device and holds for all of them, so each device knows when its record was read. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,11 +38,11 @@ class BasicRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
 
 class SharedRecord(msgspec.Struct, frozen=True):
-    """A Basic UDI-DI record with the instant before the request that brought it, and the revision of the copy at which
-    it was stored: None and 0 where it was read by the very read that uses it, and is stored nowhere else.
+    """A Basic UDI-DI record with the instant before its request, and the revision of the copy at which it was stored:
+    None and 0 where the read that uses it sent the request itself, and the record is not stored elsewhere.
 
-    `shown_at` is the same instant as anybody may know it: that of an earlier request where the last ones were sent for
-    watches and brought nothing new.
+    `shown_at` is the public instant: that of an earlier request if the last ones were sent for watches and brought
+    nothing new.
     """
 
     record: BasicRecord
@@ -69,13 +69,13 @@ REPLACED = (
     "special_type",
     "safety_summary",
 )
-"""Fields of a device that are those of its Basic UDI-DI record, also where the record has nothing."""
+"""Fields of a device that always come from its Basic UDI-DI record, even where the record has no value."""
 FLAGS = ("implantable", "reusable")
-"""The same, but for flags that the record leaves null: the Data Lake may know them."""
+"""Flags that come from the record unless it leaves them null: the Data Lake may know them."""
 
 
 def with_record(device: Device, record: BasicRecord) -> Device:
-    """A device with what its Basic UDI-DI record says, but for certificates."""
+    """A device with the values of its Basic UDI-DI record, except certificates."""
     replaced = {name: getattr(record, name) for name in REPLACED}
     replaced |= {name: value for name in FLAGS if (value := getattr(record, name)) is not None}
     replaced["characteristics"] = with_reported(device.characteristics, record.characteristics)
@@ -84,8 +84,8 @@ def with_record(device: Device, record: BasicRecord) -> Device:
 
 
 def contradicts(device: Device, record: BasicRecord) -> bool:
-    """Whether a stored device has another manufacturer, Basic UDI-DI or risk class than the record, beyond what is
-    known to differ. Its row may have changed too, so it has to be read to know which one counts.
+    """Whether a stored device has another manufacturer, Basic UDI-DI or risk class than the record, beyond known
+    differences. Its row may have changed too, so it has to be read to know which one counts.
     """
     known = {each.field: each.record for each in device.contradictions or ()}
     pairs = (
@@ -97,10 +97,10 @@ def contradicts(device: Device, record: BasicRecord) -> bool:
 
 
 def together(*lists: Iterable[Certificate]) -> tuple[Certificate, ...]:
-    """Certificates of several places, in order; of one that several list, what the last of them says.
+    """Certificates of several lists, in order; one that several lists have is taken from the last of them.
 
-    Certificates that one place lists under the same notified body, number and revision are several, unless they are the
-    same in everything. What tells it from others stays where an earlier place alone has it.
+    Certificates of one list with the same notified body, number and revision are several, unless they are entirely
+    equal. Identifying values stay where only an earlier list has them.
     """
     found: list[Certificate] = []
     for certificates in lists:
@@ -113,7 +113,7 @@ def together(*lists: Iterable[Certificate]) -> tuple[Certificate, ...]:
 
 
 def _identified(certificate: Certificate, same: Sequence[Certificate]) -> Certificate:
-    """A certificate with the revision and the notified body of what an earlier place says of it, where it has none."""
+    """A certificate; a missing revision or notified body is taken from the same one in an earlier list."""
     if not same or (certificate.revision and certificate.notified_body):
         return certificate
     body = certificate if certificate.notified_body else same[0]
@@ -126,7 +126,7 @@ def _identified(certificate: Certificate, same: Sequence[Certificate]) -> Certif
 
 
 def encoded(record: BasicRecord) -> str:
-    """A record as it is stored. Equal records have equal texts."""
+    """JSON of a record for storing. Equal records have equal texts."""
     return msgspec.json.encode(record).decode()
 
 
@@ -136,7 +136,7 @@ def decoded(text: str) -> BasicRecord:
 
 
 def encoded_search(certificates: tuple[Certificate, ...]) -> str:
-    """Certificates of a search as they are stored, in an order of their own: pages of a search have none."""
+    """JSON of a search's certificates for storing, sorted, since pages of a search have no order."""
     return msgspec.json.encode(sorted(certificates, key=lambda each: each.order)).decode()
 
 

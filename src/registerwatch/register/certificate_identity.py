@@ -1,7 +1,7 @@
-"""Which certificate of one list is which of another. Pure.
+"""Finds the same certificates in different lists. Pure.
 
-Notified body, number and revision tell certificates apart. One list may know what another has not: a notified body, or
-a revision (null in the certificate search, `04` in a Basic UDI-DI record).
+Notified body, number and revision identify a certificate. One list may have a notified body or a revision that another
+lacks (null in the certificate search, `04` in a Basic UDI-DI record).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from registerwatch.register.models import may_be_same_body
 
 
 class Identified(Protocol):
-    """What tells a certificate from others. Texts are empty where the register has none."""
+    """Identifying values of a certificate. Texts are empty where the register has none."""
 
     @property
     def number(self) -> str:
@@ -33,28 +33,26 @@ Other = TypeVar("Other", bound=Identified)
 
 
 def has_same_number(one: Identified, other: Identified) -> bool:
-    """Whether both have the same number, and no two notified bodies."""
+    """Whether both have the same number, and no different notified bodies."""
     return one.number == other.number and may_be_same_body(one.notified_body, other.notified_body)
 
 
 def is_alike(one: Identified, other: Identified) -> bool:
-    """Whether both have the same number and revision, and no two notified bodies."""
+    """Whether both have the same number and revision, and no different notified bodies."""
     return one.revision == other.revision and has_same_number(one, other)
 
 
 def may_be_same(one: Identified, other: Identified) -> bool:
-    """Whether both have the same number, no two notified bodies and no two revisions: what is not known rules nothing
-    out.
-    """
+    """Whether both have the same number, not two notified bodies and not two revisions: an unknown one fits any."""
     return is_alike(one, other) or _differ_by_an_unknown_revision(one, other)
 
 
 def same_certificates(these: Sequence[Identified], those: Sequence[Other]) -> list[list[Other]]:
-    """For each certificate of one list those of another that are the same, none where it is not among them.
+    """The same certificates in another list, for each certificate of one list; none where it is not among them.
 
-    Certificates that are equal in number, revision and body are the same, as many as there are. Of what is left, those
-    without a body are the same as those that are alike but for it; then one without a revision is the same as one that
-    has its number. Where it could be either of two, it is neither of them. The order of the lists decides nothing.
+    Certificates that are equal in number, revision and body are the same, as many as there are. Of the others, one
+    without a body is the same as one that is alike but for it; then one without a revision is the same as one with its
+    number. One that could be either of two is neither of them. The order of the lists does not matter.
     """
     left, free = _by_key(these), _by_key(those)
     pairs = {key: key for key in left if key in free}
@@ -67,9 +65,9 @@ def same_certificates(these: Sequence[Identified], those: Sequence[Other]) -> li
 def same_together(
     certificates: Iterable[Item], are_two: Callable[[Item, Item], bool]
 ) -> list[tuple[Identified, list[Item]]]:
-    """Certificates of several lists, no two of them equal in number, revision and body: those that are the same
-    together, and what is known of their identity. The rules are those of `same_certificates`; `are_two` says of two
-    that they are not the same, as where one list has both. Without a number none is the same as another.
+    """Certificates of several lists, no two of them equal in number, revision and body: the same ones grouped, with
+    their known identity. The rules are those of `same_certificates`; `are_two` says that two are not the same, as where
+    one list has both. One without a number is not the same as any other.
     """
     found = [(_Key.of(each), [each]) for each in certificates]
     for may_be in (_differ_by_an_unknown_body, _differ_by_an_unknown_revision):
@@ -87,7 +85,7 @@ class _Key(msgspec.Struct, frozen=True):
         return cls(certificate.number, certificate.revision, certificate.notified_body)
 
     def or_else(self, other: "_Key") -> "_Key":
-        """What one of both tells."""
+        """The first value that is known."""
         return _Key(self.number, self.revision or other.revision, self.notified_body or other.notified_body)
 
 
@@ -104,7 +102,7 @@ def _only_pairs(
     paired: Mapping[_Key, _Key],
     may_be: Callable[[Identified, Identified], bool],
 ) -> dict[_Key, _Key]:
-    """The keys without a pair that can only be one another."""
+    """The keys without a pair that fit only each other."""
     open_left = [key for key in left if key not in paired]
     open_free = [key for key in free if key not in set(paired.values())]
     found: dict[_Key, _Key] = {}
@@ -120,7 +118,7 @@ def _joined(
     may_be: Callable[[Identified, Identified], bool],
     are_two: Callable[[Item, Item], bool],
 ) -> list[tuple[_Key, list[Item]]]:
-    """The groups, of which two that can only be one another are one."""
+    """The groups, joined where two fit only each other."""
     others = [
         [position for position, (other, _) in enumerate(groups) if key.number and may_be(key, other)]
         for key, _ in groups

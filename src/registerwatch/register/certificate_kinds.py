@@ -1,4 +1,4 @@
-"""What kind of certificate a code of the register means, and what a notified body examined for it."""
+"""Kinds of certificates: names for the register's codes, and what a notified body examined for them."""
 
 import re
 from functools import lru_cache
@@ -32,7 +32,7 @@ EXAMINED = {
 def kind_of_certificate(code: str) -> str:
     """`refdata.legacy.mdd-certificate-type.ii-ex-4` or `MDD_II_EX_4` as `MDD Annex II without section 4`.
 
-    Of a form that is not known, the last segment made readable.
+    An unknown form becomes its last segment made readable.
     """
     spelled = code.lower().replace("_", "-")
     found = _LAW.search(spelled)
@@ -42,7 +42,7 @@ def kind_of_certificate(code: str) -> str:
 
 
 def what_was_examined(code: str) -> str:
-    """What a notified body examined for a certificate of this kind; empty for a kind that is not known."""
+    """What a notified body examined for a certificate of this kind; empty for an unknown kind."""
     spelled = code.lower().replace("_", "-").replace("certificate-type.", "")
     ends = (words for end, words in EXAMINED.items() if spelled == end or spelled.endswith((f".{end}", f"-{end}")))
     return next(ends, "")

@@ -1,6 +1,6 @@
-"""How a certificate of the register's list stands where reads of devices have it otherwise. Pure.
+"""Standings of listed certificates where reads of devices differ from the list. Pure.
 
-The list and the records of devices are read at their own times. The newest read decides; where it is one of a device,
+The list and the records of devices are read at different times. The newest read decides; where that is one of a device,
 both are shown with their times, on every surface.
 """
 
@@ -15,8 +15,8 @@ from registerwatch.register.models import Certificate
 
 
 class DeviceRead(msgspec.Struct, frozen=True):
-    """A certificate as the read of a device has it, which began at `as_of` (ISO 8601 in UTC). The device may list it
-    more than once. `udi` is empty for the device that a page is about.
+    """A certificate in the read of a device, which began at `as_of` (ISO 8601 in UTC). The device may list it more than
+    once. `udi` is empty for the device that a page is about.
     """
 
     as_of: str
@@ -25,7 +25,7 @@ class DeviceRead(msgspec.Struct, frozen=True):
 
 
 class ReadOtherwise(msgspec.Struct, frozen=True):
-    """A certificate with its state as the read of a device has it, where the list has it otherwise."""
+    """A certificate with its state in the read of a device, where the list differs."""
 
     shown: ShownCertificate
     as_of: str
@@ -33,25 +33,25 @@ class ReadOtherwise(msgspec.Struct, frozen=True):
 
 
 class ListedStanding(msgspec.Struct, frozen=True):
-    """How a certificate of the list stands. `listed_as_of` is when the list was read that has it, or has it no more."""
+    """The standing of a listed certificate. `listed_as_of` is when the list was read that has it, or has it no more."""
 
     listed: ShownCertificate
     listed_as_of: str
     other: ReadOtherwise | None = None
-    """The read of a device that has it otherwise."""
+    """The read of a device that differs."""
     agreeing: DeviceRead | None = None
-    """A read of another device that is newer than `other` and has it as the list has it."""
+    """A read of another device that is newer than `other` and agrees with the list."""
 
     @property
     def age(self) -> str:
-        """Whether the read of the device is `newer` or `older` than what it differs from; empty where it is neither."""
+        """Whether the read of the device is `newer` or `older` than the list; empty where it is neither."""
         if self.other is None or (self.agreeing is None and self.other.as_of == self.listed_as_of):
             return ""
         return "newer" if self.agreeing is None and self.other.as_of > self.listed_as_of else "older"
 
     @property
     def shown(self) -> ShownCertificate:
-        """It with its state: that of the newer read where two say different things, the worse of two at one time."""
+        """The certificate with the state of the newer read where two differ, the worse of two at one time."""
         if self.other is None or self.age == "older":
             return self.listed
         other = self.other.shown
@@ -61,9 +61,9 @@ class ListedStanding(msgspec.Struct, frozen=True):
 def listed_standing(
     listed: ShownCertificate, listed_as_of: str, today: date, newest: DeviceRead | None, own: DeviceRead | None = None
 ) -> ListedStanding:
-    """How a certificate of the list stands on a day. `newest` is the newest read of any device that lists it, which
-    counts where it is newer than the list. `own` is that of the device that the page is about: the page has it above,
-    so where it is otherwise that is said whatever its age.
+    """The standing of a listed certificate on a day. `newest` is the newest read of any device that lists it, which
+    counts where it is newer than the list. `own` is the read of the page's own device: the page has it above, so a
+    difference is said whatever its age.
     """
     if newest is not None and newest.as_of <= max(listed_as_of, own.as_of if own is not None else ""):
         newest = None
@@ -74,8 +74,8 @@ def listed_standing(
 
 
 def read_otherwise(listed: ShownCertificate, read: DeviceRead | None, today: date) -> ReadOtherwise | None:
-    """What the read of a device has otherwise of a certificate, the worst of it; None where nothing. A certificate
-    without a status says nothing of the one that the list has, nor does one that the read could not confirm.
+    """The read of a device where it differs in a certificate, its worst state; None where it does not. A certificate
+    without a status does not differ from the list's, nor does one that the read could not confirm.
     """
     if read is None:
         return None

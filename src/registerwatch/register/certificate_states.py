@@ -1,9 +1,9 @@
-"""The state of a certificate on a day: the one module that knows which statuses and dates end one.
+"""States of certificates on a day: the one module that knows which statuses and dates end one.
 
 A certificate without an end date is in force: the proposed revision of the Regulations makes that normal. One whose
-status is not known is neither called in force nor not in force.
+status is unknown is called neither in force nor not in force.
 A directive certificate whose printed date has passed can still be valid: Regulations (EU) 2023/607 and 2024/1860 extend
-many of them. So `EXPIRED` says what the date says, and the page says the rest.
+many of them. So `EXPIRED` says what the date says, and the page explains the rest.
 """
 
 from collections import Counter
@@ -51,17 +51,17 @@ class CertificateState(Enum):
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Words for people."""
         return self.value[0]
 
     @property
     def tone(self) -> str:
-        """For the stylesheet."""
+        """A tone for the stylesheet."""
         return self.value[1]
 
     @property
     def rank(self) -> int:
-        """How serious it is: 0 is the worst."""
+        """Its severity: 0 is the worst."""
         return _RANKS[self]
 
 
@@ -110,7 +110,7 @@ class ShownCertificate(msgspec.Struct, frozen=True):
 
     @property
     def differing_word(self) -> str:
-        """The register's status where the words of the state are others; empty where they say the same."""
+        """The register's status where its words differ from those of the state; else empty."""
         word = self.register_word
         is_same = word.casefold() == self.words.casefold() or self.state is CertificateState.CONTRADICTED
         return "" if is_same else word
@@ -122,15 +122,15 @@ class ShownCertificate(msgspec.Struct, frozen=True):
 
     @property
     def counts_in_words(self) -> str:
-        """The same for people."""
+        """Whether it counts, in words."""
         if self.state is CertificateState.UNKNOWN:
             return "Not known whether it counts as valid"
         return "Counts as valid" if self.counts else "Not counted as valid"
 
     @property
     def ends_by_date(self) -> bool:
-        """Whether its end date, or that it has none, is all that there is to say of its end: no status ended it before,
-        and the register still lists it.
+        """Whether its end date, or the lack of one, says everything about its end: no status ended it before, and the
+        register still lists it.
         """
         is_ended_by_status = self.state is CertificateState.EXPIRED and self.remaining is None
         return self.state not in _ENDED_BEFORE and not is_ended_by_status
@@ -144,12 +144,12 @@ class ShownCertificate(msgspec.Struct, frozen=True):
 
     @property
     def end(self) -> str:
-        """When it ends or has ended: `Ends in 42 days`; empty where `when` is."""
+        """Its end in words: `Ends in 42 days`; empty where `when` is."""
         return f"{'Ended' if (self.remaining or 0) < 0 else 'Ends'} {self.when}" if self.when else ""
 
     @property
     def contradiction(self) -> str:
-        """That the register calls it expired while its date of expiry is still to come; empty where it does not."""
+        """Says that the register calls it expired while its date of expiry is still to come; else empty."""
         if self.state is not CertificateState.CONTRADICTED or self.remaining is None:
             return ""
         return (
@@ -159,7 +159,7 @@ class ShownCertificate(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """What kind of certificate it is, in words."""
+        """Its kind, in words."""
         return kind_of_certificate(self.certificate.type_code)
 
 
@@ -215,7 +215,7 @@ def _state_in_force(status: str, remaining: int | None) -> CertificateState:
 
 
 def count_by_words(certificates: Iterable[ShownCertificate]) -> list[tuple[str, str, int]]:
-    """How many certificates stand alike, the most serious first: words, tone, number."""
+    """Counts of certificates with the same words, the most serious first: words, tone, number."""
     counted = Counter((each.state.rank, each.words, each.state.tone) for each in certificates)
     return [(words, tone, number) for (_, words, tone), number in sorted(counted.items())]
 

@@ -24,13 +24,13 @@ NUMBER, REVISION, EXPIRY, STATUS, REFUSED = (
 MAX_NAMED = 20_000
 """Basic UDI-DIs of one certificate that are kept. One that has so many may name more."""
 MAX_NUMBER, MAX_BODY, MAX_REVISION = 200, 20, 100
-"""Of what certificates are known and looked up by. A row with a longer one cannot be read: a part of it would be
-another one, and PostgreSQL has no indexes of very long values.
+"""The longest values that certificates are identified by. A row with a longer one is not read: its beginning would be
+another value, and PostgreSQL has no indexes of very long values.
 """
 
 
 def is_long(number: str, body: str, revision: str = "") -> bool:
-    """Whether a certificate has a number, a notified body or a revision that is too long to be looked up by."""
+    """Whether a certificate's number, notified body or revision is too long to be looked up by."""
     return len(number) > MAX_NUMBER or len(body) > MAX_BODY or len(revision) > MAX_REVISION
 
 
@@ -38,7 +38,7 @@ class RegisteredCertificate(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     """A certificate that the certificate search lists. Texts are empty and dates null where the register has none."""
 
     id: str
-    """The register's ulid, which stays when a version comes under another uuid; its uuid where it has none."""
+    """The register's ulid, which stays when a version gets another uuid; its uuid where it has none."""
     uuid: str
     srn: str
     actor_name: str = ""
@@ -55,17 +55,17 @@ class RegisteredCertificate(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
     @property
     def listing_key(self) -> str:
-        """What tells rows of the list apart: an old version may stand beside the present one."""
+        """Identifies a row of the list, which may have old versions beside the present one."""
         return self.uuid
 
     @property
     def own_number(self) -> tuple[str, str, str]:
-        """What revisions of a certificate have in common: manufacturer, notified body and number."""
+        """The key that revisions of a certificate share: manufacturer, notified body and number."""
         return self.srn, self.notified_body, self.number
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What twins have in common: records that the register lists under several ids."""
+        """The key that twins share: records that the register lists under several ids."""
         return *self.own_number, self.revision
 
 
@@ -94,12 +94,12 @@ class CertificateDocument(msgspec.Struct, frozen=True, omit_defaults=True, gc=Fa
 
 
 class CertificateFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What the record of a certificate says beside its scopes. Nothing compares it."""
+    """Further facts in the record of a certificate. They are not compared."""
 
     status_reason_codes: tuple[str, ...] = ()
     """Why its status changed, by the register's codes."""
     additional_reason: str = ""
-    """The same in the notified body's own words."""
+    """The reason in the notified body's own words."""
     decision_date: str | None = None
     documents: tuple[CertificateDocument, ...] = ()
 
@@ -125,12 +125,12 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def listing_key(self) -> str:
-        """What tells rows of the list apart."""
+        """Identifies a row of the list."""
         return self.id
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What records of one application have in common."""
+        """The key that records of one application share."""
         return self.srn, self.notified_body, self.reference
 
 
@@ -142,7 +142,7 @@ class NotifiedBody(msgspec.Struct, frozen=True, gc=False):
 
 
 class CertificateChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One field of a manufacturer's certificates that changed, in the form in which events tell changes.
+    """One changed field of a manufacturer's certificates, in the form of changes in events.
 
     `certificate` is the number of the certificate whose field it is, null for a refused application; `revision` is its
     revision, null where the register gives none. `standing` is how a new certificate, or a next revision of another
@@ -172,7 +172,7 @@ class StoredCertificate(msgspec.Struct, frozen=True):
 
 
 class WrittenCertificate(msgspec.Struct, frozen=True):
-    """A certificate to store; `before` is what was stored of it, None for a new one."""
+    """A certificate to store; `before` is the stored one, None for a new one."""
 
     certificate: RegisteredCertificate
     last_expiry: str | None
@@ -181,12 +181,12 @@ class WrittenCertificate(msgspec.Struct, frozen=True):
 
     @property
     def is_changed(self) -> bool:
-        """Whether it says something else than before, so that its scopes may too."""
+        """Whether it differs from before, so that its scopes may differ too."""
         return self.before is None or self.certificate != self.before.certificate
 
 
 class CertificateNews(msgspec.Struct, frozen=True):
-    """Changes of one record, to be told to whom watches its manufacturer."""
+    """Changes of one record, for the watches of its manufacturer."""
 
     srn: str
     certificate_id: str
@@ -200,7 +200,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def encoded_scopes(scopes: Sequence[Scope]) -> str:
-    """Scopes as they are stored."""
+    """JSON of scopes for storing."""
     return _encoder.encode(scopes).decode()
 
 
@@ -210,7 +210,7 @@ def decoded_scopes(stored: str) -> tuple[Scope, ...]:
 
 
 def encoded_facts(facts: CertificateFacts) -> str:
-    """Facts as they are stored."""
+    """JSON of facts for storing."""
     return _encoder.encode(facts).decode()
 
 
@@ -220,7 +220,7 @@ def decoded_facts(stored: str) -> CertificateFacts:
 
 
 def encoded_changes(changes: Sequence[CertificateChange]) -> str:
-    """Changes as they are stored."""
+    """JSON of changes for storing."""
     return _encoder.encode(changes).decode()
 
 

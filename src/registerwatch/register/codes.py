@@ -59,8 +59,8 @@ CERTIFICATE_STATUSES = (
     "cancelled",
     "expired",
 )
-"""Statuses of certificates that are known, as last segments. `expired` and `reinstated` are in the register's
-reference data; no list that was measured had them.
+"""Known statuses of certificates, as last segments. `expired` and `reinstated` are in the register's reference data; no
+measured list had them.
 """
 
 

@@ -1,6 +1,6 @@
-"""What else the register says of a device: where it is available, how it is used, what it is made of. Pure.
+"""Further facts about a device: where it is available, how it is used, what it is made of. Pure.
 
-All of it is optional: what is missing was not said, or not read. Watches compare none of it.
+All of them are optional: a missing one was not given, or not read. Watches do not compare them.
 """
 
 from collections.abc import Mapping
@@ -144,24 +144,24 @@ class Characteristics(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=T
 
     @property
     def known(self) -> dict[str, bool]:
-        """The flags that are known, in their order."""
+        """The known flags, in their order."""
         return {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not UNSET}
 
 
 def with_reported(
     stored: Characteristics | UnsetType, reported: Characteristics | UnsetType
 ) -> Characteristics | UnsetType:
-    """The stored flags, with those that a source has now in their place: one that it leaves open stays."""
+    """The stored flags, replaced by those that a source reports now; a flag that it leaves open stays."""
     if stored is UNSET or reported is UNSET:
         return stored if reported is UNSET else reported
     return replace(stored, **reported.known)
 
 
 def has_changed(old: Any, new: Any) -> bool:
-    """Whether the register says something else of a detail than before. Its first value is no change.
+    """Whether a detail differs from before. Its first value is not a change.
 
-    Of characteristics only flags that were known count. The Data Lake numbers special types otherwise than the register
-    itself, so a type without a code is the same as any and as none.
+    Of characteristics, only flags that were known count. The Data Lake numbers special types otherwise than the
+    register itself, so a type without a code equals any type and none.
     """
     if old is UNSET or old == new:
         return False

@@ -1,4 +1,4 @@
-"""What a device is called, wherever people read of it. Pure."""
+"""Names of devices, wherever people read of them. Pure."""
 
 from typing import Protocol
 
@@ -12,11 +12,11 @@ class DeviceNames(Protocol):
 
     @property
     def device_name(self) -> str:
-        """That of its Basic UDI-DI, empty where the register has none."""
+        """The name of its Basic UDI-DI, empty where the register has none."""
 
     @property
     def device_model(self) -> str:
-        """The same of the model."""
+        """The model, empty where the register has none."""
 
 
 def given_name(device: DeviceNames) -> str:

@@ -1,14 +1,14 @@
-"""How long a list of a manufacturer's devices that contradicts what is known is doubted. Pure."""
+"""Doubt about lists of a manufacturer's devices that contradict the stored ones: how long it lasts. Pure."""
 
 DOUBT_SECONDS = 24 * 3600
-"""So long lists of a manufacturer's devices are doubted that go on contradicting what is known."""
+"""Lists that contradict the stored devices are doubted for this long."""
 MAX_GAP_SECONDS = 2 * DOUBT_SECONDS
-"""After a longer time without a list the next one begins that time anew: nobody knows what a list would have shown."""
+"""After a longer time without a list the doubt begins anew: what a list would have shown is unknown."""
 
 
 def doubted_since(asked_at: int, doubted_at: int | None, looked_at: int | None) -> int:
-    """When the first of the lists was asked for that have been doubted ever since: the one of `asked_at` at the latest,
-    whatever became of the clock. The list before it was looked at `looked_at`.
+    """When the first of the lists that are doubted ever since was requested: at `asked_at` at the latest, whatever
+    happened to the clock. The list before was read at `looked_at`.
     """
     if doubted_at is None or asked_at - (looked_at or 0) > MAX_GAP_SECONDS:
         return asked_at
@@ -16,5 +16,5 @@ def doubted_since(asked_at: int, doubted_at: int | None, looked_at: int | None) 
 
 
 def is_believed(asked_at: int, since: int) -> bool:
-    """Whether lists have been doubted for so long that it is what is known that is wrong."""
+    """Whether the lists were doubted long enough to believe them instead of the stored devices."""
     return asked_at - since >= DOUBT_SECONDS

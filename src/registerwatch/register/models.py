@@ -1,6 +1,6 @@
-"""What the service knows of a device and of an actor, as it serves it, and which of several records answers.
+"""Devices and actors as the service serves them, and the rule which of several records is current.
 
-`Device` is the served document itself: its JSON is stored and sent as it is. Strings are empty and dates null where
+`Device` is the served document itself: its JSON is stored and sent unchanged. Strings are empty and dates null where
 the register has nothing. Codes are the register's own, labels English. No record can be part of a reference cycle, so
 the garbage collector does not track them (`gc=False`), which saves time in a load of millions.
 """
@@ -27,11 +27,11 @@ from registerwatch.register.other_codes import OtherCode, with_stored_details
 EUDAMED = "eudamed-public"
 """The register's public name, which every record of it is served with."""
 LAG_SECONDS = 24 * 3600
-"""How far the Data Lake may be behind the register; some hours; how many is not documented."""
+"""The most that the Data Lake is behind the register. It usually is some hours; a limit is not documented."""
 
 
 def field_doc(description: str, *examples: object, form: str = "") -> msgspec.Meta:
-    """What a field means, for the description of the interface: `Annotated[str, field_doc("Trade name.", "Zolid")]`.
+    """A field's meaning, for the description of the interface: `Annotated[str, field_doc("Trade name.", "Zolid")]`.
 
     `form` is the `format` of JSON Schema: `date-time`, `date`.
     """
@@ -63,7 +63,7 @@ CertificatePlace = Literal["", "record", "search"]
 
 
 def may_be_same_body(one: str, other: str) -> bool:
-    """Whether two numbers are not those of two notified bodies: they are the same, or one is not known."""
+    """Whether two numbers may be those of one notified body: they are equal, or one is unknown."""
     return not one or not other or one == other
 
 
@@ -71,7 +71,7 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A certificate that the register names for the device."""
 
     number: Annotated[str, field_doc("Certificate number.", "Z-25-052-S-IX-E")]
-    # A default that is made is never left out of what is encoded, unlike one that is given.
+    # The encoder leaves out a default of its own, but not an equal value that was passed.
     revision: Annotated[str, field_doc("Revision, empty when the register has none.", "2")] = msgspec.field(
         default_factory=str
     )
@@ -125,7 +125,7 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def order(self) -> tuple[str, ...]:
-        """Sorts a device's certificates; those that are alike in number and revision too."""
+        """Sort key of a device's certificates, also for those that are alike in number and revision."""
         stated = self.notified_body, self.expiry or "", self.status_code, self.valid_from or "", self.type_code
         seen = self.listed_in, str(self.scoped), str(self.confirmed), self.unconfirmed_since or ""
         return *self.key, *stated, self.status, self.notified_body_name, *seen
@@ -246,8 +246,8 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             " its container packages, and of other issuing agencies. Missing where none is known."
         ),
     ] = msgspec.UNSET
-    """Without any code it is unset, so that the document has no field for it. Only in a reading it can be empty: the
-    source tells that there are none."""
+    """Unset where there are no codes, so that the document has no field for them. Empty only in a reading: the source
+    says that there are none."""
     contradictions: Annotated[
         tuple[Contradiction, ...] | msgspec.UnsetType,
         field_doc(
@@ -315,7 +315,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def date_of_status(status_code: str, dated: DatedStatus | None) -> dict[str, Any]:
-    """The fields of a device that tell the date of its market status, where `dated` is the last one that has a date."""
+    """The date fields of a device's market status, where `dated` is the last status with a date."""
     if dated is None:
         return {"status_date": None, "former_status": msgspec.UNSET}
     if dated.status_code == status_code:
@@ -329,10 +329,10 @@ class Completeness(StrEnum):
     EVERYTHING = "everything"
     """Search row, detail, Basic UDI-DI record and every certificate."""
     ALL_BUT_CERTIFICATES = "all but certificates"
-    """The same, while the certificate search could not be read: stored certificates stay.
+    """Everything while the certificate search could not be read: stored certificates stay.
 
     The certificates of such a reading are those that the Basic UDI-DI record lists: good to show where none were read
-    before. They are never compared with others, since what is missing among them proves nothing.
+    before. They are never compared with others, since a missing one proves nothing.
     """
     SOME = "some"
     """A bulk row, a search row, a line of a file: an empty field there means that it is unknown."""
@@ -351,12 +351,12 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     lags: bool = False
     """Whether the record may be older than the register's: by hours in the Data Lake, by any time in a file."""
     searched: bool = True
-    """Whether the certificate search was read. Where its filter does not filter, certificates are those that the
-    Basic UDI-DI record lists and those that were stored: what a search finds later need not be new."""
+    """Whether the certificate search was read. Where its filter does not filter, certificates are those of the Basic
+    UDI-DI record and the stored ones: certificates that a search finds later need not be new."""
     keeps_detail: bool = False
-    """Whether the fields of the detail are those that were stored, since the detail was left out."""
+    """Whether the fields of the detail are the stored ones, since the detail was left out."""
     kept_revision: int = 0
-    """The revision of the copy at which those certificates were stored that are kept of an earlier search."""
+    """The revision of the copy at which the certificates kept from an earlier search were stored."""
     basic_key: str = ""
     """The key of its Basic UDI-DI record, which devices share, empty where its row names none."""
     basic_read_at: int | None = None
@@ -364,19 +364,19 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     basic_revision: int = 0
     """The revision at which that record was stored, 0 where it was not."""
     searched_at: int | None = None
-    """The same of the certificate search for its Basic UDI-DI."""
+    """The instant before the certificate search for its Basic UDI-DI, likewise."""
     search_revision: int = 0
     basic_shown_at: int | None = None
-    """`basic_read_at` as anybody may know it, see `SharedRecord`."""
+    """The public value of `basic_read_at`, see `SharedRecord`."""
     search_shown_at: int | None = None
-    """The same of `searched_at`."""
+    """The public value of `searched_at`."""
 
     def certificates_at(self, read_at: int) -> int:
-        """The instant of the certificates, where the read began at `read_at`: the earlier one of their two places."""
+        """The instant of the certificates, where the read began at `read_at`: the earlier one of their two lists."""
         return min(each for each in (read_at, self.basic_read_at, self.searched_at) if each is not None)
 
     def certificates_shown_at(self, read_at: int) -> int:
-        """The same as anybody may know it."""
+        """The public value of `certificates_at`."""
         return min(each for each in (read_at, self.basic_shown_at, self.search_shown_at) if each is not None)
 
     @property
@@ -386,7 +386,7 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def brings_certificates(self) -> bool:
-        """Whether every place was read where the register lists certificates."""
+        """Whether both lists of certificates were read."""
         return self.completeness is Completeness.EVERYTHING and self.searched
 
 
@@ -404,7 +404,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordPrecedence(msgspec.Struct, frozen=True, gc=False):
-    """What decides which of several records of one UDI-DI answers for it."""
+    """Decides which of several records of one UDI-DI is current."""
 
     uuid: str
     latest_version: bool
@@ -418,7 +418,7 @@ class RecordPrecedence(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def best_rank(self) -> tuple[bool, bool, int, str]:
-        """The rank that it may turn out to have: a legislation that is not known may be a regulation."""
+        """The rank that it may have in truth: an unknown legislation may be a regulation."""
         return self.rank if self.legislation_code else self._rank(in_force=True)
 
     def _rank(self, *, in_force: bool) -> tuple[bool, bool, int, str]:
@@ -432,12 +432,12 @@ def precedence_of(reading: DeviceReading) -> RecordPrecedence:
 
 
 def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_version: int | None = None) -> Device | None:
-    """The device after a reading; None when the reading is older than what is stored and changes nothing.
+    """The device after a reading; None when the reading is older than the stored device and changes nothing.
 
-    A full reading replaces everything but flags that it does not tell; without certificates it leaves the stored ones,
-    where there are any or a full reading found none. One that has a part fills in fields and empties none, but for
-    other codes, of which it can tell that there are none, and the dates of a status and a version that it replaces; and
-    one from a source that lags never touches a record that was read in full at the same version or a later one.
+    A full reading replaces everything but flags that it lacks. Without certificates it leaves the stored ones, where
+    there are any or a full reading found none. A reading of a part fills in fields and empties none, but for other
+    codes, which it can report as none, and the dates of a status and a version that it replaces. A reading from a
+    source that lags never changes a record that was read in full at the same version or a later one.
     """
     new = reading.device
     if stored is None:
@@ -461,12 +461,12 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
         filled["updated"] = new.updated
     if new.other_codes is not msgspec.UNSET and (new.other_codes or stored.other_codes):
         filled["other_codes"] = with_stored_details(stored.other_codes or (), new.other_codes) or msgspec.UNSET
-    if stored.special_type is not msgspec.UNSET:  # the Data Lake names it otherwise
+    if stored.special_type is not msgspec.UNSET:  # the Data Lake has other names for it
         filled.pop("special_type", None)
     if stored.characteristics is not msgspec.UNSET:
         filled["characteristics"] = with_reported(stored.characteristics, new.characteristics)
     if any(each.field == "basic_udi" and each.search == new.basic_udi for each in stored.contradictions or ()):
-        filled.pop("basic_udi", None)  # the record says otherwise, which is known
+        filled.pop("basic_udi", None)  # the record differs, which is known
     nameless, named = new.authorised_representative, stored.authorised_representative
     if nameless and named and not nameless.name and nameless.srn == named.srn:
         del filled["authorised_representative"]
@@ -476,8 +476,8 @@ def merge(stored: Device | None, reading: DeviceReading, *, stored_detail_versio
 def is_latest(stored: RecordPrecedence | None, reading: DeviceReading) -> bool:
     """Whether a record counts as a latest version after a reading.
 
-    Within one version a record only ever ceases to be the latest, so a source that lags is believed when it says that
-    it did, and not when it says that it is the latest again.
+    Within one version a record only ever ceases to be the latest. So a source that lags is believed when it says that
+    the record did, but not when it says that it is the latest again.
     """
     if reading.lags and stored is not None and (reading.device.version or 0) <= stored.version_number:
         return reading.latest_version and stored.latest_version
@@ -487,7 +487,7 @@ def is_latest(stored: RecordPrecedence | None, reading: DeviceReading) -> bool:
 def may_be_outdated(stored: RecordPrecedence | None, reading: DeviceReading) -> bool:
     """Whether a reading may be older than a read of the register in the last `LAG_SECONDS`.
 
-    A newer version of a record that the register listed then cannot be from before.
+    A newer version of a record that the register listed then cannot be older.
     """
     if not reading.lags:
         return False
@@ -497,7 +497,7 @@ def may_be_outdated(stored: RecordPrecedence | None, reading: DeviceReading) -> 
 
 
 def _with_flags_of(stored: Device, new: Device) -> Device:
-    """The new device with the stored flags where it has none: the Data Lake may tell what the register leaves null."""
+    """The new device with the stored flags where it has none: the Data Lake may know flags that the register lacks."""
     kept: dict[str, Any] = {
         name: value for name in FLAGS if getattr(new, name) is None and (value := getattr(stored, name)) is not None
     }
@@ -507,13 +507,13 @@ def _with_flags_of(stored: Device, new: Device) -> Device:
 
 
 FLAGS = ("sterile", "latex", "implantable", "reusable")
-"""Fields that are true, false or not known."""
+"""Fields that are true, false or unknown."""
 LEFT_OUT = ("other_codes", "contradictions", "former_status")
-"""What a document has no field for where it is empty."""
+"""Fields that a document leaves out where they are empty."""
 DETAILS = tuple(
     each.name for each in msgspec.structs.fields(Device) if each.default is msgspec.UNSET and each.name not in LEFT_OUT
 )
-"""Fields that are missing where they are not known, so that their first value is never a change."""
+"""Fields that are missing where they are unknown, so that their first value is never a change."""
 _OF_VERSION_4 = (
     "available_in",
     "placed_on_market_in",
@@ -534,7 +534,7 @@ ADDED_IN = {
     **dict.fromkeys((*FLAGS, "other_codes"), 3),
     **dict.fromkeys(_OF_VERSION_4, 4),
 }
-"""The version of documents in which a field of `Device` came, of those that `FIRST_VERSION` did not have."""
+"""The version of documents that added a field of `Device`, for fields that `FIRST_VERSION` did not have."""
 FIRST_VERSION = 1
 _FIELDS = Device.__struct_fields__
 _EMPTY: tuple[object, ...] = (None, "", (), {}, msgspec.UNSET)
@@ -544,18 +544,18 @@ _device_decoder = msgspec.json.Decoder(Device)
 
 
 def document(device: Device) -> bytes:
-    """The device in JSON, as it is stored and served."""
+    """The device in JSON, for storing and serving."""
     return _encoder.encode(device)
 
 
 def completed(stored: bytes, version: int) -> bytes:
-    """A stored document as it is served: one of an older version gets the fields that it lacks."""
+    """A stored document for serving: one of an older version gets the fields that it lacks."""
     return stored if version >= DOCUMENT_VERSION else document(from_document(stored))
 
 
 def fields_never_read(stored: Device, version: int) -> Collection[str]:
-    """Fields that came after this version of the stored document and that nothing has filled since: of them an empty
-    value does not say that the register has none.
+    """Fields that are newer than this version of the stored document and still empty: an empty value does not mean that
+    the register has none.
     """
     if version >= DOCUMENT_VERSION:
         return ()

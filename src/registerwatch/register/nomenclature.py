@@ -12,43 +12,43 @@ EMDN_CODE = re.compile(r"[A-Z](?:[0-9]{2}){0,6}")
 NO_CODE = "is no EMDN code, which is a letter and pairs of digits"
 MAX_NAME_LENGTH = 500
 MIN_SHARE_OF_STORED = 0.9
-"""A list with fewer terms than this share of those that are stored was cut off, rather than shortened."""
+"""A list with fewer terms than this share of the stored ones was cut off, rather than shortened."""
 
 
 class Term(msgspec.Struct, frozen=True):
-    """An entry of a list of terms, as it was read: its code and its name, both may be empty or wrong."""
+    """An entry of a list of terms as read: its code and its name, both may be empty or wrong."""
 
     position: str
-    """Where it is in the list, for people: `Line 3`."""
+    """Its location in the list, for people: `Line 3`."""
     code: str
     name: str
 
 
 class Nomenclature(msgspec.Struct, frozen=True):
-    """What was read of a list of terms."""
+    """The result of reading a list of terms."""
 
     names: Mapping[str, str]
-    """The names of codes, by code."""
+    """Names by code."""
     problems: tuple[str, ...] = ()
     """Why entries could not be read, in a sentence each."""
 
 
 class NomenclatureSource(Protocol):
-    """Where the terms are read from, other than a file."""
+    """A source of terms other than a file."""
 
     async def terms(self) -> list[Term]:
         """All terms. Raises `RegisterFailure` where they, or some of them, could not be read."""
 
 
 def emdn_levels(code: str) -> Iterator[str]:
-    """A code of the nomenclature with all that are above it: `Q010699` as `Q`, `Q01`, `Q0106`, `Q010699`."""
+    """A code of the nomenclature with all codes above it: `Q010699` as `Q`, `Q01`, `Q0106`, `Q010699`."""
     code = code.upper()
     if EMDN_CODE.fullmatch(code):
         yield from (code[:length] for length in range(1, len(code) + 1, 2))
 
 
 def nomenclature_of(terms: Iterable[Term]) -> Nomenclature:
-    """The names of codes in a list of terms. One that comes several times has to have one name."""
+    """The names of codes in a list of terms. A repeated code has to have the same name."""
     names: dict[str, str] = {}
     problems: list[str] = []
     for term in terms:
@@ -61,8 +61,8 @@ def nomenclature_of(terms: Iterable[Term]) -> Nomenclature:
 
 
 def check_replaces(read: Nomenclature, stored: int, *, is_forced: bool = False) -> None:
-    """Raises `InvalidInput` where a list is not to take the place of the `stored` names: it has no term, some of its
-    terms could not be read, or it has far fewer. The last two can be forced.
+    """Raises `InvalidInput` where a list may not replace the `stored` names: it has no term, some of its terms cannot
+    be read, or it has far fewer. The last two can be forced.
     """
     first = read.problems[0] if read.problems else ""
     if not read.names:

@@ -1,4 +1,4 @@
-"""What the copy tells an observer about each read, inside the transaction that stores it.
+"""Observations of reads, which observers get inside the transaction that stores the read.
 
 `register/` knows neither accounts nor watches; `watches/` implements `Observer`.
 """
@@ -15,11 +15,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.register.models import Actor, Device
 
 STORING_SECONDS = 45
-"""More than a storing transaction takes, waiting for another one included."""
+"""Longer than a storing transaction takes, with its wait for another one."""
 
 
 class DeviceObservation(msgspec.Struct, frozen=True):
-    """A device that answers for its UDI-DI, as a read found it."""
+    """The current record of a UDI-DI, as a read found it."""
 
     device: Device
     certificates_read: bool = False
@@ -30,7 +30,7 @@ class DeviceObservation(msgspec.Struct, frozen=True):
     scoped: bool = False
     """Whether the scopes of all certificates of the manufacturer were read before."""
     oldest_at: int | None = None
-    """The instant of the oldest part of it, which another read may have brought; None where nothing says so."""
+    """The instant of its oldest part, which another read may have brought; None where it is unknown."""
 
     @property
     def subject(self) -> str:
@@ -54,11 +54,11 @@ Observation = DeviceObservation | ActorObservation
 
 
 class ReadContext:
-    """Why subjects are read, which decides how their changes are delivered.
+    """The purpose of reads, which decides how their changes are delivered.
 
     Changes of one batch reach an address in one delivery. A run (a sync, a recheck) reads many subjects and holds its
-    delivery back until it is through, or until `held_until` (unix seconds) if it was killed before. What is read
-    outside a run is delivered by itself.
+    delivery back until it has ended, or until `held_until` (unix seconds) if it was killed before. Changes of a read
+    outside a run are delivered alone.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class ReadContext:
     ) -> None:
         self.held_until = held_until
         self.account_id = account_id
-        """The account whose sync this is: changes for others are not held back."""
+        """The account of this sync: changes for others are not held back."""
         self.is_recheck = is_recheck
         self.is_for_watches = is_for_watches
-        """Whether it is read for who watches it, not for a stranger, whose reads are no tries of watches."""
+        """Whether it is read for its watches; a read for a stranger is not a try of watches."""
         self.visible_at: Mapping[str, int] = visible_at or {}
         """Instants (unix seconds) before the requests of listings that showed changes of these subjects already."""
         self.batch = new_batch()
@@ -85,7 +85,7 @@ class ReadContext:
 
     @asynccontextmanager
     async def storing(self) -> AsyncIterator[None]:
-        """The length of one storing transaction: the batch is not closed before its end."""
+        """Mark the time of one storing transaction: the batch is not closed before its end."""
         self._storing += 1
         try:
             yield
@@ -95,26 +95,26 @@ class ReadContext:
                 self._idle.notify_all()
 
     def holds(self, now: int) -> bool:
-        """Whether what is stored now can join the batch: its delivery waits for longer than storing can take.
+        """Whether changes stored now can join the batch: its delivery waits for longer than storing can take.
 
-        A delivery brings the events that its batch has at the first attempt, and none after that.
+        A delivery has the events that its batch has at the first attempt, and none after that.
         """
         return self.is_open and now + STORING_SECONDS < self.held_until
 
     async def close(self) -> None:
-        """Nothing joins the batch from now on; returns when everything that had joined is stored."""
+        """Let nothing join the batch from now on; return when all that had joined is stored."""
         self.is_open = False
         async with self._idle:
             await self._idle.wait_for(lambda: self._storing == 0)
 
 
 def new_batch() -> str:
-    """A batch that nothing has joined."""
+    """A new empty batch."""
     return secrets.token_hex(8)
 
 
 class Observer(Protocol):
-    """Compares what was read with what was seen before."""
+    """Compares reads with earlier ones."""
 
     async def observe(
         self,
@@ -126,7 +126,7 @@ class Observer(Protocol):
         now: int,
         read_at: int,
     ) -> None:
-        """Take in what a read found, in the transaction that stores it.
+        """Take a read's observations, in the transaction that stores them.
 
         `unconfirmed` are subjects that may have changed, without proof: read from a bulk source that lags, seen only in
         part, or read while a later read was stored. `read_at` is the instant before the first request of the read.
@@ -162,20 +162,20 @@ class WatchedDevices(Protocol):
 
 
 class NewsObserver(Protocol):
-    """Tells watches what listings have brought.
+    """Notifies watches of changes in lists.
 
-    It runs in the transaction of its caller, which has stored no read and told nothing else before: it locks watches
+    It runs in the transaction of its caller, which has stored no read and notified no others before: it locks watches
     in the order of their ids.
     """
 
     async def tell_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
-        """Tell the watches of a manufacturer what `portfolio_news` has of it that they were not told.
+        """Notify the watches of a manufacturer of its new entries in `portfolio_news`.
 
         A watch without a baseline gets one where the manufacturer's devices were listed completely since it was made.
         """
 
     async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
-        """Tell the watches of manufacturers what `certificate_news` has of them that they were not told.
+        """Notify the watches of manufacturers of their new entries in `certificate_news`.
 
         A watch without a baseline gets one where all certificates were listed completely since it was made.
         """

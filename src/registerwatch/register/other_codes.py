@@ -1,6 +1,6 @@
-"""Codes by which the register knows a device beside its UDI-DI: on a unit of use, on the device, on its packages. Pure.
+"""Codes of a device beside its UDI-DI: on a unit of use, on the device, on its packages. Pure.
 
-They are what people scan from a carton or from the device itself. None of them is ever the device's own UDI-DI.
+People scan them from a carton or from the device itself. None is ever the device's own UDI-DI.
 """
 
 from collections.abc import Iterable, Sequence
@@ -52,12 +52,12 @@ class OtherCode(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def name(self) -> str:
-        """What its kind is called."""
+        """The name of its kind."""
         return KIND_NAMES[self.kind]
 
     @property
     def explanation(self) -> str:
-        """What it is, for a person: `container package of 10`."""
+        """Its meaning, for a person: `container package of 10`."""
         return f"{self.name} of {self.quantity:,}" if self.quantity else self.name
 
 
@@ -83,7 +83,7 @@ def may_be_code(text: str) -> bool:
 
 
 def distinct_codes(found: Iterable[OtherCode], udi: str) -> tuple[OtherCode, ...]:
-    """The codes of a device that a source gave, each once for each kind, without its own UDI-DI and what is no code.
+    """A device's codes from a source, each once for each kind, without its own UDI-DI and texts that are not codes.
 
     The first `MAX_CODES` are taken.
     """
@@ -97,8 +97,8 @@ def distinct_codes(found: Iterable[OtherCode], udi: str) -> tuple[OtherCode, ...
 
 
 def with_stored_details(stored: Sequence[OtherCode], reported: Sequence[OtherCode]) -> tuple[OtherCode, ...]:
-    """The codes that a source tells now, with what was stored of those that were known: a list of the Data Lake has no
-    quantities. Known ones come first, in their order, so that nothing changes where the same codes are told.
+    """The codes that a source reports now, with stored details of known ones: Data Lake lists have no quantities.
+    Known ones come first, in their order, so that the same codes change nothing.
     """
     remaining = {(each.kind, each.code): each for each in reported}
     known = [each for each in stored if remaining.pop((each.kind, each.code), None) is not None]
@@ -106,5 +106,5 @@ def with_stored_details(stored: Sequence[OtherCode], reported: Sequence[OtherCod
 
 
 def by_kind(codes: Iterable[OtherCode], code: str) -> tuple[OtherCode, ...]:
-    """Everything that one code is to a device: a direct marking can be the code of a unit of use too."""
+    """All meanings of one code for a device: a direct marking can be the code of a unit of use too."""
     return tuple(each for each in codes if each.code == code)

@@ -8,7 +8,7 @@ Thing = TypeVar("Thing")
 
 
 class Found(msgspec.Struct, Generic[Thing], frozen=True):
-    """The register has it."""
+    """The register has the subject."""
 
     value: Thing
 
@@ -18,13 +18,13 @@ class NotFound(msgspec.Struct, frozen=True):
 
 
 CERTIFICATES_UNREAD = "The rest was read, but its certificates could not be."
-"""Of a device that was found while the certificate search could not be read."""
+"""The problem of a device that was found while the certificate search could not be read."""
 
 
 class ReadFailed(msgspec.Struct, frozen=True):
     """The register could not be read; it proves nothing. `reason` is a sentence for a person.
 
-    It was not even asked where `is_asked` is false: the request budget had no place in time.
+    It was not even asked where `is_asked` is false: the request budget had no slot in time.
     """
 
     reason: str
@@ -32,12 +32,12 @@ class ReadFailed(msgspec.Struct, frozen=True):
 
 
 class RegisterFailure(Exception):
-    """Why one request to the register brought no usable answer.
+    """The reason why one request to the register brought no usable answer.
 
     `transient` says whether the same request may work a moment later. `throttled` says that the register wants fewer
     requests, `retry_after` for how many seconds, if it said. It was not even sent where `is_asked` is false.
     `status` is that of the answer, None where none came. `is_unreachable` says that nothing came from the register
-    itself: no connection, or a page of a filter that shuts this address out. Other requests will fare no better.
+    itself: no connection, or a page of a filter that shuts this address out. Other requests will fail as well.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How devices, their certificates and actors stand on a day: words, order and tone for every surface. Pure.
+"""Standings of devices, their certificates and actors on a day: words, order and tone for every surface. Pure.
 
 `certificate_states` has the state of one certificate, the most serious first. Several certificates together have two
 dates: the *first end* is the earliest end date of those that count as valid, *covered until* is the latest.
@@ -14,24 +14,24 @@ from registerwatch.register.codes import StatusFilter, segment
 Badge = tuple[str, str]
 """Words and a tone."""
 EndFact = tuple[str, str]
-"""Words and a date, which is empty where the words are all."""
+"""Words and a date, which is empty where there are only words."""
 
 FIRST_END, COVERED_UNTIL = "First end", "Covered until"
 NOT_READ, NONE_LISTED = "Not read", "None listed"
-"""In files in place of the standing of certificates."""
+"""Words in files that replace the standing of certificates."""
 CERTIFICATES_NOT_READ, CERTIFICATES_NOT_ALL_READ = "Certificates not read", "Certificates not all read"
-"""Beside the status of a device: whether its certificates, or the others of them, are good is not known."""
+"""Badges beside a device's status: whether its certificates, or the unread ones, are good is unknown."""
 DELISTED: Badge = ("No longer listed", "warn")
-"""In place of all that is good of a device or an actor that the register listed once and does no more."""
+"""Badge that replaces good ones of a device or an actor that the register no longer lists."""
 NOT_IN_REGISTER: Badge = ("Not in the register", "warn")
-"""Of a device or an actor that the register, when it was asked, did not have, and never had as far as is known."""
+"""Badge of a device or an actor that the register, when it was asked, did not have, and never had as far as known."""
 EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
-"""Beside the standing of a device of which the register lists no certificate, where it is known that it listed one."""
+"""Badge beside the standing of a device without listed certificates that is known to have had one."""
 NEEDS_ATTENTION = frozenset({"warn", "bad"})
-"""Tones of what is known not to be good."""
+"""Tones of standings that are known not to be good."""
 
 _SAID_BY_DATE = frozenset({CertificateState.EXPIRED, CertificateState.ENDING, CertificateState.VALID})
-"""States in which the end date of a certificate is all that is to be said of its end."""
+"""States in which the end date of a certificate says all about its end."""
 _MARKET: Mapping[str, str] = {
     StatusFilter.ON.code: "good",
     StatusFilter.OFF.code: "warn",
@@ -39,11 +39,11 @@ _MARKET: Mapping[str, str] = {
 }
 _ACTOR = {"active": "good", "inactive": "warn"}
 _TONES = ("bad", "warn", "none", "good")
-"""The worst first."""
+"""Tones, the worst first."""
 
 
 def market_tone(code: str) -> str:
-    """The tone of a market status. Who buys for the EU may not get a device that is not intended for it."""
+    """The tone of a market status. A device that is not intended for the EU may not be available to EU buyers."""
     return _MARKET.get(code, "none")
 
 
@@ -53,13 +53,13 @@ def actor_tone(code: str) -> str:
 
 
 class CertificateStanding(msgspec.Struct, frozen=True):
-    """Several certificates together: those of a device, or of a manufacturer."""
+    """The certificates of a device, or of a manufacturer, together."""
 
     certificates: Sequence[ShownCertificate] = ()
 
     @property
     def counted(self) -> list[ShownCertificate]:
-        """Those that count as valid: not ended by date or status, also without an end date."""
+        """The certificates that count as valid: not ended by date or status, also without an end date."""
         return [each for each in self.certificates if each.counts]
 
     @property
@@ -74,7 +74,7 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The worst standing: `Expired`, or `Expired (1 of 2)` where others stand better; empty without any."""
+        """The worst standing: `Expired`, or `Expired (1 of 2)` where others are better; empty without any."""
         if not self.certificates:
             return ""
         worst = self._worst
@@ -82,9 +82,8 @@ class CertificateStanding(msgspec.Struct, frozen=True):
         return worst.words + (f" ({number} of {len(self.certificates)})" if number < len(self.certificates) else "")
 
     def in_file(self, *, are_all_read: bool, were_all_read: bool = False) -> str:
-        """The same for a file, which also says where there is none, and where the last read did not have all of them:
-        `Not read`. `were_all_read`: whether an earlier read had all of them, so that none is missing but what came
-        since.
+        """The words for a file, which also says where there are none, and where the last read did not have all of them:
+        `Not read`. `were_all_read`: whether an earlier read had all of them, so that only newer ones can be missing.
         """
         words = self.words or (NONE_LISTED if are_all_read or were_all_read else "")
         if not words:
@@ -93,7 +92,7 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def tone(self) -> str:
-        """The worst tone: an unknown status keeps the whole from being good. A certificate that has ended is not as bad
+        """The worst tone. An unknown status keeps the whole from being good. A certificate that has ended is less bad
         where another counts.
         """
         tone = worst_tone(each.state.tone for each in self.certificates)
@@ -108,7 +107,7 @@ class CertificateStanding(msgspec.Struct, frozen=True):
     @property
     def ends(self) -> list[EndFact]:
         """The dates with their names: `[("First end", "2031-11-21"), ("Covered until", "2032-01-01")]`. Where both are
-        the same date, the second alone.
+        the same date, only the second.
         """
         if self.counted:
             first, last = self.first_end, self.covered_until
@@ -126,7 +125,7 @@ class CertificateStanding(msgspec.Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """How many of the certificates the dates are of, where it is not all: `2 count as valid, 1 does not`."""
+        """How many of the certificates the dates apply to, if not to all: `2 count as valid, 1 does not`."""
         counted = self.counted
         unknown = sum(each.state is CertificateState.UNKNOWN for each in self.certificates)
         others = len(self.certificates) - len(counted) - unknown
@@ -154,9 +153,9 @@ class SubjectStanding(msgspec.Struct, frozen=True):
     status: Badge
     certificates: CertificateStanding = CertificateStanding()
     has_unlisted: bool = False
-    """Whether the register listed a certificate once and lists none now, as far as that is known."""
+    """Whether the register once listed a certificate and lists none now, as far as known."""
     has_unread: bool = False
-    """Whether nobody has read its certificates, or not all of them."""
+    """Whether its certificates, or some of them, were not read yet."""
 
     @property
     def badges(self) -> Sequence[Badge]:
@@ -166,7 +165,7 @@ class SubjectStanding(msgspec.Struct, frozen=True):
 
     @property
     def warnings(self) -> Sequence[Badge]:
-        """The badges that are not good: what needs attention, and what is not known to be good."""
+        """The badges that are not good: some need attention, some are not known to be good."""
         return [each for each in self.badges if each[1] != "good"]
 
     @property
@@ -195,8 +194,8 @@ def actor_standing(status: str, status_code: str) -> SubjectStanding:
 
 
 def words_beside_end(alike: Iterable[ShownCertificate]) -> str:
-    """How a certificate stands where its end date is not all that is to be said: `Withdrawn`, `Restricted` and alike.
-    Of several with one number and end date the worst counts; empty where the date is all that is to be said of one.
+    """The standing of a certificate whose end date does not say all: `Withdrawn`, `Restricted` and alike. Of several
+    with one number and end date the worst counts; empty where the date says all about one.
     """
     worst_first = sorted(alike, key=lambda each: each.state.rank)
     is_said_by_date = any(each.state in _SAID_BY_DATE for each in worst_first)
@@ -224,7 +223,7 @@ def covered_until(
 
 
 def _of_counted(counted: Sequence[ShownCertificate], *, has_others: bool) -> str:
-    """How many count, and of how many no end date is known."""
+    """How many count, and how many of these have no known end date."""
     if len(counted) == 1:
         return "One counts as valid" if has_others else ""
     undated = sum(not each.certificate.expiry for each in counted)

@@ -8,7 +8,7 @@ BRUSSELS = "Europe/Brussels"
 
 
 def utc_from_brussels(text: str | None) -> str | None:
-    """`2021-10-08T12:42:27.657` (Brussels) as `2021-10-08T10:42:27Z`; None for nothing or for what is no time."""
+    """`2021-10-08T12:42:27.657` (Brussels) as `2021-10-08T10:42:27Z`; None where there is no valid time."""
     if not text:
         return None
     try:
@@ -20,7 +20,7 @@ def utc_from_brussels(text: str | None) -> str | None:
 
 
 def date_of(text: str | None) -> str | None:
-    """The date of the register's `2030-09-16T00:00:00` or `2030-09-16`; None for nothing or for what is no date."""
+    """The date of the register's `2030-09-16T00:00:00` or `2030-09-16`; None where there is no valid date."""
     if not text:
         return None
     try:
@@ -31,7 +31,7 @@ def date_of(text: str | None) -> str | None:
 
 @lru_cache(maxsize=20_000)
 def _ahead_of_utc(hour: str) -> timedelta:
-    """How far Brussels is ahead in an hour such as `2021-10-08T12`; clocks change only between hours."""
+    """The offset of Brussels from UTC in an hour such as `2021-10-08T12`; clocks change only between hours."""
     ahead = datetime.fromisoformat(hour).replace(tzinfo=ZoneInfo(BRUSSELS)).utcoffset()
     assert ahead is not None, "the zone has offsets"
     return ahead

@@ -1,4 +1,4 @@
-"""Check digits and characters of the issuing agencies, each a function over what stands before them.
+"""Check digits and characters of the issuing agencies, each a function over the characters before them.
 
 Sources: GS1 General Specifications 7.9.1 (modulo 10) and 7.9.5 (check character pair); ANSI/HIBC 2.6 appendix B
 (modulo 43); HIBC Basic UDI-DI; IFA, Technical Notes - Check Digit Calculations (modulo 97); ICCBBA ST-001 appendix A
@@ -20,7 +20,7 @@ _CHARACTERS_37 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is digits from 0 to 9 alone: `isdigit` takes `²` and `٣` too, which are in no code."""
+    """Whether a text has only digits from 0 to 9: `isdigit` also accepts `²` and `٣`, which no code has."""
     return text.isascii() and text.isdigit()
 
 
@@ -38,7 +38,7 @@ def has_gs1_check_digit(digits: str) -> bool:
 def character_pair(text: str) -> str | None:
     """The pair after a GS1 or HIBC Basic UDI-DI and a EUDAMED DI: modulus 1021, prime weights from the right.
 
-    None for a text that is too long or has other characters than those that may be in one.
+    None for a text that is too long or has a character that such codes cannot have.
     """
     if len(text) > MAX_PAIRED or not all(character in _VALUES_82 for character in text):
         return None
@@ -55,7 +55,7 @@ def hibc_character(text: str) -> str | None:
 
 
 class HibcSums:
-    """Sums over the beginnings of a text, from which the check character of any part of it is known at once."""
+    """Sums over the beginnings of a text, which give the check character of any part of it at once."""
 
     def __init__(self, text: str) -> None:
         values = [_VALUES_43.get(character) for character in text]
@@ -64,7 +64,7 @@ class HibcSums:
         self._strange = [0, *accumulate(value is None for value in values)]
 
     def is_checked(self, start: int, end: int) -> bool:
-        """Whether the last character of a part, which has two at least, is the check character of the others."""
+        """Whether the last character of a part, which has at least two, is the check character of the others."""
         if self._strange[end] > self._strange[start]:
             return False
         return self._text[end - 1] == _CHARACTERS_43[(self._sums[end - 1] - self._sums[start]) % 43]

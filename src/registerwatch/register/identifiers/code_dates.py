@@ -7,11 +7,11 @@ from typing import Literal
 from registerwatch.register.identifiers.check_digits import is_number
 
 DateForm = Literal["YYMMDD", "YYYYMMDD", "YYMMDDHH", "MMDDYY", "MMYY", "YYJJJ", "YYJJJHH", "CYYJJJ", "CYYJJJHHMM"]
-"""`JJJ` is the day of the year, `C` the second digit of the year, `00` in place of a day leaves it open."""
+"""`JJJ` is the day of the year, `C` the second digit of the year; `00` as the day leaves it open."""
 
 
 def read_date(digits: str, form: DateForm, this_year: int) -> str | None:
-    """A date as ISO 8601 writes it (`2028-01-31`, `2028-01`, `2028-01-31T22`), None for what is none."""
+    """A date in ISO 8601 (`2028-01-31`, `2028-01`, `2028-01-31T22`), None where the digits are not one."""
     if len(digits) != len(form) or not is_number(digits):
         return None
     named = {letter: _digits_of(digits, form, letter) for letter in "CYMDJ"}

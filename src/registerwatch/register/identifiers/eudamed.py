@@ -20,7 +20,7 @@ _SRN_DIGITS = 9
 
 
 def is_actor_of_devices(srn: str) -> bool:
-    """Whether the register names this actor in the device rows: manufacturers and procedure pack producers."""
+    """Whether device rows of the register name this actor: manufacturers and procedure pack producers."""
     return srn[3:5] in {"MF", "PR"}
 
 
@@ -30,9 +30,9 @@ def with_plain_dashes(text: str) -> str:
 
 
 def srn(text: str) -> Candidate | None:
-    """The SRN in a text however it is spaced, None where there is none.
+    """The SRN in a text, however it is spaced; None where there is none.
 
-    Without its dashes it has to name a role that actors have, and to have nine digits.
+    Without its dashes it must have the role of an actor and nine digits.
     """
     match = _SPACED_SRN.fullmatch(" ".join(text.split()).upper())
     if match is None:
@@ -46,7 +46,7 @@ def srn(text: str) -> Candidate | None:
 
 
 def of_legacy_device(text: str) -> tuple[Candidate, ...]:
-    """What a EUDAMED DI (`B-…`) or EUDAMED ID (`D-…`) can mean: itself, and the UDI-DI that it stands for."""
+    """The meanings of a EUDAMED DI (`B-…`) or EUDAMED ID (`D-…`): itself, and the UDI-DI that it stands for."""
     capital = text.upper()
     if not OF_EUDAMED.fullmatch(capital):
         return ()

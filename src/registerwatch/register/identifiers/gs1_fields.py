@@ -1,7 +1,7 @@
-"""The fields of GS1 element strings, by their application identifiers, as the library biip lists them.
+"""Fields of GS1 element strings, by their application identifiers, from the library biip.
 
-biip is imported with the first element string that is read, else by `load_fields`: it takes 16 MB and a tenth of a
-second. A process that serves loads it once it has started, in a thread.
+biip is imported by `load_fields`, or with the first element string that is read: it takes 16 MB and a tenth of a
+second. A server process loads it in a thread once it has started.
 """
 
 import re
@@ -31,14 +31,14 @@ _DATES: dict[str, DateForm] = {
 
 
 class FieldRule(msgspec.Struct, frozen=True):
-    """What may follow an application identifier."""
+    """The rule for the value after an application identifier."""
 
     identifier: str
     title: str
     pattern: re.Pattern[str]
-    """Matches the value at its beginning; of a field of fixed length the value ends where the match does."""
+    """Matches the value at its beginning; a value of fixed length ends with the match."""
     is_variable: bool
-    """Whether a separator has to end it, where something follows."""
+    """Whether a separator has to end it before another field."""
 
     def whole(self, value: str) -> bool:
         """Whether this is a value of the field."""
@@ -46,14 +46,14 @@ class FieldRule(msgspec.Struct, frozen=True):
 
 
 def load_fields() -> None:
-    """Load the library now: a process that can open no file cannot do so when it meets an element string, and one that
-    serves would keep others waiting.
+    """Load the library now. Later a process that can open no more files could not, and a server would keep others
+    waiting.
     """
     import biip.gs1_application_identifiers  # noqa: F401  # what it needs is in memory then
 
 
 def field_rule(identifier: str) -> FieldRule | None:
-    """The rule of an application identifier, None for what is none."""
+    """The rule of an application identifier, None where it is not one."""
     return _rule_of_digits(identifier) if _IDENTIFIER.fullmatch(identifier) else None
 
 
@@ -79,7 +79,7 @@ def leading_rule(text: str) -> FieldRule | None:
 
 
 def part_of(rule: FieldRule, value: str, this_year: int) -> Part:
-    """What a field says."""
+    """The part that a field states."""
     form = _DATES.get(rule.identifier)
     read: str | None = value
     if form:
@@ -91,7 +91,7 @@ def part_of(rule: FieldRule, value: str, this_year: int) -> Part:
 
 
 def _time(value: str, this_year: int) -> str | None:
-    """A date with an hour, and minutes and seconds where they are there."""
+    """A date with an hour, and with minutes and seconds if given."""
     day = read_date(value[:8], "YYMMDDHH", this_year)
     rest = "".join(f":{value[start : start + 2]}" for start in range(8, len(value), 2))
     return f"{day}{rest}" if day else None

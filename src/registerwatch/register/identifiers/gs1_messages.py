@@ -1,4 +1,4 @@
-"""GS1 element strings: with brackets, as scanners send them with FNC1 or GS between fields, and as Digital Link URIs.
+"""Reads GS1 element strings: with brackets, from scanners with FNC1 or GS between fields, and as Digital Link URIs.
 
 Sources: GS1 General Specifications 7.8 (FNC1), 3 (application identifiers); GS1 Digital Link Standard: URI Syntax.
 """
@@ -37,7 +37,7 @@ _PRIMARY = {
     "402",
 }
 _RUN_TOGETHER = ("17", "11", "21", "10")
-"""Fields that are looked for inside of a field that no separator ends."""
+"""Fields that are searched for within a field that no separator ends."""
 _MAX_RUN = 60
 _MAX_PAIRS = 50
 """Fields of a Digital Link; shops add some of their own to those of GS1."""
@@ -53,7 +53,7 @@ class _Element(msgspec.Struct, frozen=True):
 
 
 def bracketed(text: str, this_year: int) -> ParsedCode:
-    """A message with its application identifiers in brackets, as it is printed."""
+    """Read a message with its application identifiers in brackets, as printed."""
     bare = "".join(text.split())
     marks = list(_BRACKETED.finditer(bare))
     ends = [mark.start() for mark in marks[1:]] + [len(bare)]
@@ -68,7 +68,7 @@ def is_bracketed(text: str) -> bool:
 
 
 def scanned(text: str, this_year: int) -> ParsedCode:
-    """A message as a scanner sends it: fields one after the other, GS after those of variable length."""
+    """Read a message from a scanner: fields one after the other, GS after those of variable length."""
     has_separators = GS in text.strip(GS)
     elements: list[_Element] = []
     for segment in text.split(GS):
@@ -77,7 +77,7 @@ def scanned(text: str, this_year: int) -> ParsedCode:
 
 
 def digital_link(address: str, this_year: int) -> ParsedCode:
-    """What a GS1 Digital Link URI says; nothing where the address is none."""
+    """Read a GS1 Digital Link URI; the result is empty where the address is not one."""
     try:
         parts = urlsplit(address)
         query = parse_qsl(parts.query, separator=";" if ";" in parts.query else "&")
@@ -112,7 +112,7 @@ def _misfit(rule: FieldRule, value: str) -> str:
 
 
 def _elements(rest: str, *, is_exact: bool) -> Iterator[_Element]:
-    """The fields of a part of a message in which no separator stands."""
+    """The fields of a part of a message without a separator."""
     found: list[str] = []
     while rest:
         rule = leading_rule(rest)
@@ -161,7 +161,7 @@ def _run_together(value: str, found: frozenset[str]) -> tuple[str, _Fields] | No
 
 
 def _following(text: str, found: frozenset[str]) -> _Fields | None:
-    """The fields that a text consists of, if it can be read as some that are not yet found."""
+    """The fields of a text, if it can be read as some that are not yet found."""
     identifier = text[:2]
     rule = field_rule(identifier) if identifier in _RUN_TOGETHER and identifier not in found else None
     if rule is None:

@@ -28,7 +28,7 @@ def gtin(digits: str, *, is_marked: bool = False, note: str = "") -> Candidate:
 
 
 def upc_e(digits: str) -> Candidate | None:
-    """The GTIN-12 that eight digits stand for as a shortened UPC-E, where the check digit says that they do."""
+    """The GTIN-12 for eight digits of a shortened UPC-E, if their check digit is right."""
     if not _UPC_E.fullmatch(digits):
         return None
     expanded = _expanded(digits)
@@ -39,9 +39,9 @@ def upc_e(digits: str) -> Candidate | None:
 
 
 def model_number(text: str, *, is_marked: bool = False) -> Candidate | None:
-    """A Global Model Number, the Basic UDI-DI of GS1, or None where the text can be none.
+    """A Global Model Number, the Basic UDI-DI of GS1, or None where the text cannot be one.
 
-    Without a mark it is one only with right check characters, or where its form leaves no doubt.
+    Without a mark it needs right check characters, or a form that leaves no doubt.
     """
     check = _pair(text)
     if not _MODEL.fullmatch(text) or check is UNCHECKED:
@@ -57,7 +57,7 @@ def individualised_device(text: str) -> Candidate:
 
 
 def unmarked_digits(digits: str) -> Iterator[Candidate]:
-    """What digits without any mark can be at GS1."""
+    """The meanings at GS1 of digits without any mark."""
     if len(digits) in GTIN_LENGTHS:
         yield gtin(digits)
     if short := upc_e(digits):
@@ -72,7 +72,7 @@ def _pair(text: str) -> CheckDigits:
 
 
 def _expanded(digits: str) -> str | None:
-    """The twelve digits that a UPC-E of eight stands for."""
+    """The twelve digits of a UPC-E with eight."""
     system, body, check = digits[0], digits[1:7], digits[7]
     last = body[5]
     if last in "012":

@@ -24,7 +24,7 @@ from registerwatch.register.identifiers.parsed_code import (
 PRIMARY = re.compile(r"[A-Z][A-Z0-9]{3}[A-Z0-9]{1,18}[0-9]")
 """Labeler identification code, product or catalogue number, unit of measure."""
 UNMARKED = re.compile(r"[A-Z](?=[A-Z]{0,2}[0-9])[A-Z0-9]{3}[A-Z0-9]{1,18}[0-9][A-Z0-9\-. $/+%]?")
-"""The same without its `+`, perhaps with a check character; a labeler code of letters alone begins words too."""
+"""The code without its `+`, perhaps with a check character; a labeler code of letters alone also begins words."""
 
 OF_PROVIDER = "This is a HIBC code of a provider, for patients or places and no device."
 MIN_LENGTH = 7
@@ -59,7 +59,7 @@ class _Ending(msgspec.Struct, frozen=True):
 
 
 def basic_udi_di(text: str) -> Candidate | None:
-    """A Basic UDI-DI of HIBCC, `++` and all, or None for what is none."""
+    """A Basic UDI-DI of HIBCC with its `++`, or None where the text is not one."""
     capital = text.upper()
     if not _BASIC.fullmatch(capital):
         return None
@@ -69,7 +69,7 @@ def basic_udi_di(text: str) -> Candidate | None:
 
 
 def unmarked(text: str) -> Candidate | None:
-    """A UDI-DI of HIBCC without its `+`, as the register writes it; None for what cannot be one."""
+    """A UDI-DI of HIBCC without its `+`, as the register writes it; None where the text cannot be one."""
     capital = text.upper()
     if not UNMARKED.fullmatch(capital):
         return None
@@ -87,7 +87,7 @@ def is_concatenated(text: str) -> bool:
 
 
 def parse(text: str, this_year: int) -> ParsedCode:
-    """What a text says that begins with `+`. Blanks at its end may be check characters."""
+    """Read a text that begins with `+`. Blanks at its end may be check characters."""
     code = text.upper()
     if code.startswith("+/"):
         return ParsedCode(warnings=(OF_PROVIDER,), is_marked=True)
@@ -108,15 +108,14 @@ def _is_checked(code: str) -> bool:
 
 
 def _without_inner_blanks(code: str) -> str:
-    """A code without the blanks that somebody typed into it; those at its end can be check characters."""
+    """A code without the blanks typed into it; those at its end can be check characters."""
     return "".join(code.split()) + " " * min(len(code) - len(code.rstrip(" ")), 2)
 
 
 def _codes(code: str) -> tuple[str, list[str]]:
     """The primary code and the secondary ones that were scanned after it.
 
-    Anybody may send a code with a mark at every third character, so what stands before a mark is looked at in constant
-    time.
+    A code may have a mark at every third character, so the characters before a mark are checked in constant time.
     """
     sums = HibcSums(code)
     starts, slash = [0], code.find("/")
@@ -217,7 +216,7 @@ def _field(written: str, this_year: int) -> Iterator[Part]:
 
 
 def _dated(flag: str, rest: str, name: PartName, this_year: int) -> Iterator[Part]:
-    """What follows `$$`: perhaps a quantity, perhaps a date, perhaps a lot or a serial number."""
+    """The parts after `$$`: perhaps a quantity, perhaps a date, perhaps a lot or a serial number."""
     indicator = rest[:1]
     if indicator in _QUANTITY_DIGITS and name == "lot":
         end = 1 + _QUANTITY_DIGITS[indicator]

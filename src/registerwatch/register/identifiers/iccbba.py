@@ -19,7 +19,7 @@ _STARTS = re.compile(r"[=&]")
 
 
 class _Structure(msgspec.Struct, frozen=True):
-    """A data structure: its identifier, the characters after that, and what they say."""
+    """A data structure: its identifier, the characters after that, and their meaning."""
 
     identifier: str
     length: int
@@ -49,7 +49,7 @@ _FIRST_KEYED_FLAG = 60
 
 
 def unmarked(text: str) -> Candidate | None:
-    """A device identifier as the register writes it, None for what cannot be one."""
+    """A device identifier as the register writes it, None where the text cannot be one."""
     capital = text.upper()
     if not UNMARKED.fullmatch(capital) and not _PRODUCT.fullmatch(capital):
         return None
@@ -67,7 +67,7 @@ def _starts(text: str) -> bool:
 
 
 def parse(text: str, this_year: int) -> ParsedCode:
-    """What a text says that begins with `=` or `&`."""
+    """Read a text that begins with `=` or `&`."""
     candidates: list[Candidate] = []
     parts: list[Part] = []
     warnings: list[str] = []

@@ -17,7 +17,7 @@ _FORMS = (
     ("Master UDI-DI", re.compile(r"MA[0-9A-Z]{5}[0-9A-Z.-]{1,19}[0-9]{2}")),
     ("Pharmacy Product Number (PPN)", re.compile(r"(?:1[24-9]|2[0-4])[0-9A-Z]{4,18}[0-9]{2}")),
 )
-"""What a code is called, by the agency code that it begins with."""
+"""Names of codes, by their agency codes."""
 _BASIC = re.compile(r"PP[0-9A-Z]{5}[0-9A-Z.]{1,16}[0-9]{2}")
 
 _MESSAGE = re.compile(r"\[\)>\x1e?0[56]\x1d?|\.(?=9N)|(?=9N[0-9A-Z.-]{8,}(?:\x1d|$))")
@@ -36,13 +36,13 @@ _ENDS = "\x1d\x1e\x04"
 
 
 def unmarked(text: str) -> Candidate | None:
-    """A code of IFA without any mark, None where its agency code or its check digits say that it is none."""
+    """A code of IFA without a mark, None where its agency code or its check digits do not fit."""
     found = _candidate(text, is_marked=False)
     return found if found is not None and found.check.verdict == "right" else None
 
 
 def basic_udi_di(text: str) -> Candidate | None:
-    """A Basic UDI-DI of IFA, which begins with PP; None for what is none."""
+    """A Basic UDI-DI of IFA, which begins with PP; None where the text is not one."""
     capital = text.upper()
     if not _BASIC.fullmatch(capital):
         return None
@@ -58,7 +58,7 @@ def is_message(text: str) -> bool:
 
 
 def parse(text: str, this_year: int) -> ParsedCode:
-    """What such a text says."""
+    """Read such a text."""
     fields = list(_bracketed_fields(text) if text.startswith("(") else _scanned_fields(text))
     candidates: list[Candidate] = []
     parts: list[Part] = []

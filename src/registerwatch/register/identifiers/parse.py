@@ -1,4 +1,4 @@
-"""From any text to the identifiers that it can mean, and to what else it says. Pure, and never raises."""
+"""Reads the identifiers that any text can mean, and its other facts. Pure, and never raises."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ MAX_CODE_LENGTH = 500
 """Longest text that is read; a UDI with every production identifier has about 150 characters."""
 MAX_CERTIFICATE_LENGTH = 120
 ANY_YEAR = 2000
-"""For those who need no dates: what a code identifies does not depend on the year."""
+"""A year for callers that need no dates: the identifiers in a code do not depend on it."""
 
 _TAGS = re.compile(r"[<{](GS|FNC1|FNC|RS|EOT)[>}]|\\x1[de]|\\u001[de]|[␝␞␄]", re.IGNORECASE)
 _CONTROLS = {"rs": "\x1e", "␞": "\x1e", "\\x1e": "\x1e", "\\u001e": "\x1e", "eot": "\x04", "␄": "\x04"}
@@ -34,13 +34,13 @@ _MEANINGFUL = re.compile("[0-9A-Za-z]")
 
 
 def parse(text: str, this_year: int) -> ParsedCode:
-    """What a typed or scanned text can mean. `this_year` decides the century of dates."""
+    """The possible meanings of a typed or scanned text. `this_year` decides the century of dates."""
     if len(text) > MAX_CODE_LENGTH:
         return ParsedCode(warnings=(f"This has {len(text)} characters; codes have at most {MAX_CODE_LENGTH}.",))
     if not _DIGIT.search(text) and "+" not in text:
-        return ParsedCode()  # the same as what follows would find, and what most searches are
+        return ParsedCode()  # the same result as below, for most searches
     if text.isascii() and text.isalnum() and not _MARK_OF_LETTERS.match(text):
-        return _unmarked(text)  # quickly, since most UDI-DIs that are asked for are written like that
+        return _unmarked(text)  # quickly, since most requested UDI-DIs are written like that
     plain = _LABEL.sub("", eudamed.with_plain_dashes(text.translate(_UNSEEN)).lstrip(" \t\r\n\u00a0"), count=1)
     code = _TAGS.sub(_control, plain).rstrip("\t\r\n\u00a0")
     symbology = _SYMBOLOGY.match(code)
@@ -55,7 +55,7 @@ def _control(tag: re.Match[str]) -> str:
 
 
 def _marked(code: str, this_year: int, *, is_gs1: bool) -> ParsedCode | None:
-    """What a code says that tells by itself how it is to be read; None for one that does not."""
+    """Read a code that itself says how it is to be read; None for any other."""
     bare = _BLANKS.sub("", code)
     separated = bare.replace("^", gs1_messages.GS)
     if _ADDRESS.match(bare) or bare.lower().startswith("id.gs1.org/"):
@@ -77,7 +77,7 @@ def _marked(code: str, this_year: int, *, is_gs1: bool) -> ParsedCode | None:
 
 
 def _unmarked(text: str) -> ParsedCode:
-    """What a text can be that says nothing of itself."""
+    """Read a text that says nothing about itself."""
     bare = "".join(text.split())
     if _IN_BRACKETS.fullmatch(bare):
         text = bare = bare[1:-1]
@@ -104,7 +104,7 @@ def _possible(text: str, bare: str) -> Iterator[Candidate]:
 
 
 def _is_unproven(candidate: Candidate) -> bool:
-    """Whether only the form speaks for a candidate: words with blanks between them can have it by chance."""
+    """Whether only its form supports a candidate: words with blanks between them can have it by chance."""
     return candidate.check.verdict != "right"
 
 
@@ -122,7 +122,7 @@ def _odd_number(digits: str) -> tuple[str, ...]:
 
 def may_be_certificate_number(text: str) -> bool:
     """Whether a text may be the number of a certificate, whose form every notified body decides for itself: it has a
-    digit, nothing that no database holds, and is neither too short nor too long for one.
+    digit, no character that a database cannot store, and a possible length.
     """
     return 3 <= len(text) <= MAX_CERTIFICATE_LENGTH and bool(_DIGIT.search(text)) and not _UNSTORABLE.search(text)
 

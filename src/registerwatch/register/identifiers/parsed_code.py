@@ -1,4 +1,4 @@
-"""What a typed or scanned code says: the identifiers that it can mean, and what else it tells of one device."""
+"""Results of reading a typed or scanned code: its possible identifiers, and its other facts about one device."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from registerwatch.platform.clock import date_in_words
 CandidateKind = Literal["udi-di", "basic-udi-di", "srn", "certificate"]
 Agency = Literal["gs1", "hibcc", "iccbba", "ifa", "eudamed"]
 Verdict = Literal["right", "wrong", "absent", "unknown"]
-"""`absent`: the code has none. `unknown`: its form has none, or no way to tell whether it is one."""
+"""`absent`: the code has none. `unknown`: its form has none, or it is unclear whether it is one."""
 
 PartName = Literal["lot", "serial", "expiry", "production-date", "quantity", "donation", "other"]
 LABELS: dict[PartName, str] = {
@@ -25,7 +25,7 @@ LABELS: dict[PartName, str] = {
 
 
 class CheckDigits(msgspec.Struct, frozen=True):
-    """What the check digits or characters of an identifier say; `expected` is what they should be."""
+    """The verdict on an identifier's check digits or characters; `expected` is what they should be."""
 
     verdict: Verdict
     expected: str = ""
@@ -33,7 +33,7 @@ class CheckDigits(msgspec.Struct, frozen=True):
 
     @property
     def problem(self) -> str:
-        """What is wrong with them in a sentence, empty where nothing is."""
+        """A sentence on wrong check digits, else empty."""
         if self.verdict == "wrong":
             return f"The last {self.unit} should be {self.expected}, so it is mistyped or this is something else."
         return ""
@@ -48,23 +48,23 @@ class Candidate(msgspec.Struct, frozen=True):
 
     kind: CandidateKind
     value: str
-    """As the register writes it, as far as that is known."""
+    """The identifier as the register writes it, as far as known."""
     form: str
-    """What it is called where it comes from, such as `GTIN-13`."""
+    """The name of its form, such as `GTIN-13`."""
     agency: Agency | None = None
     check: CheckDigits = UNCHECKED
     note: str = ""
-    """What else is to be known of this reading, in sentences."""
+    """Further facts about this reading, in sentences."""
     also: tuple[str, ...] = ()
     """Other ways in which the register may write the same identifier."""
     is_marked: bool = False
-    """Whether the code itself says what it is, by brackets, a data identifier or the like."""
+    """Whether the code itself says its kind, by brackets, a data identifier or the like."""
     is_derived: bool = False
-    """Whether it is no other reading of the code, but follows from the one before it."""
+    """Whether it is not another reading of the code, but follows from the candidate before it."""
 
     @property
     def explanation(self) -> str:
-        """Why this is a candidate, and what its check digits say, in sentences."""
+        """Why this is a candidate, and the verdict on its check digits, in sentences."""
         return " ".join(filter(None, (f"{self.form}.", self.note, self.check.problem)))
 
     @property
@@ -74,42 +74,42 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Something else that a code says, of one lot or one device."""
+    """Another fact in a code, of one lot or one device."""
 
     name: PartName
     written: str
-    """As the code has it."""
+    """The text in the code."""
     value: str | None
-    """The same to be read: a date as `2028-01-31` or `2028-01`, other values as they are; None for what is no date."""
+    """The readable value: a date as `2028-01-31` or `2028-01`, others unchanged; None for an invalid date."""
     qualifier: str
     """What announces it in the code, such as `17` or `$$3`."""
     title: str = ""
-    """What it is called, where `name` is `other`."""
+    """Its name, where `name` is `other`."""
 
     @property
     def label(self) -> str:
-        """What it is called for people."""
+        """Its name for people."""
         return LABELS.get(self.name) or self.title or f"Field {self.qualifier}"
 
     @property
     def in_words(self) -> str:
-        """What it says for people: a date as `31 Jan 2028`."""
+        """Its value for people: a date as `31 Jan 2028`."""
         return date_in_words(self.value) if self.value and self.value != self.written else self.written
 
 
 @dataclass(frozen=True)
 class ParsedCode:
-    """What a code says. `candidates` are ordered: the likeliest first."""
+    """The meaning of a code. `candidates` begin with the likeliest."""
 
     candidates: tuple[Candidate, ...] = ()
     parts: tuple[Part, ...] = ()
     warnings: tuple[str, ...] = ()
     is_marked: bool = field(default=False, compare=False)
-    """Whether the code itself says what it is; else it may be words or a number of another kind."""
+    """Whether the code itself says its kind; else it may be words or a number of another kind."""
 
     @property
     def subject(self) -> str | None:
-        """The one UDI-DI or SRN that the code certainly means; None where it means none, or one of several."""
+        """The UDI-DI or SRN that the code certainly means; None where it means none, or one of several."""
         readings = [each for each in self.candidates if each.kind != "certificate" and not each.is_derived]
         likely = [each for each in readings if _RANK[each.check.verdict] == _RANK[readings[0].check.verdict]]
         is_wrong = any(each.check.verdict == "wrong" and not each.is_marked for each in likely)
@@ -134,7 +134,7 @@ class ParsedCode:
 
     @property
     def says_more(self) -> bool:
-        """Whether there is something to tell that the identifier alone does not."""
+        """Whether the code has facts beside its identifier."""
         distinct = {each.value for each in self.candidates if each.kind != "certificate"}
         is_wrong = any(each.check.verdict == "wrong" for each in self.candidates)
         return bool(self.parts or self.warnings) or len(distinct) > 1 or is_wrong

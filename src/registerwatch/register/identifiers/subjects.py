@@ -1,4 +1,4 @@
-"""UDI-DIs and SRNs: which of the two a text is, and how it is written.
+"""Subjects in texts: whether one is a UDI-DI or an SRN, and how it is written.
 
 Other modules of this package read codes, each those of one issuing agency.
 """
@@ -14,7 +14,7 @@ from registerwatch.register.identifiers.parse import ANY_YEAR, parse
 from registerwatch.register.identifiers.parsed_code import ParsedCode
 
 MAX_LENGTH = 120
-"""Longest identifier that is looked at; the longest that issuing agencies allow has 35 characters."""
+"""Longest identifier that is read; the longest that issuing agencies allow has 35 characters."""
 
 Kind = Literal["udi", "srn"]
 
@@ -46,16 +46,16 @@ def kind(identifier: str) -> Kind:
 
 
 def can_be_stored(identifier: str) -> bool:
-    """Whether a record can be stored under this identifier: it has no sign that cannot be seen (no database holds NUL,
-    nor half of a surrogate pair), and a possible length. The copy is to be asked for no other.
+    """Whether a record can be stored under this identifier: it has no invisible character (no database holds NUL, nor
+    half of a surrogate pair), and a possible length. The copy is to be queried for no other.
     """
     return 0 < len(identifier) <= MAX_LENGTH and identifier.isprintable()
 
 
 def udis_like_srn(text: str) -> tuple[str, ...]:
-    """The UDI-DIs that a text can be too where it is an SRN whose dashes were left out; none for any other text.
+    """The UDI-DIs that a text without dashes can be, if it can also be an SRN; none for any other text.
 
-    The four letters may as well be a labeler code of HIBCC, as in `BEPR000000011`: only the copy can tell.
+    The four letters may be a labeler code of HIBCC, as in `BEPR000000011`: only the copy shows which.
     """
     bare = "".join(text.split())
     if kind(eudamed.with_plain_dashes(bare).upper()) == "srn" or eudamed.srn(eudamed.with_plain_dashes(text)) is None:
@@ -64,15 +64,15 @@ def udis_like_srn(text: str) -> tuple[str, ...]:
 
 
 def read_code(text: str) -> ParsedCode:
-    """What a text identifies; dates of it are not to be used."""
+    """Read what a text identifies; its dates are not to be used."""
     return parse(text, ANY_YEAR)
 
 
 def udi_spellings(text: str, read: ParsedCode | None = None) -> tuple[str, ...]:
     """The UDI-DIs and Basic UDI-DIs that a typed or scanned text can mean, most likely first.
 
-    It is looked for as it was typed before anything else, unless brackets say how it is to be read. `read` is what
-    `read_code` says of it, where that is known already.
+    The text as typed comes first, unless brackets say how it is to be read. `read` is the result of `read_code`, where
+    that is known already.
     """
     read = read or read_code(text)
     devices = [each for kind in ("udi-di", "basic-udi-di") for each in read.candidates if each.kind == kind]
@@ -87,7 +87,7 @@ def udi_spellings(text: str, read: ParsedCode | None = None) -> tuple[str, ...]:
 
 
 def looks_like_udi(text: str, read: ParsedCode | None = None) -> bool:
-    """Whether a text is written like one UDI-DI, so that the register can be asked for it."""
+    """Whether a text has the form of one UDI-DI, so that the register can be asked for it."""
     bare = text.strip().lstrip("+").upper()
     if is_number(bare) and len(bare) == 14:
         return True
@@ -99,7 +99,7 @@ def looks_like_udi(text: str, read: ParsedCode | None = None) -> bool:
 
 def as_registered(identifier: str) -> str:
     """An identifier as the register writes it, where it certainly means one UDI-DI or SRN: the digits of a GS1 element
-    string, a shorter GTIN with its leading zeros, other codes without the signs around them. Else as it is.
+    string, a shorter GTIN with its leading zeros, other codes without the signs around them. Else unchanged.
     """
     return read_code(identifier).subject or identifier
 
@@ -110,8 +110,8 @@ def is_word(identifier: str) -> bool:
 
 
 def why_none(identifier: str, read: ParsedCode | None = None) -> str | None:
-    """Why an identifier, as the register writes it, can be that of no device and no actor; None where it can be.
-    `read` is what `read_code` says of it, where that is known already.
+    """Why an identifier, as the register writes it, cannot belong to a device or an actor; None where it can. `read` is
+    the result of `read_code`, where that is known already.
     """
     read = read or read_code(identifier)
     if read.subject is not None or kind(identifier) == "srn":
