@@ -1,1 +1,1 @@
-"""The stored copy: writing what was read, fast reads of what is stored."""
+"""The stored copy: writes of records, and fast reads of them."""

@@ -1,1 +1,1 @@
-"""Filling and refreshing the copy: one subject at a time, or a source from end to end."""
+"""Fills and refreshes the copy: one subject at a time, or a source from end to end."""

@@ -97,7 +97,7 @@ class Refresher:
         self._reads = reads
         self._clock = clock
         self._max_shared_age = max_shared_age
-        """In seconds: readers may be shown a Basic UDI-DI record of this age that another read has brought."""
+        """Seconds: the greatest age of another read's Basic UDI-DI record that readers may be shown."""
         self._running: dict[str, _Running] = {}
         self._put_off: dict[str, ReadLimits] = {}
         """Background refreshes that begin when the current read for a watch has ended."""

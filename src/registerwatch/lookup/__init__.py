@@ -1,1 +1,1 @@
-"""Looking up devices, actors, certificates, codes and histories, in the copy, else in the register."""
+"""Looks up devices, actors, certificates, codes and histories, in the copy, else in the register."""

@@ -16,7 +16,7 @@ WHOSE = "A certificate of the manufacturer"
 
 
 def what_it_proves(certificate: StoredCertificate, today: date) -> str:
-    """What a certificate proves and what not: its owner, its scope, and why it may not be in force."""
+    """Sentences on a certificate's proof and its limits: its owner, its scope, why it may not be in force."""
     return " ".join(filter(None, (_of_its_scope(certificate), _of_its_standing(certificate.standing(today).shown))))
 
 

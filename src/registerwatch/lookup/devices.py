@@ -18,7 +18,7 @@ MAX_WAIT_SECONDS = 3
 RETRY_SECONDS = 900
 """Time after which a record without readable certificates is read again."""
 RETRY_SECONDS_OF_WAITING = 60
-"""The same time for a client that waits for it."""
+"""The same for a client that waits for it."""
 
 
 Part = Literal["certificates", "dates", "names"]

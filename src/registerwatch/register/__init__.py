@@ -1,1 +1,1 @@
-"""The register: reading EUDAMED, keeping a stored copy of it, searching the copy."""
+"""The register's records, codes, identifiers and certificates, and what observers of reads get."""

@@ -18,11 +18,11 @@ NUMBER, REVISION, EXPIRY, STATUS, REFUSED = (
     "cert_status",
     "cert_refused",
 )
-"""What changes of a manufacturer's certificates are called; those that devices have too are called alike."""
+"""Names of changes of a manufacturer's certificates; changes that devices also have share their names."""
 
 
 MAX_NAMED = 20_000
-"""Basic UDI-DIs of one certificate that are kept. One that has so many may name more."""
+"""Basic UDI-DIs of one certificate that are kept. One with this many may name more."""
 MAX_NUMBER, MAX_BODY, MAX_REVISION = 200, 20, 100
 """The longest values that certificates are identified by. A row with a longer one is not read: its beginning would be
 another value, and PostgreSQL has no indexes of very long values.

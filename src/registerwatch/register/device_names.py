@@ -20,5 +20,5 @@ class DeviceNames(Protocol):
 
 
 def given_name(device: DeviceNames) -> str:
-    """Its trade name, else device name, else model; empty where none is known. Then it is called by its UDI-DI."""
+    """A device's trade name, else device name, else model; empty where none is known (the UDI-DI is used then)."""
     return device.trade_name or device.device_name or device.device_model

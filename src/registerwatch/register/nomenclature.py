@@ -19,7 +19,7 @@ class Term(msgspec.Struct, frozen=True):
     """An entry of a list of terms as read: its code and its name, both may be empty or wrong."""
 
     position: str
-    """Its location in the list, for people: `Line 3`."""
+    """Location in the list, for people: `Line 3`."""
     code: str
     name: str
 

@@ -1,1 +1,1 @@
-"""Where records are read from (`source.py`): EUDAMED, its Data Lake, a file; and the requests that they send."""
+"""Sources of records (`source.py`): EUDAMED, its Data Lake, a file; and the requests that they send."""

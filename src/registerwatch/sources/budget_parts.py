@@ -36,7 +36,7 @@ KEPT_SECONDS = 3600
 
 
 class RequestPriority(Enum):
-    """What a request is for. A read for an earlier kind replaces one of the same subject for a later kind."""
+    """The purpose of a request. A read for an earlier kind replaces one of the same subject for a later kind."""
 
     WATCH = "watch"
     """A new watch, a sync: an account waits for the answer."""

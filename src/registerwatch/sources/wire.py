@@ -32,7 +32,7 @@ MAX_EXAMPLE = 100
 """Characters of an unread value that are shown."""
 
 MAX_FLOAT = 2.0**53
-"""Up to here a float is certain to be a whole number."""
+"""Up to this size a float holds whole numbers exactly."""
 
 Date = Annotated[str, msgspec.Meta(extra={"form": "date"})]
 Instant = Annotated[str, msgspec.Meta(extra={"form": "instant"})]

@@ -80,7 +80,7 @@ class CodedDevice(msgspec.Struct, frozen=True):
 
     @property
     def meanings(self) -> tuple[OtherCode, ...]:
-        """What the code is to the device."""
+        """The code's meanings for the device."""
         return by_kind(_other_codes.decode(self.document).other_codes, self.code)
 
 

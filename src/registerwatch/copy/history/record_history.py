@@ -35,7 +35,7 @@ class StoredChange(msgspec.Struct, frozen=True):
 
 
 class StoredState(msgspec.Struct, frozen=True):
-    """A record as it is stored now, and since when the copy has it (unix seconds)."""
+    """A record's stored state, and since when the copy has it (unix seconds)."""
 
     state: State
     first_seen_at: int
@@ -50,7 +50,7 @@ class ValueChange(msgspec.Struct, frozen=True):
 
 
 class ObservedChange(msgspec.Struct, frozen=True):
-    """A change of a record as it is shown.
+    """A change of a record for display.
 
     `first_read` are fields that were empty before only because they had not been read.
     """
@@ -65,7 +65,7 @@ class ObservedChange(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class RecordHistory:
-    """The records of a subject as they are stored now, by uuid, and their changes, the last one first."""
+    """The stored states of a subject's records, by uuid, and their changes, the last one first."""
 
     records: Mapping[str, StoredState]
     stored: Sequence[StoredChange] = ()

@@ -26,10 +26,10 @@ MAX_EXPANSIONS = 48
 """Words that a prefix is expanded into, so that they can be ranked; more are matched without ranking."""
 
 MIN_LIKE = 4
-"""From this many letters on a typo in a word is forgiven."""
+"""The fewest letters of a word in which a typo is forgiven."""
 REST_BOOST = 0.2
 COMMON = 2_000
-"""With this many devices a word alone fills the first pages."""
+"""Devices with a word from which on it alone fills the first pages."""
 _MAX_WEIGHT = 2.2
 """The library's highest BM25 score of a word, in units of its rarity: 1 + k1."""
 

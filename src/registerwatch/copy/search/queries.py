@@ -46,7 +46,7 @@ _row = msgspec.json.Decoder(SearchRow)
 
 
 class _Query(msgspec.Struct, frozen=True):
-    """What was typed, its reading, its spellings as an identifier, and the UDI-DI in whose form it is written."""
+    """The typed text, its reading, its spellings as an identifier, and the UDI-DI in whose form it is written."""
 
     text: str
     read: ParsedCode

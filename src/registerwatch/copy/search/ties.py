@@ -15,7 +15,7 @@ MARGIN = 24
 MAX_TIED = 2_000
 """Equal hits that are put in order; more of them stay in the order of the library."""
 MANY = 50_000
-"""From this many hits on, one fetch of all that may be equal costs less than two."""
+"""Hits from which on one fetch of all that may be equal costs less than two."""
 
 Hit = tuple[Any, DocAddress]
 """Score and address of a document."""

@@ -19,7 +19,7 @@ from registerwatch.sources.checks.names import CheckName
 from registerwatch.sources.request_budget import PaceState, RequestBudget
 
 KEPT_SECONDS = 3.0
-"""Reuse of a status: anybody may ask for it, as often as they like."""
+"""A status is reused for this long: clients may ask as often as they like."""
 
 
 class CheckState(StrEnum):

@@ -40,7 +40,7 @@ DEFECT = "Listing its devices met a fault of this service, which is in the log."
 
 
 class KnownDevices(Protocol):
-    """What the copy knows of manufacturers' devices."""
+    """Counts a manufacturer's devices in the copy."""
 
     async def count(self, srn: str) -> int:
         """The number of a manufacturer's devices known to be listed, at least."""
@@ -98,7 +98,7 @@ class RefutedValues:
 
     def __init__(self) -> None:
         self._refuted_at: dict[tuple[str, ActorValue], int] = {}
-        """By SRN and value, in unix seconds."""
+        """Unix seconds, by SRN and value."""
 
     def __len__(self) -> int:
         return len(self._refuted_at)

@@ -1,6 +1,6 @@
 """Identifiers of devices, actors and certificates: how they are written, typed and scanned. Pure.
 
-`parse` reads any text; the rest says what a text means as a subject.
+`parse` reads any text; the other functions read one as a subject.
 """
 
 from registerwatch.register.identifiers.check_digits import has_gs1_check_digit, is_number

@@ -46,7 +46,7 @@ class FieldRule(msgspec.Struct, frozen=True):
 
 
 def load_fields() -> None:
-    """Load the library now. Later a process that can open no more files could not, and a server would keep others
+    """Load the library now: a process without free file handles could not do so later, and a server would keep others
     waiting.
     """
     import biip.gs1_application_identifiers  # noqa: F401  # what it needs is in memory then

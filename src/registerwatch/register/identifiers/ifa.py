@@ -58,7 +58,7 @@ def is_message(text: str) -> bool:
 
 
 def parse(text: str, this_year: int) -> ParsedCode:
-    """Read such a text."""
+    """Read such a message."""
     fields = list(_bracketed_fields(text) if text.startswith("(") else _scanned_fields(text))
     candidates: list[Candidate] = []
     parts: list[Part] = []

@@ -1,1 +1,1 @@
-"""What is relied on of how the sources answer, and looking whether it still holds: daily, and when an operator asks."""
+"""Assumptions about the sources' answers, and their checks: daily, and when an operator asks."""

@@ -23,7 +23,7 @@ _MEANINGS = {
     "ffDeviceSubStatus": "EUDAMED publishes recalls and other sub-statuses of devices now, and this release does not"
     " read them",
 }
-"""What it means that one of these flags is on."""
+"""Meanings of these flags when on."""
 _NAME_KEYS = ("name", "code", "key")
 _VALUE_KEYS = ("value", "enable", "enabled", "isEnabled", "active", "on")
 _AROUND = ("flags", "content", "parameters", "configurationParameters")

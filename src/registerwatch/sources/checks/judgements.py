@@ -1,4 +1,4 @@
-"""Whether answers are as relied on: pages, totals, codes, times, envelopes. Pure."""
+"""Judges answers of sources: pages, totals, codes, times, envelopes. Pure."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

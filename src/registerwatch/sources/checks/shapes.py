@@ -54,7 +54,7 @@ def judge_values(shape: Shape, records: Sequence[object]) -> Outcome:
 
 
 def _type_problem(shape: Shape, records: Sequence[object]) -> Iterator[str]:
-    """What cannot be read of many records: whole records, then single fields."""
+    """Parts unreadable in many records: whole records, then single fields."""
     reasons, unread = _unread(shape, records)
     if len(reasons) > TOLERATED * len(records):
         yield f"{len(reasons)} of {len(records)} cannot be read ({reasons[0]})."

@@ -43,7 +43,7 @@ class SourceChecks:
         self._looks = {name: looks[name] for name in CheckName if name in looks}
         self._requests, self._base, self._clock, self._priority = requests, base_url, clock, priority
         self.names = frozenset(looks)
-        """Its checks."""
+        """Names of its checks."""
 
     async def look(
         self, due: Collection[CheckName], before: KnownBefore | None = None, watch: LookWatch = unwatched

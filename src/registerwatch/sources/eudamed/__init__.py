@@ -1,1 +1,1 @@
-"""EUDAMED's public JSON interface: its wire forms, its requests with their guards, what one read brings."""
+"""EUDAMED's public JSON interface: its wire forms, its requests with their guards, the results of reads."""

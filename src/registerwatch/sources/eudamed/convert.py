@@ -56,7 +56,7 @@ def reading_of_row(row: wire.DeviceRow) -> DeviceReading:
 
 
 def record_of(basic: wire.BasicUdiRecord) -> BasicRecord:
-    """What a Basic UDI-DI record says of all devices under it. A new field of it is a line here."""
+    """A Basic UDI-DI record, which holds for all devices under it. A new field of it is a line here."""
     manufacturer = basic.manufacturer or wire.ActorName()
     return BasicRecord(
         basic_udi=key(basic.basic_udi.code if basic.basic_udi else None),

@@ -91,7 +91,7 @@ def scopes_of(record: wire.CertificateRecord) -> list[Scope]:
 
 
 def facts_of(record: wire.CertificateRecord) -> CertificateFacts:
-    """What the record of a certificate says beside its scopes."""
+    """Facts in a certificate's record beside its scopes."""
     files = [each for each in record.documents or () if _record_key(each.uuid)]
     return CertificateFacts(
         status_reason_codes=_codes(record.status_change_reasons),

@@ -1,1 +1,1 @@
-"""How each check of EUDAMED's interface is looked at."""
+"""Checks of EUDAMED's interface."""
