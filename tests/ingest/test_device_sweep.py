@@ -6,17 +6,17 @@ from registerwatch.copy.sweeps import LEASE_SECONDS
 from registerwatch.copy.tables import device_sweeps, portfolio_devices, portfolio_news
 from registerwatch.ingest.sweeps.sweep_run import SweepRunResult
 from tests.support.harness import ServiceHarness
-from tests.watches.sweep_steps import a_manufacturer, number_of_devices, register_more, sweep, told, turns
+from tests.watches.sweep_steps import a_manufacturer, number_of_devices, register_more, runs, sweep, told
 
 
-async def held_turn(harness: ServiceHarness, page: int) -> "asyncio.Task[SweepRunResult | None]":
-    """A turn whose request for a page is under way, and is not answered before `to_register.let` is set."""
+async def held_run(harness: ServiceHarness, page: int) -> "asyncio.Task[SweepRunResult | None]":
+    """A run whose request for a page is under way, and is not answered before `to_register.let` is set."""
     harness.to_register.held.add(f"page={page}&")
     harness.to_register.reached.clear()
-    turn = asyncio.create_task(harness.service.device_sweep.run_next())
+    run = asyncio.create_task(harness.service.device_sweep.run_next())
     await harness.to_register.reached.wait()
     harness.to_register.held.clear()
-    return turn
+    return run
 
 
 async def swept_account(harness: ServiceHarness, devices: int) -> str:
@@ -33,13 +33,13 @@ async def test_a_walk_that_is_broken_off_goes_on_with_the_page_that_it_was_at(ha
     api_key = await swept_account(harness, 700)
     register_more(harness, a_manufacturer(harness), 50, first=1_000)
     harness.clock.move(600)
-    turn = await held_turn(harness, 1)
+    run = await held_run(harness, 1)
 
-    turn.cancel()
-    await asyncio.wait([turn])
+    run.cancel()
+    await asyncio.wait([run])
     assert await told(harness, api_key) == [{"devices_registered": 50}], "what was found is told all the same"
     harness.register_log.clear()
-    await turns(harness)
+    await runs(harness)
 
     pages = [
         request.query.split("page=")[1][0] for request in harness.register_log.requests if "size=300" in request.query
@@ -54,18 +54,18 @@ async def test_what_a_killed_process_had_found_is_told_by_the_next_turn(harness:
     api_key = await swept_account(harness, 400)
     register_more(harness, a_manufacturer(harness), 3, first=1_000)
     harness.clock.move(600)
-    turn = await held_turn(harness, 1)
+    run = await held_run(harness, 1)
     assert len(await harness.rows(portfolio_news)) == 3
 
-    assert await turns(harness) == [], "the manufacturer is leased"
+    assert await runs(harness) == [], "the manufacturer is leased"
     harness.clock.move(LEASE_SECONDS + 1)
-    other = (await turns(harness))[0]
+    other = (await runs(harness))[0]
     assert (other.requests, other.has_ended) == (1, True)
     assert await told(harness, api_key) == [{"devices_registered": 3}]
 
     before = harness.all_rows()
     harness.to_register.let.set()
-    late = await turn
+    late = await run
     after = harness.all_rows()
     assert late is not None
     assert not late.has_ended
@@ -81,7 +81,7 @@ async def test_processes_share_the_queue_and_no_manufacturer_is_swept_by_two(har
 
     taken = await asyncio.gather(*(harness.service.device_sweep.run_next() for _ in range(4)))
 
-    srns = [turn.srn for turn in taken if turn is not None]
+    srns = [run.srn for run in taken if run is not None]
     assert sorted(srns) == sorted(each.manufacturer.srn for each in devices)
     listed = await harness.rows(portfolio_devices)
     assert len(listed) == sum(number_of_devices(harness, each) for each in devices)
@@ -90,11 +90,11 @@ async def test_processes_share_the_queue_and_no_manufacturer_is_swept_by_two(har
 async def test_an_unexpected_fault_is_noted_and_does_not_end_the_sweep(harness: ServiceHarness) -> None:
     api_key = await swept_account(harness, 3)
     harness.to_register.broken.add("srn=")
-    [turn] = await sweep(harness)
-    assert "fault of this service" in turn.problem
+    [run] = await sweep(harness)
+    assert "fault of this service" in run.problem
 
     harness.to_register.broken.clear()
     register_more(harness, a_manufacturer(harness), 2, first=1_000)
-    [turn] = await sweep(harness)
-    assert turn.problem == ""
+    [run] = await sweep(harness)
+    assert run.problem == ""
     assert await told(harness, api_key) == [{"devices_registered": 2}]

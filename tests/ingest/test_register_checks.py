@@ -186,10 +186,10 @@ async def test_no_device_is_listed_for_watches_while_the_filter_by_manufacturer_
     harness.register_log.clear()
 
     await harness.service.device_sweep.refresh_queue()
-    turn = await harness.service.device_sweep.run_next()
+    swept = await harness.service.device_sweep.run_next()
 
-    assert turn is not None
-    assert "filter srn" in turn.problem
+    assert swept is not None
+    assert "filter srn" in swept.problem
     assert asked(harness) == 0
     harness.faults.clear()
     await run(harness, RETRY_SECONDS)

@@ -25,7 +25,7 @@ from tests.pages.markup import Markup
 from tests.register.builders import a_registered_certificate
 from tests.rest.test_access import PUBLIC
 from tests.support.harness import NOW, NewAccount, ServiceHarness, ServiceStarter
-from tests.watches.sweep_steps import register_more, turns
+from tests.watches.sweep_steps import register_more, runs
 
 HOUR, DAY = 3600, 24 * 3600
 DEVICES, WATCHED = 34, 10
@@ -185,7 +185,7 @@ class Stage:
         for _ in range(6):
             self.harness.clock.move(600)
             assert (await self.harness.service.watches.recheck.run()).found > 0
-            await turns(self.harness)
+            await runs(self.harness)
         await sweep_certificates(self.harness)
         answer = await self.harness.post_sync(self.owner.api_key)
         assert answer["synced"] == len(self.watched_codes)

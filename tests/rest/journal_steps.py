@@ -179,13 +179,13 @@ class JournalSteps:
         await self.harness.service.refresher.refresh(self.manufacturer)
 
     async def _sweep(self) -> None:
-        """A turn of the manufacturer, if it is due."""
+        """A run for the manufacturer, if it is due."""
         await self.harness.service.device_sweep.refresh_queue()
         at, moment = self.harness.now, self.world.moment()
-        turn = await self.harness.service.device_sweep.run_next()
+        run = await self.harness.service.device_sweep.run_next()
         assert (self.harness.now, self.world.moment()) == (at, moment)
-        if turn is not None:
-            assert turn.problem == ""
+        if run is not None:
+            assert run.problem == ""
             self._note(UDIS, Look.SWEEP)
 
     async def _list_certificates(self) -> None:

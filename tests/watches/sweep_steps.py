@@ -39,12 +39,12 @@ def register_more(
     ]
 
 
-async def turns(harness: ServiceHarness) -> list[SweepRunResult]:
-    """The turns of all manufacturers that are due now."""
+async def runs(harness: ServiceHarness) -> list[SweepRunResult]:
+    """The runs of all manufacturers that are due now."""
     await harness.service.device_sweep.refresh_queue()
     taken = []
-    while (turn := await harness.service.device_sweep.run_next()) is not None:
-        taken.append(turn)
+    while (run := await harness.service.device_sweep.run_next()) is not None:
+        taken.append(run)
         harness.clock.move(1)
     return taken
 
@@ -56,9 +56,9 @@ async def state(harness: ServiceHarness) -> DeviceSweepState:
 
 
 async def sweep(harness: ServiceHarness) -> list[SweepRunResult]:
-    """The turns of all manufacturers, some minutes later."""
+    """The runs of all manufacturers, some minutes later."""
     harness.clock.move(INTERVAL)
-    return await turns(harness)
+    return await runs(harness)
 
 
 async def told(harness: ServiceHarness, api_key: str) -> list[dict[str, Any]]:

@@ -25,10 +25,10 @@ from tests.watches.sweep_steps import (
     a_manufacturer,
     number_of_devices,
     register_more,
+    runs,
     state,
     sweep,
     told,
-    turns,
 )
 
 
@@ -42,18 +42,18 @@ async def test_a_status_change_of_a_watched_device_among_300_is_one_event_withou
     await sweep(harness)
 
     harness.world.change(device.uuid, status=OFF, status_date="2027-01-14")
-    [turn] = await sweep(harness)
+    [run] = await sweep(harness)
     [event] = await harness.get_list(owner.api_key, "events")
 
     assert {each["field"] for each in event["changes"]} == {"status", "status_date", "version"}
-    assert (turn.requests, turn.differing, turn.problem) == (1, 1, "")
+    assert (run.requests, run.differing, run.problem) == (1, 1, "")
     [again] = await sweep(harness)
     assert again.differing == 0
     assert len(await harness.get_list(owner.api_key, "events")) == 1
 
 
 async def watching_many(harness: ServiceHarness, legislation: str) -> tuple[str, list[Registration]]:
-    """The key of an account that watches more devices of a manufacturer than a turn reads, and these devices."""
+    """The key of an account that watches more devices of a manufacturer than a run reads, and these devices."""
     devices = register_more(harness, a_manufacturer(harness), MAX_READS + 5, legislation=legislation)
     owner = await harness.sign_up()
     await harness.post_watches(owner.api_key, *(each.primary_di for each in devices))
@@ -81,10 +81,10 @@ async def test_of_many_changes_at_once_few_are_read_in_full_and_the_others_told_
 
     for each in devices:
         harness.world.change(each.uuid, reference="NEW-1")
-    [turn] = await sweep(harness)
+    [run] = await sweep(harness)
 
     assert await subjects_of_events(harness, api_key) == [each.primary_di for each in devices]
-    assert (turn.differing, full_reads(harness)) == (len(devices), MAX_READS)
+    assert (run.differing, full_reads(harness)) == (len(devices), MAX_READS)
     harness.clock.move(3600)
     await sweep(harness)
     assert full_reads(harness) == len(devices) - MAX_READS, "what their rows do not tell is read later"
@@ -206,13 +206,13 @@ async def test_a_first_list_with_fewer_devices_than_are_known_makes_nothing_news
 
     fault = f"srn={srn}"
     harness.to_register.rewrites[fault] = lambda page: page | {"content": page["content"][:1], "totalElements": 1}
-    [turn] = await sweep(harness)
-    assert "not believed yet" in turn.problem
+    [run] = await sweep(harness)
+    assert "not believed yet" in run.problem
     assert (await state(harness)).failing == 1
     await sweep(harness)
     harness.to_register.rewrites.clear()
-    [turn] = await sweep(harness)
-    assert turn.problem == ""
+    [run] = await sweep(harness)
+    assert run.problem == ""
     register_more(harness, device, 700, first=10)
     await sweep(harness)
 
@@ -228,11 +228,11 @@ async def test_a_first_list_without_devices_makes_nothing_news_when_it_has_them_
     await harness.post_watches(owner.api_key, srn)
 
     for _ in range(2):
-        [turn] = await sweep(harness)
-        assert turn.problem == NONE
+        [run] = await sweep(harness)
+        assert run.problem == NONE
     harness.to_register.rewrites.clear()
-    [turn] = await sweep(harness)
-    assert turn.problem == ""
+    [run] = await sweep(harness)
+    assert run.problem == ""
     register_more(harness, device, 1)
     await sweep(harness)
 
@@ -257,8 +257,8 @@ async def test_rows_that_cannot_be_read_are_shown_and_keep_no_other_device_from_
         return page
 
     harness.to_register.rewrites["size=300"] = damaged
-    [turn] = await sweep(harness)
-    assert turn.problem == UNREADABLE.format(number=1)
+    [run] = await sweep(harness)
+    assert run.problem == UNREADABLE.format(number=1)
     [row] = await harness.rows(device_sweeps)
     assert row["complete_at"] is not None
     register_more(harness, device, 2, first=1_000)
@@ -266,8 +266,8 @@ async def test_rows_that_cannot_be_read_are_shown_and_keep_no_other_device_from_
     assert await told(harness, owner.api_key) == [{"devices_registered": 2}]
 
     harness.to_register.rewrites.clear()
-    [turn] = await sweep(harness)
-    assert turn.problem == ""
+    [run] = await sweep(harness)
+    assert run.problem == ""
 
 
 async def test_nothing_is_stored_from_a_list_whose_filter_is_ignored_and_it_is_told(harness: ServiceHarness) -> None:
@@ -278,9 +278,9 @@ async def test_nothing_is_stored_from_a_list_whose_filter_is_ignored_and_it_is_t
     before = harness.all_rows()
     harness.faults.fail("search", "ignored-filter", contains="srn=")
 
-    [turn] = await sweep(harness)
+    [run] = await sweep(harness)
 
-    assert "ignored the filter" in turn.problem
+    assert "ignored the filter" in run.problem
     assert (await state(harness)).failing == 1
     after = harness.all_rows()
     unchanged = ("devices", "actors", "watches", "portfolio_devices", "portfolio_news", "events")
@@ -288,8 +288,8 @@ async def test_nothing_is_stored_from_a_list_whose_filter_is_ignored_and_it_is_t
 
     harness.faults.clear()
     harness.clock.move(REPROBE_SECONDS)
-    [turn] = await sweep(harness)
-    assert (turn.problem, turn.has_ended) == ("", True)
+    [run] = await sweep(harness)
+    assert (run.problem, run.has_ended) == ("", True)
     assert (await state(harness)).failing == 0
 
 
@@ -302,9 +302,9 @@ async def test_a_large_manufacturer_with_few_watched_devices_is_searched_one_by_
     harness.register_log.clear()
 
     harness.world.change(others[0].uuid, reference="NEW-1")
-    [turn] = await sweep(harness)
+    [run] = await sweep(harness)
 
-    assert (turn.requests, turn.has_ended) == (2, True)
+    assert (run.requests, run.has_ended) == (2, True)
     assert len(await harness.get_list(owner.api_key, "events")) == 1
     assert await harness.rows(portfolio_devices) == []
 
@@ -319,12 +319,12 @@ async def test_a_large_manufacturer_takes_several_turns_and_the_others_have_thei
     owner = await harness.sign_up()
     await harness.post_watches(owner.api_key, device.manufacturer.srn, small.manufacturer.srn)
 
-    taken = await turns(harness)
+    taken = await runs(harness)
 
     large = device.manufacturer.srn
-    assert [turn.requests for turn in taken if turn.srn == large] == [MAX_REQUESTS, 1]
+    assert [run.requests for run in taken if run.srn == large] == [MAX_REQUESTS, 1]
     assert taken[0].srn != taken[1].srn
-    assert await turns(harness) == [], "nothing is listed more often than the interval says"
+    assert await runs(harness) == [], "nothing is listed more often than the interval says"
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])
@@ -335,12 +335,12 @@ async def test_a_manufacturer_whose_list_fails_comes_again_and_holds_up_nobody(h
     await harness.post_watches(owner.api_key, device.manufacturer.srn, small.manufacturer.srn)
     harness.faults.fail("search", "http-503", contains=f"srn={device.manufacturer.srn}")
 
-    first = {turn.srn: turn.problem != "" for turn in await sweep(harness)}
+    first = {run.srn: run.problem != "" for run in await sweep(harness)}
     harness.faults.clear()
     again = await sweep(harness)
 
     assert first == {device.manufacturer.srn: True, small.manufacturer.srn: False}
-    assert {turn.srn: turn.problem for turn in again} == {device.manufacturer.srn: "", small.manufacturer.srn: ""}
+    assert {run.srn: run.problem for run in again} == {device.manufacturer.srn: "", small.manufacturer.srn: ""}
 
 
 async def test_the_queue_follows_what_is_watched(harness: ServiceHarness) -> None:
@@ -348,20 +348,20 @@ async def test_the_queue_follows_what_is_watched(harness: ServiceHarness) -> Non
     srn = device.manufacturer.srn
     owner = await harness.sign_up()
     [of_device] = await harness.post_watches(owner.api_key, device.primary_di)
-    assert [turn.srn for turn in await turns(harness)] == [srn]
+    assert [run.srn for run in await runs(harness)] == [srn]
 
     [of_actor] = await harness.post_watches(owner.api_key, srn)
-    assert [turn.srn for turn in await turns(harness)] == [srn], "a new watch makes it due at once"
+    assert [run.srn for run in await runs(harness)] == [srn], "a new watch makes it due at once"
     assert len(await harness.rows(portfolio_devices)) == number_of_devices(harness, device)
 
     harness.clock.move(8 * 24 * 3600)
-    assert await turns(harness) == [], "the account's period has ended"
+    assert await runs(harness) == [], "the account's period has ended"
     assert [row["srn"] for row in await harness.rows(device_sweeps)] == [srn]
     assert (await state(harness)).manufacturers == 0
 
     for watch in (of_device, of_actor):
         await harness.client.delete(f"/v1/watches/{watch['id']}", headers={"X-API-Key": owner.api_key})
-    await turns(harness)
+    await runs(harness)
     assert await harness.rows(device_sweeps) == await harness.rows(portfolio_devices) == []
 
 
@@ -369,7 +369,7 @@ async def test_the_queue_follows_what_is_watched(harness: ServiceHarness) -> Non
 async def test_authorised_representatives_are_not_swept_since_rows_do_not_name_them(harness: ServiceHarness) -> None:
     await harness.owner_watching("owner@acme.example", "DE-AR-000000001", "DE-PR-000000001")
 
-    assert [turn.srn for turn in await turns(harness)] == ["DE-PR-000000001"]
+    assert [run.srn for run in await runs(harness)] == ["DE-PR-000000001"]
 
 
 async def test_its_state_tells_how_long_the_longest_unswept_manufacturer_waits(harness: ServiceHarness) -> None:
@@ -381,7 +381,7 @@ async def test_its_state_tells_how_long_the_longest_unswept_manufacturer_waits(h
     harness.clock.move(50)
     assert (await state(harness)).oldest_at == harness.now - 50
 
-    await turns(harness)
+    await runs(harness)
     harness.clock.move(20)
     assert (await state(harness)).oldest_at == harness.now - 21
 
@@ -391,7 +391,7 @@ async def test_a_sweep_of_all_lists_every_manufacturer_once_whenever_it_was_swep
     owner = await harness.sign_up()
     srns = sorted({each.manufacturer.srn for each in harness.unique_devices(30)})[:5]
     await harness.post_watches(owner.api_key, *srns)
-    await turns(harness)
+    await runs(harness)
     seen: list[tuple[int, int]] = []
 
     done = await harness.service.device_sweep.sweep_all(lambda *progress: seen.append(progress))
@@ -404,14 +404,14 @@ async def test_a_new_manufacturer_does_not_get_ahead_of_those_who_wait_for_longe
     owner = await harness.sign_up()
     first, second, third = (a_manufacturer(harness, rank) for rank in range(3))
     await harness.post_watches(owner.api_key, first.manufacturer.srn)
-    await turns(harness)
+    await runs(harness)
     harness.clock.move(INTERVAL + 10)
     await harness.post_watches(owner.api_key, second.manufacturer.srn)
     await harness.service.device_sweep.refresh_queue()
     harness.clock.move(5)
     await harness.post_watches(owner.api_key, third.manufacturer.srn)
 
-    assert [turn.srn for turn in await turns(harness)] == [each.manufacturer.srn for each in (first, second, third)]
+    assert [run.srn for run in await runs(harness)] == [each.manufacturer.srn for each in (first, second, third)]
 
 
 class UnaskedSubjects(SweepTargets):
@@ -447,9 +447,9 @@ async def test_what_gets_no_place_in_the_request_budget_is_found_again_by_the_ne
     harness.world.change(devices[0].uuid, status=OFF)
 
     harness.clock.move(INTERVAL)
-    turn = await sweeper_with(harness, UnaskedSubjects).run_next()
-    assert turn is not None
-    assert turn.differing == 1
+    run = await sweeper_with(harness, UnaskedSubjects).run_next()
+    assert run is not None
+    assert run.differing == 1
     assert await subjects_of_events(harness, api_key) == []
     await sweep(harness)
     assert await subjects_of_events(harness, api_key) == [devices[0].primary_di]
@@ -470,6 +470,6 @@ async def test_a_manufacturer_whose_devices_cannot_be_stored_is_shown_as_failing
     harness.clock.move(RETRY_SECONDS - 1)
     assert await broken.run_next() is None
     harness.clock.move(1)
-    await turns(harness)
+    await runs(harness)
     assert await subjects_of_events(harness, api_key) == [devices[0].primary_di]
     assert (await state(harness)).failing == 0

@@ -13,7 +13,7 @@ from registerwatch.platform.structs import replace
 from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness
-from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep, told, turns
+from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, runs, sweep, told
 
 DAY = 86_400
 MODES: tuple[Mode, ...] = ("http-503", "empty-page", "ignored-filter", "broken-json", "throttled-429", "wrong-rows")
@@ -75,16 +75,16 @@ def rng(request: pytest.FixtureRequest) -> Random:
 
 
 async def broken_off_now_and_then(harness: ServiceHarness, rng: Random) -> None:
-    """A sweep some of whose turns are cancelled in the midst of whatever they do."""
+    """A sweep some of whose runs are cancelled in the midst of whatever they do."""
     harness.clock.move(INTERVAL)
     await harness.service.device_sweep.refresh_queue()
     for _ in range(rng.randint(0, 2)):
-        turn = asyncio.create_task(harness.service.device_sweep.run_next())
+        run = asyncio.create_task(harness.service.device_sweep.run_next())
         for _ in range(rng.randint(0, 200)):
             await asyncio.sleep(0)
-        turn.cancel()
-        await asyncio.wait([turn])
-    await turns(harness)
+        run.cancel()
+        await asyncio.wait([run])
+    await runs(harness)
 
 
 async def swept_twice(harness: ServiceHarness) -> None:
@@ -232,7 +232,7 @@ async def test_every_registration_and_every_change_of_the_market_is_told_once(
         harness.clock.move(rng.choice([0, 400]))
     harness.to_register.rewrites.clear()
     await swept_twice(harness)
-    for status in (ON, OFF, ON):  # where turns are broken off is not the same each time, so chance may leave out a kind
+    for status in (ON, OFF, ON):  # where runs are broken off is not the same each time, so chance may leave out a kind
         harness.world.change(maker.devices[0].uuid, status=status)
         await swept_twice(harness)
 
