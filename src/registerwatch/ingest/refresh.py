@@ -156,9 +156,9 @@ class Refresher:
     async def read_through(
         self, subject: str, before_read: BeforeRead | None = None, client: ClientOf | None = None
     ) -> NotFound | ReadFailed | None:
-        """Read a subject that is not in the copy, in bounded time; None when the copy has it now.
+        """Read a subject that the copy lacks, in bounded time; None when the copy has it now.
 
-        A subject that the register was asked for a moment ago in vain is not read again.
+        A subject that was asked for in vain a moment ago is not read again.
         """
         remembered = self.remembered(subject)
         if remembered is not None:

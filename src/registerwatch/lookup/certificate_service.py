@@ -44,11 +44,11 @@ class ListState(StrEnum):
     """The state of a list of the register."""
 
     COMPLETE = "complete"
-    """It was read completely at the last attempt: a certificate that is not stored is not listed."""
+    """It was read whole at the last attempt: what is not stored is not listed."""
     OUTDATED = "outdated"
-    """It was read completely before, and the last attempt failed."""
+    """It was read whole before, and the last attempt failed."""
     FAILED = "failed"
-    """It was never read completely, and the last attempt failed."""
+    """It was never read whole, and the last attempt failed."""
     UNREAD = "unread"
     """It was not read yet."""
 
@@ -74,7 +74,7 @@ class ListKnowledge(msgspec.Struct, frozen=True):
 
     @property
     def error(self) -> str | None:
-        """Why the stored records may be incomplete, as sentences; None where they are complete."""
+        """Why the stored records may be incomplete, as sentences; else None."""
         words = _IN_WORDS[self.name]
         if self.state is ListState.UNREAD:
             return f"The register’s list of {words} has not been read yet."
@@ -162,7 +162,7 @@ class CertificateService:
         return CertificatesOfActor(found, total, ListKnowledge.of(CERTIFICATES, walks.get(CERTIFICATES)))
 
     async def everything_of_actor(self, srn: str, limit: int) -> tuple[CertificatesOfActor, RefusalsOfActor]:
-        """The last registered certificates of a manufacturer, and its refused applications."""
+        """The certificates and refused applications of a manufacturer."""
         (found, total), refused, walks = await asyncio.gather(
             self._queries.newest_of(srn, limit), self._queries.refusals_of(srn, MAX_REFUSALS), self._queries.walks()
         )

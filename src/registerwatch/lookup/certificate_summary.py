@@ -1,4 +1,4 @@
-"""Short forms of manufacturers' certificates, shown beside something else: an actor, a search."""
+"""Short forms of manufacturers' certificates, beside actors and searches."""
 
 from collections.abc import Iterable
 from datetime import date

@@ -1,1 +1,1 @@
-"""The register's records, codes, identifiers and certificates, and what observers of reads get."""
+"""The register's records, codes, identifiers and certificates; observers of reads."""

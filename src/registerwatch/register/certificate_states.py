@@ -215,7 +215,7 @@ def _state_in_force(status: str, remaining: int | None) -> CertificateState:
 
 
 def count_by_words(certificates: Iterable[ShownCertificate]) -> list[tuple[str, str, int]]:
-    """Counts of certificates with the same words, the most serious first: words, tone, number."""
+    """Counts of certificates by their words, the most serious first: words, tone, number."""
     counted = Counter((each.state.rank, each.words, each.state.tone) for each in certificates)
     return [(words, tone, number) for (_, words, tone), number in sorted(counted.items())]
 

@@ -16,7 +16,7 @@ class DeviceNames(Protocol):
 
     @property
     def device_model(self) -> str:
-        """The model, empty where the register has none."""
+        """The model, or empty."""
 
 
 def given_name(device: DeviceNames) -> str:

@@ -27,7 +27,7 @@ from registerwatch.register.other_codes import OtherCode, with_stored_details
 EUDAMED = "eudamed-public"
 """The register's public name, which every record of it is served with."""
 LAG_SECONDS = 24 * 3600
-"""The most that the Data Lake is behind the register. It usually is some hours; a limit is not documented."""
+"""How far the Data Lake may lag behind the register: some hours; how many is not documented."""
 
 
 def field_doc(description: str, *examples: object, form: str = "") -> msgspec.Meta:
@@ -364,7 +364,7 @@ class DeviceReading(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     basic_revision: int = 0
     """The revision at which that record was stored, 0 where it was not."""
     searched_at: int | None = None
-    """The instant before the certificate search for its Basic UDI-DI, likewise."""
+    """The instant before its certificate search, likewise."""
     search_revision: int = 0
     basic_shown_at: int | None = None
     """The public value of `basic_read_at`, see `SharedRecord`."""

@@ -18,7 +18,7 @@ class NotFound(msgspec.Struct, frozen=True):
 
 
 CERTIFICATES_UNREAD = "The rest was read, but its certificates could not be."
-"""The problem of a device that was found while the certificate search could not be read."""
+"""The problem of a found device whose certificate search could not be read."""
 
 
 class ReadFailed(msgspec.Struct, frozen=True):

@@ -214,8 +214,8 @@ class BudgetWindow:
     def _spread_wait(self, priority: RequestPriority, cost: int, at: float, saved: Saved) -> float:
         """Seconds until the spread over the minute lets a request leave.
 
-        A request within its kind's part may use the whole burst. One that borrows leaves as large a share of the burst
-        free as of the minute, and at least one request for each other kind that asks.
+        A request within its kind's part may use the whole burst. One that borrows leaves as much of it free as of the
+        minute, and at least one request for each other kind that asks.
         """
         second, burst = math.floor(at), burst_of(self.per_minute)
         spent = self._spent(second)

@@ -14,7 +14,7 @@ def text(value: object) -> str:
 
 
 def key(value: str | None) -> str:
-    """An identifier by which records are stored and found, empty for one that cannot be an identifier."""
+    """An identifier by which records are stored and found, empty for an impossible one."""
     trimmed = (value or "").strip()
     return trimmed if can_be_stored(trimmed) else ""
 

@@ -29,7 +29,7 @@ class PaceLimits(msgspec.Struct, frozen=True):
 
     @property
     def least(self) -> int:
-        """The pace at which halving stops."""
+        """The lowest pace."""
         return min(MIN_PER_MINUTE, self.most)
 
     @property

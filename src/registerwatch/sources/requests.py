@@ -79,7 +79,7 @@ class JsonReader:
         return msgspec.json.decode(content)
 
     def unread_of(self, answer: object) -> Sequence[UnreadField]:
-        """Always empty: no fields are declared."""
+        """Empty: no field is declared."""
         return ()
 
 

@@ -256,7 +256,7 @@ def _certificates(rows: Iterable[Sequence[Any]]) -> list[StoredCertificate]:
 
 
 def _certificate(row: Sequence[Any]) -> StoredCertificate:
-    """A certificate from its columns, in the order of `_LIST`."""
+    """A certificate from its columns, as in `_LIST`."""
     values = list(row)
     values[_IS_LATEST] = bool(values[_IS_LATEST])
     values[_BODY_NAME] = values[_BODY_NAME] or ""

@@ -198,7 +198,7 @@ class FacetCounts(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, counts: Iterable[tuple[str, int]], facet: Facet, others: int = 0) -> "FacetCounts":
-        """Sorted counts, cut to the facet's maximum."""
+        """Sorted and cut to the facet's maximum."""
         ordered = sorted((each for each in counts if each[1]), key=lambda each: (-each[1], each[0]))
         most = facet.max_values
         return cls(tuple(ordered[:most]), others + sum(number for _, number in ordered[most:]))

@@ -1,4 +1,4 @@
-"""Compares a walk through the list of certificates with the stored ones: what changes, and what of that is news. Pure.
+"""Compares a walk through the list of certificates with the stored ones, and finds changes and news. Pure.
 
 A certificate is identified by its id (the register's ulid). These rules suppress news that nothing proves:
 

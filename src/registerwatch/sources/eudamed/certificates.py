@@ -1,6 +1,6 @@
 """Certificates of earlier searches, for reads that cannot search for certificates.
 
-The certificate search is used only while a control probe proves that its filter filters. Meanwhile the certificates
+The certificate search is used only while a control probe proves that its filter works. Meanwhile the certificates
 that it last found are kept and marked.
 """
 
