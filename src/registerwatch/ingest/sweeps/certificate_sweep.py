@@ -151,7 +151,7 @@ class CertificateSweep:
         return len(read)
 
     async def _run(self, lease: WalkLease) -> SweepResult:
-        await self._tell()
+        await self._notify()
         walked = await self._walk(lease)
         compared = await self._compare(walked, lease)
         changed = [each for each in compared.certificates.written if each.is_changed] if compared.has_baseline else []
@@ -160,7 +160,7 @@ class CertificateSweep:
             await lease.hold(connection)
             await self._store(connection, compared, asked, lease.began_at)
         await self._devices.renew_rest()
-        await self._tell()
+        await self._notify()
         end = next(each for each in compared.ends if each.name == CERTIFICATES)
         news = len(compared.certificates.news) + len(compared.refusals.news)
         return SweepResult(end.listed, end.total, len(compared.certificates.written), news, end.problem)
@@ -274,7 +274,7 @@ class CertificateSweep:
         named |= await named_by(connection, touched)
         await self._renew_devices(connection, named, named, walk_at, altered=altered, unlisted=unlisted)
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         """Notify watches of manufacturers of the log's news, separately: storing locks watches of devices."""
         async with self._database.transaction() as connection:
             await lock(connection, CERTIFICATES)
