@@ -13,7 +13,7 @@ from registerwatch.register.identifiers import can_be_stored, kind
 CodeKind = Literal["unit_of_use", "direct_marking", "secondary", "container_package"]
 
 MAX_CODES = 200
-"""Codes of one record that are kept. A device has a few levels of packages, so more are an error of the source."""
+"""Codes of one record that are kept. The packages of a device have a few levels; more than this is not packaging."""
 MIN_LENGTH, MAX_LENGTH = 6, 50
 """Characters of a code: the shortest that an issuing agency allows is one of HIBCC with one sign for the product."""
 

@@ -18,7 +18,7 @@ PARTS = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 """Files that every segment has."""
 TRIES = 3
 LOOK_SECONDS = 0.05
-"""Time between two looks at the loaded files: a look takes some 50 µs."""
+"""Least time between two looks at the loaded files: a look takes some 50 µs."""
 
 _END = struct.Struct("<II")
 _MAGIC = 1337
