@@ -97,7 +97,7 @@ class OwnCertificates:
         for row in (await connection.execute(statements.READS_AT, asked)).all():
             found = self._found.get((row.srn, row.number, row.revision, row.notified_body))
             if found is not None and found.read_at == row.read_at and found.udi != row.primary_di:
-                both = tuple(dict.fromkeys((*found.certificates, *_told.decode(row.told))))
+                both = tuple(dict.fromkeys((*found.certificates, *_certificates.decode(row.told))))
                 self._found[found.key] = replace(found, certificates=both)
 
 
