@@ -17,7 +17,7 @@ from registerwatch.register.codes import StatusFilter
 from registerwatch.register.identifiers import why_none
 from registerwatch.register.models import Certificate
 from registerwatch.register.standing import covered_until
-from registerwatch.watches.imports.code_meaning import CodedDevices, CodeOfList
+from registerwatch.watches.imports.list_codes import CodedDevices, CodeOfList
 
 NO_CODE = "the row has no code."
 OFF_MARKET = frozenset({StatusFilter.OFF.code, StatusFilter.NOT_EU.code})

@@ -21,8 +21,8 @@ from registerwatch.register.identifiers import (
     why_none,
 )
 from registerwatch.register.standing import DELISTED, NOT_IN_REGISTER, Badge
-from registerwatch.watches.imports.code_meaning import NO_CODES, CodedDevices, CodeOfList
 from registerwatch.watches.imports.import_table import ListLine
+from registerwatch.watches.imports.list_codes import NO_CODES, CodedDevices, CodeOfList
 from registerwatch.watches.subjects import subject as subject_of
 
 MAX_SHOWN = 120
