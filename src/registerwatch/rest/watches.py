@@ -17,7 +17,7 @@ from registerwatch.rest.routing.parameters import PageParameters, RowId, row_id
 from registerwatch.rest.routing.routers import account_router
 from registerwatch.watches.events.event_listing import EventFilter
 from registerwatch.watches.models import EventKind, EventSeverity, Expiring, WatchPatch
-from registerwatch.watches.questions.expiring import expiring, unsure
+from registerwatch.watches.questions.expiring_certificates import expiring, unsure
 from registerwatch.web.answers.answers import Done, doc
 from registerwatch.web.answers.watch_answers import (
     CERTIFICATES,

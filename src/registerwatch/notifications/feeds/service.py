@@ -30,7 +30,7 @@ from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.events.event_listing import EventFilter
 from registerwatch.watches.events.event_repository import newest_groups
 from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
-from registerwatch.watches.questions.expiring import expiring, unsure
+from registerwatch.watches.questions.expiring_certificates import expiring, unsure
 
 MAX_TOKEN_LENGTH = 100
 SHOWN_ENTRIES = 100

@@ -11,7 +11,7 @@ from registerwatch.pages.account.events.event_rows import EventRow
 from registerwatch.register.standing import DELISTED
 from registerwatch.watches.events.event_marks import MAX_COUNTED, UnseenEvents
 from registerwatch.watches.models import EventSeverity
-from registerwatch.watches.questions.expiring import PAST_DAYS
+from registerwatch.watches.questions.expiring_certificates import PAST_DAYS
 from registerwatch.watches.questions.overview import AHEAD_DAYS, WatchOverview
 from registerwatch.watches.watch_states import STATES
 

@@ -19,7 +19,7 @@ from registerwatch.register.certificate_identity import Identified, same_togethe
 from registerwatch.register.certificate_states import ShownCertificate, days_left
 from registerwatch.register.standing import CertificateStanding
 from registerwatch.watches.models import NOT_REGISTERED
-from registerwatch.watches.questions.expiring import AHEAD_DAYS, PAST_DAYS
+from registerwatch.watches.questions.expiring_certificates import AHEAD_DAYS, PAST_DAYS
 from registerwatch.watches.snapshot import SeenCertificate, listed_certificates, shown_certificates
 from registerwatch.watches.standing import shown_of
 

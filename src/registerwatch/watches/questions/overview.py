@@ -12,7 +12,7 @@ from registerwatch.watches.models import HealthState
 from registerwatch.watches.questions import overview_repository
 from registerwatch.watches.questions.certificates import CertificateFilter, WatchedCertificate
 from registerwatch.watches.questions.certificates import overview as certificate_overview
-from registerwatch.watches.questions.expiring import PAST_DAYS
+from registerwatch.watches.questions.expiring_certificates import PAST_DAYS
 from registerwatch.watches.questions.overview_repository import FailingWatch, StateCount
 
 AHEAD_DAYS = 90

@@ -6,7 +6,7 @@ import pytest
 from msgspec import to_builtins
 
 from registerwatch.watches.models import Expiring, Watch
-from registerwatch.watches.questions.expiring import expiring
+from registerwatch.watches.questions.expiring_certificates import expiring
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot
 from tests.watches.builders import ISSUED, WITHDRAWN, a_certificate, a_snapshot, without_certificates
 
