@@ -4,11 +4,11 @@ import pytest
 
 from registerwatch.errors import CapReached, InvalidInput
 from registerwatch.watches.bulk import MAX_CHOSEN, Selection
-from registerwatch.watches.questions.listing import WatchFilter
+from registerwatch.watches.questions.listed_watches import WatchFilter
 from registerwatch.watches.tables import events, watch_tags, watches
 from registerwatch.watches.tags import MAX_TAGS_OF_WATCH
 from tests.support.harness import SRN, UDI, ServiceHarness
-from tests.watches.test_listing import change, note_event
+from tests.watches.test_listed_watches import change, note_event
 
 
 async def test_tags_and_removal_reach_what_was_chosen_and_nothing_else(harness: ServiceHarness) -> None:

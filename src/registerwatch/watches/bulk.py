@@ -12,7 +12,7 @@ from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.watches import repository, tag_repository
 from registerwatch.watches.questions import listing_repository
-from registerwatch.watches.questions.listing import WatchFilter
+from registerwatch.watches.questions.listed_watches import WatchFilter
 from registerwatch.watches.tags import add_tags, spelled, tag_of
 
 MAX_CHOSEN = 5_000

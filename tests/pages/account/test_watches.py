@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from registerwatch.accounts.tables import accounts
 from registerwatch.watches import repository
 from registerwatch.watches.models import FAILING_AFTER, NO_CERTIFICATES, NOT_REGISTERED, OVERDUE_AFTER
-from registerwatch.watches.questions.listing import PAGE_ROWS
+from registerwatch.watches.questions.listed_watches import PAGE_ROWS
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import Snapshot, encoded
 from registerwatch.watches.tables import sync_runs, watches
@@ -21,7 +21,7 @@ from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.support.harness import SRN, UDI, ServiceHarness
 from tests.watches.builders import OFF, ON, a_certificate, a_snapshot
-from tests.watches.test_listing import change
+from tests.watches.test_listed_watches import change
 
 EVIL = "=1+1<script>alert(1)</script>\u202e\"'&"
 SEEN = a_snapshot(

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.platform.db.text_search import holds_word
 from registerwatch.watches.models import HealthState
-from registerwatch.watches.questions.listing import ListedWatch, WatchFilter, WatchOrder
+from registerwatch.watches.questions.listed_watches import ListedWatch, WatchFilter, WatchOrder
 from registerwatch.watches.repository import WATCH, chunks, health_state, watch_of
 from registerwatch.watches.snapshot import Kind
 from registerwatch.watches.tables import events, watch_tags, watches

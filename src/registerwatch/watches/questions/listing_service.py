@@ -8,7 +8,7 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.structs import replace
 from registerwatch.watches import tag_repository
 from registerwatch.watches.questions import listing_repository
-from registerwatch.watches.questions.listing import (
+from registerwatch.watches.questions.listed_watches import (
     PAGE_ROWS,
     ListedWatch,
     WatchCounts,

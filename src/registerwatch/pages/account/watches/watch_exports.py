@@ -19,7 +19,7 @@ from registerwatch.platform.clock import day_of
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END, NOT_READ
 from registerwatch.watches.models import Watch
-from registerwatch.watches.questions.listing import ListedWatch
+from registerwatch.watches.questions.listed_watches import ListedWatch
 from registerwatch.watches.standing import certificates_of, shown_of
 from registerwatch.watches.watch_states import state_words
 from registerwatch.web.answers.watch_answers import WatchObject

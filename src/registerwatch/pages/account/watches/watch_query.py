@@ -11,7 +11,7 @@ from registerwatch.pages.forms import Form
 from registerwatch.pages.page_position import page_number
 from registerwatch.platform.structs import replace
 from registerwatch.watches.models import HealthState
-from registerwatch.watches.questions.listing import WatchFilter, WatchOrder
+from registerwatch.watches.questions.listed_watches import WatchFilter, WatchOrder
 from registerwatch.watches.snapshot import Kind
 
 PATH = "/app/watches"

@@ -12,7 +12,7 @@ from registerwatch.pages.page_position import PagePosition
 from registerwatch.platform.structs import replace
 from registerwatch.register.standing import NOT_IN_REGISTER, Badge
 from registerwatch.watches.models import HealthState, SyncRun, Watch
-from registerwatch.watches.questions.listing import PAGE_ROWS, ListedWatch, WatchCounts
+from registerwatch.watches.questions.listed_watches import PAGE_ROWS, ListedWatch, WatchCounts
 from registerwatch.watches.standing import standing_of
 from registerwatch.watches.watch_states import STATES, is_last_read_bad, state_words
 from registerwatch.web.answers.watch_answers import WatchObject

@@ -9,7 +9,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.platform.structs import replace
 from registerwatch.watches import repository
 from registerwatch.watches.models import FAILING_AFTER, NO_CERTIFICATES, NOT_REGISTERED, OVERDUE_AFTER, HealthState
-from registerwatch.watches.questions.listing import PAGE_ROWS, WatchFilter, WatchOrder
+from registerwatch.watches.questions.listed_watches import PAGE_ROWS, WatchFilter, WatchOrder
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import encoded
 from registerwatch.watches.tables import events, watches
