@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registerwatch.copy.standings import stored_standings
-from registerwatch.files.lists.matching import Known, ReadLine, match
+from registerwatch.files.lists.line_match import Known, ReadLine, match
 from registerwatch.files.lists.models import COVERAGES
 from registerwatch.register.codes import StatusFilter
 from tests.files.lists.steps import ListSteps

@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.files.lists.matching import Match
+from registerwatch.files.lists.line_match import Match
 from registerwatch.files.lists.models import Coverage, CoverageCounts, Differences, LineFilter, ListLine, SubjectCounts
 from registerwatch.files.lists.tables import list_lines
 from registerwatch.files.tables.cells import one_line

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.records import RecordStore
 from registerwatch.copy.standings import stored_standings
-from registerwatch.files.lists.matching import Known, Match, ReadLine
+from registerwatch.files.lists.line_match import Known, Match, ReadLine
 
 DUE_AGAIN_SECONDS = 24 * 3600
 """What the copy does not have under the code itself is matched again after so long."""

@@ -20,8 +20,8 @@ from registerwatch.copy.records import RecordStore
 from registerwatch.copy.standings import StoredStanding, revision_of_copy, stored_standings
 from registerwatch.errors import CapReached, DatabaseUnavailable, InvalidInput, Overloaded
 from registerwatch.files.lists import line_repository, repository
+from registerwatch.files.lists.line_match import ReadLine, match
 from registerwatch.files.lists.lines import known_of, row_of
-from registerwatch.files.lists.matching import ReadLine, match
 from registerwatch.files.lists.models import (
     MAX_LISTS,
     MAX_NAME_LENGTH,

@@ -17,8 +17,8 @@ from registerwatch.copy.records import RecordStore
 from registerwatch.copy.standings import changed_udis, revision_of_copy, stored_standings
 from registerwatch.errors import CapReached, InvalidInput, Overloaded, RateLimited
 from registerwatch.files.lists import line_repository, repository
+from registerwatch.files.lists.line_match import Known, Match, ReadLine, match, match_of
 from registerwatch.files.lists.lines import due_at, known_of, row_of
-from registerwatch.files.lists.matching import Known, Match, ReadLine, match, match_of
 from registerwatch.files.lists.models import FoundTable, Upload
 from registerwatch.files.lists.service import keep_upload, too_many_bytes
 from registerwatch.files.tables.process import TableReader, TooMuchWork

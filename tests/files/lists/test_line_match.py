@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from registerwatch.files.lists.matching import certified_until
+from registerwatch.files.lists.line_match import certified_until
 from registerwatch.register.models import Certificate
 
 TODAY = date(2026, 11, 21)
