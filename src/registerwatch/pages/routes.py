@@ -32,7 +32,7 @@ from registerwatch.pages.account.watches import add_watch, certificates, import_
 from registerwatch.pages.public import actor, device, docs, search, status
 from registerwatch.pages.public.certificates import certificate
 from registerwatch.pages.public.comparison import compare, history
-from registerwatch.pages.public.links import billing, link_pages, mailed_links, password, unsubscribe
+from registerwatch.pages.public.links import checkout_return, link_pages, mailed_links, password, unsubscribe
 from registerwatch.pages.rendering import FRAGMENT_HEADER, unindexed_page
 from registerwatch.web.request_ids import current_request_id
 
@@ -61,7 +61,7 @@ PARTS = (
     password,
     mailed_links,
     unsubscribe,
-    billing,
+    checkout_return,
     sign_in,
     second_step,
     settings,
