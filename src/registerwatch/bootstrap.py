@@ -96,8 +96,8 @@ from registerwatch.sources.source import BulkSource
 from registerwatch.sources.unread_fields import UnreadFields
 from registerwatch.watches.events.event_latency import EventLatencies
 from registerwatch.watches.observe import WatchObserver
+from registerwatch.watches.use_cases import Watches, build_watches
 from registerwatch.watches.watched_devices import DevicesOfAccounts
-from registerwatch.watches.wiring import Watches, build_watches
 
 if TYPE_CHECKING:
     from registerwatch.accounts.provider.provider_client import ProviderClient
