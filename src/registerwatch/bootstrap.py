@@ -34,7 +34,7 @@ from registerwatch.copy.search.manufacturer_devices import ManufacturerDevices
 from registerwatch.copy.search.queries import SearchService
 from registerwatch.copy.unread_fields import UnreadFieldStore
 from registerwatch.errors import ConfigurationError, SecretUnreadable
-from registerwatch.files.lists.wiring import Lists, build_lists
+from registerwatch.files.lists.use_cases import Lists, build_lists
 from registerwatch.files.scan.photo_process import PhotoReader, photo_processes
 from registerwatch.files.tables.process import MAX_AT_A_TIME as MAX_FILES_AT_A_TIME
 from registerwatch.ingest.bulk_load import BulkLoader
