@@ -103,7 +103,7 @@ NOT_QUICK = (
     "watches/test_news_interleaving.py",
     "watches/test_readers_and_the_budget.py",
     "watches/test_reading_within_the_budget.py",
-    "watches/test_recheck_turns.py",
+    "watches/test_recheck_order.py",
     "watches/test_sweep.py",
     "watches/test_sweep_truth.py",
     "watches/test_sync.py",

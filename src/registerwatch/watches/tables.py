@@ -80,7 +80,7 @@ read_failures = Table(  # reads of a watch that failed; several in a row for the
     sqlite_autoincrement=True,
 )
 
-recheck_turns = Table(  # accounts take turns in the recheck; one that has no row waits since it was made
+recheck_turns = Table(  # when the recheck last served each account; an account without a row waits since it was created
     "recheck_turns",
     metadata,
     Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),

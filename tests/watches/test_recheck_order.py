@@ -21,7 +21,13 @@ from registerwatch.watches.reading import recheck_repository
 from registerwatch.watches.reading.read_order import Family
 from registerwatch.watches.reading.read_subject import SubjectRead
 from registerwatch.watches.reading.recheck import RecheckService
-from registerwatch.watches.reading.recheck_turns import FIRST_READS_OF, Turn, WaitingAccount, places_of_paying, turns_of
+from registerwatch.watches.reading.recheck_order import (
+    FIRST_READS_OF,
+    RecheckEntry,
+    WaitingAccount,
+    order_of,
+    slots_of_paying,
+)
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.tables import watches
 from tests.register.builders import PROPERTY
@@ -229,7 +235,7 @@ class Queue(RuleBasedStateMachine):
         had = [turn for turn in turns if turn.subject in tried or (turn.subject is None and is_through)]
         self._note(had, is_full=left > PLACES)
 
-    def _check(self, turns: Sequence[Turn]) -> None:
+    def _check(self, turns: Sequence[RecheckEntry]) -> None:
         """Who waits for as long as is fair is read now; as much is read as can be."""
         active = {each: known for each, known in self.known.items() if known.is_active and known.subjects}
         watched = {subject for known in active.values() for subject in known.subjects}
@@ -250,7 +256,7 @@ class Queue(RuleBasedStateMachine):
                 if known.first_turns.passed + 1 >= math.ceil(len(known.first_turns.before) / OF_EACH_GROUP[True]):
                     assert account_id in {turn.account_id for turn in first}
 
-    def _note(self, turns: Sequence[Turn], *, is_full: bool) -> None:
+    def _note(self, turns: Sequence[RecheckEntry], *, is_full: bool) -> None:
         """What a run has read, and whose turns passed."""
         read = {turn.subject for turn in turns}
         for turn in turns:
@@ -315,7 +321,7 @@ class Queue(RuleBasedStateMachine):
         async with self.database.transaction() as connection:
             await connection.execute(delete(accounts).where(accounts.c.id == account_id))
 
-    async def _due(self) -> list[Turn]:
+    async def _due(self) -> list[RecheckEntry]:
         async with self.database.reading() as connection:
             return await recheck_repository.due(connection, int(self.clock.now()), PLACES)
 
@@ -332,13 +338,13 @@ def test_whatever_accounts_do_nobody_waits_longer_than_a_fair_share(database_url
     [(0, False, 0), (1, False, 1), (1, True, 0), (2, True, 1), (5, True, 3), (10, False, 5)],
 )
 def test_half_of_the_places_is_for_accounts_that_pay(places: int, were_last: bool, paying: int) -> None:
-    assert places_of_paying(places, were_last=were_last) == paying
+    assert slots_of_paying(places, were_last=were_last) == paying
 
 
 def test_accounts_take_turns_and_begin_again_once_each_has_had_one() -> None:
     waiting = [WaitingAccount(1, 30, ["a", "b", "c"]), WaitingAccount(2, 10, ["d"]), WaitingAccount(3, 20, ["a", "e"])]
 
-    turns = turns_of(waiting, 5, ["c"])
+    turns = order_of(waiting, 5, ["c"])
 
     assert [(turn.account_id, turn.subject) for turn in turns] == [(2, "d"), (3, "a"), (1, "b"), (3, "e")]
 
@@ -346,4 +352,4 @@ def test_accounts_take_turns_and_begin_again_once_each_has_had_one() -> None:
 def test_an_account_of_which_others_had_all_read_has_had_its_turn() -> None:
     waiting = [WaitingAccount(number, number, ["a"]) for number in range(1, 4)]
 
-    assert turns_of(waiting, 2, []) == [Turn(1, "a"), Turn(2, None), Turn(3, None)]
+    assert order_of(waiting, 2, []) == [RecheckEntry(1, "a"), RecheckEntry(2, None), RecheckEntry(3, None)]
