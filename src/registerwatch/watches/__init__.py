@@ -1,1 +1,1 @@
-"""Watching: what an account cares about, what was last seen of it, what changed."""
+"""Watches: the subjects that accounts watch, their last snapshots and their changes."""

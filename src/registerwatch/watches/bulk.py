@@ -1,4 +1,4 @@
-"""Doing one thing to many watches of an account: those that somebody chose one by one, or all that match a filter."""
+"""Bulk changes: one change to many watches of an account, chosen one by one or by a filter."""
 
 from collections.abc import Sequence
 
@@ -22,26 +22,26 @@ NONE_CHOSEN = "Choose one or more watches first."
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Watches with these ids, or all that match a filter where there is one. An id of another account is no watch."""
+    """Watches with these ids, or all that match the filter if there is one. Ids of other accounts are ignored."""
 
     ids: Sequence[int] = ()
     matching: WatchFilter | None = None
 
 
 class BulkService:
-    """Changes many watches, each time in one transaction. Every function says how many watches it was about."""
+    """Changes many watches in one transaction. Every function returns the number of chosen watches."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def ids(self, caller: Caller, selection: Selection) -> Sequence[int]:
-        """The chosen watches. Raises `InvalidInput` for none and too many."""
+        """The chosen watches. Raises `InvalidInput` for none or too many."""
         async with self._database.reading() as connection:
             return await self._chosen(connection, caller, selection)
 
     async def add_tag(self, caller: Caller, selection: Selection, text: str) -> int:
-        """Give a tag. Raises `InvalidInput`, `PeriodEnded`, and `CapReached` where one of the watches has too many."""
+        """Add a tag. Raises `InvalidInput`, `PeriodEnded`, and `CapReached` where one of the watches has too many."""
         caller.account.require_active(self._clock.now())
         tag = tag_of(text)
         async with self._database.transaction() as connection:
@@ -50,7 +50,7 @@ class BulkService:
             return await add_tags(connection, caller.account.id, chosen, [tag])
 
     async def remove_tag(self, caller: Caller, selection: Selection, text: str) -> int:
-        """Take a tag. Raises `InvalidInput`, `PeriodEnded`."""
+        """Remove a tag. Raises `InvalidInput`, `PeriodEnded`."""
         caller.account.require_active(self._clock.now())
         tag = tag_of(text)
         async with self._database.transaction() as connection:

@@ -1,8 +1,7 @@
-"""Which certificate of one read is which of the next.
+"""Matching the certificates of one read with those of the next.
 
 Notified body, number and revision tell certificates apart (`register/certificate_identity.py`). The register lists
-some that are alike in all three: those are compared as a set, so that the order in which they are listed decides
-nothing.
+some that are alike in all three: those are compared as a set, so the order in which they are listed does not matter.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +28,7 @@ class MatchedCertificates:
     pairs: list[Pair] = field(default_factory=list)
 
     def pair_alike(self, before: list[SeenCertificate], are_alike: Comparison, is_unchanged: Comparison) -> None:
-        """Pair certificates of `before`, which is `going` or `gone`, with those that come and are alike."""
+        """Pair certificates of `before`, which is `going` or `gone`, with those of `come` that are alike."""
         for first in list(before):
             come = [each for each in self.come if are_alike(first, each)]
             alike = [each for each in before if come and are_alike(first, each)]
@@ -41,7 +40,7 @@ class MatchedCertificates:
         self._take([(each, of[0]) for each, of in zip(before, same, strict=True) if of], before)
 
     def pair_revisions(self) -> None:
-        """Pair a certificate that goes with one that comes under its number, where one of each is left."""
+        """Pair a certificate of `going` with one of `come` under its number, where one of each is left."""
         for each in list(self.going):
             come = [other for other in self.come if has_same_number(each, other)]
             if len(come) == 1 and sum(has_same_number(other, come[0]) for other in self.going) == 1:
@@ -62,9 +61,8 @@ def matched(
 ) -> MatchedCertificates:
     """Match certificates that were `listed` last, and those that were `gone`, with those that are listed now.
 
-    What was listed goes before what was gone. A certificate whose notified body one of the reads did not tell is found
-    by its number and revision, one whose revision was not told by its number and body. `is_unchanged` says whether a
-    certificate has no new value now.
+    What was listed is matched before what was gone. If one read lacks the notified body, number and revision decide;
+    if it lacks the revision, number and body do. `is_unchanged` says whether a certificate has no new value now.
     """
     found = MatchedCertificates(in_order(listed), in_order(gone), in_order(now))
     for are_alike in (_same_identity, is_alike):
@@ -77,7 +75,7 @@ def matched(
 
 
 def may_be_renumbered(before: SeenCertificate, after: SeenCertificate) -> bool:
-    """Whether one certificate may be another one under a new number: they have no two notified bodies, no two kinds."""
+    """Whether one may be the other under a new number: notified bodies and kinds, where known, are the same."""
     has_other_kind = before.type_code and after.type_code and before.type_code != after.type_code
     return may_be_same_body(before.notified_body, after.notified_body) and not has_other_kind
 

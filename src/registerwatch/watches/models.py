@@ -1,4 +1,4 @@
-"""Watches and events. Instants are unix seconds."""
+"""Values of watches and events. Instants are unix seconds."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -15,20 +15,19 @@ from registerwatch.watches.options import OptionChange, WatchOptions
 from registerwatch.watches.snapshot import Kind, Snapshot
 
 FAILING_AFTER = 3 * 24 * 3600
-"""A watch whose subject could not be read for so long is failing; one that was read in part meanwhile is partial."""
+"""A watch whose subject could not be read for this long is failing; if it was read in part meanwhile, partial."""
 OVERDUE_AFTER = 3 * 24 * 3600
-"""A watch that nobody has read for so long is overdue, though nothing failed."""
+"""A watch that was not read for this long is overdue, though nothing failed."""
 
 NO_CERTIFICATES = CERTIFICATES_UNREAD
 NO_SEARCH = "The rest was read, but certificates may be missing or outdated: the register ignores the filter by device."
 READ_IN_PART = frozenset({NO_CERTIFICATES, NO_SEARCH})
-"""`last_error` of a watch whose last read went well but for certificates."""
+"""`last_error` of a watch whose last read lacked only certificates."""
 NOT_REGISTERED = "The register has no such record."
-"""How `last_error` of a watch begins whose subject the register said it does not have. It is stored, so another text
-here would need a migration.
+"""The beginning of `last_error` if the register does not have the subject. It is stored: changing it needs a migration.
 """
 THEN_FAILED = f"{NOT_REGISTERED} The last read failed: "
-"""So it goes on where a later read failed, which says nothing else of the subject."""
+"""The text of `last_error` before the reason, if a later read failed: that says nothing new of the subject."""
 
 HealthState = Literal["ok", "unread", "overdue", "unknown", "failing", "partial"]
 RunState = Literal["running", "finished", "interrupted"]
@@ -42,13 +41,13 @@ class EventKind(StrEnum):
     words: str
 
     def __new__(cls, value: str, words: str) -> "EventKind":
-        """A kind by its name for programs and its name for people."""
+        """A kind with its name for programs and its name for people."""
         kind = str.__new__(cls, value)
         kind._value_, kind.words = value, words
         return kind
 
     RECORD = "record", "The record itself"
-    """Of the device or actor."""
+    """The record of the device or actor."""
     CERTIFICATE = "certificate", "Certificates"
     """Which certificates there are, and their status."""
     PORTFOLIO = "portfolio", "Devices of a manufacturer"
@@ -84,13 +83,11 @@ class Watch(Struct, frozen=True, gc=False):
 
     @property
     def is_delisted(self) -> bool:
-        """Whether its subject was read once, and the register said last that it does not have it."""
+        """Whether its subject was read once, and the register no longer has it."""
         return self.last_error.startswith(NOT_REGISTERED) and self.snapshot is not None
 
     def health(self, now: float) -> HealthState:
-        """Whether it does its work: the register has no such record, it could not be read for long, or not all of it,
-        nobody has read it for long, it was never read, or all is well.
-        """
+        """Unknown to the register, long failing, long read in part, long not read, never read, or all well."""
         if self.last_error.startswith(NOT_REGISTERED):
             return "unknown"
         if self.failing_since is not None and now - self.failing_since >= FAILING_AFTER:
@@ -102,23 +99,23 @@ class Watch(Struct, frozen=True, gc=False):
 
     @property
     def unread_since(self) -> int:
-        """When it was last read, or else made."""
+        """When it was last read, else when it was added."""
         return self.created_at if self.last_sync is None else self.last_sync
 
     @property
     def is_complete(self) -> bool:
-        """Whether every part of the subject was read that is compared."""
+        """Whether every compared part of the subject was read."""
         return self.snapshot is not None and (self.kind == "srn" or self.snapshot.has_all_certs)
 
 
 class WatchPatch(Struct, frozen=True):
-    """What people change of a watch; None leaves a part as it is."""
+    """What people change of a watch; None changes nothing."""
 
     label: str | None = None
     options: OptionChange | None = None
 
     def columns(self) -> dict[str, object]:
-        """New values of columns, beside the options. Raises `InvalidInput` for an empty name."""
+        """New values of columns, without the options. Raises `InvalidInput` for an empty name."""
         wanted = {
             "label": None if self.label is None else _name(self.label),
             "is_renamed": None if self.label is None else True,
@@ -148,15 +145,15 @@ class Event(Struct, frozen=True, gc=False):
     severity: str = EventSeverity.LOW
     """An `EventSeverity`, or a newer one."""
     cause: str | None = None
-    """The same for all events of the account that people are told of as one, see `watches.causes`."""
+    """Shared by all events of the account that people are shown as one, see `watches.events.causes`."""
     visible_at: int | None = None
-    """Before the first request of a listing or a read that showed the change; None where nobody noted that."""
+    """The instant before the first request of a listing or a read that showed the change; None if unknown."""
     manufacturer_srn: str = ""
-    """The manufacturer that the watch is about. Known while the event is stored, empty when it is read again."""
+    """The watch's manufacturer. Known while the event is stored, empty when it is read again."""
 
 
 class SyncRun(msgspec.Struct, frozen=True):
-    """How far a sync is that a page started. Instants are unix seconds."""
+    """The progress of a sync that a page started. Instants are unix seconds."""
 
     run: str
     started_at: int
@@ -165,15 +162,15 @@ class SyncRun(msgspec.Struct, frozen=True):
     done: int = 0
     """Watches that were tried."""
     failed: int = 0
-    """Those of them that were tried in vain."""
+    """Watches that were tried but not read."""
     events: int = 0
     """Events of the account since it started."""
     finished_at: int | None = None
     error: str = ""
-    """Why it did not try all, or empty."""
+    """Why it did not try all watches, empty if it did."""
 
     def state(self, now: float) -> RunState:
-        """Whether it goes on. One that has told no end long after its time limit was interrupted."""
+        """Whether it is running. A sync without an end long after its time limit was interrupted."""
         if self.finished_at is not None:
             return "finished"
         return "running" if now < self.ends_by else "interrupted"

@@ -1,4 +1,4 @@
-"""What people set for a watch beside its name: notes and options. Pure."""
+"""Notes and options, which people set for a watch. Pure."""
 
 import re
 import unicodedata
@@ -12,46 +12,46 @@ from registerwatch.platform.structs import replace
 MAX_NOTES_LENGTH = 4_000
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-"""Characters that no note needs: those that cannot be seen, and those that turn the direction of what follows."""
+"""Characters that notes may not have: invisible ones, and those that reverse the direction of the text after them."""
 
 
 class WatchOptions(msgspec.Struct, frozen=True):
-    """What a watch does. Stored as JSON; what is not stored has its default here."""
+    """The options of a watch. Stored as JSON; an option that is not stored has its default here."""
 
     notifies: bool = True
     """Whether its events are sent to the account's webhooks. They are stored and listed in any case."""
     portfolio: bool = True
-    """Whether the watch of a manufacturer tells of its devices: new ones, and those that leave the market."""
+    """Whether the watch of a manufacturer reports its devices: new ones, and those that leave the market."""
     certificates: bool = True
-    """Whether the watch of a manufacturer tells of its certificates, and of those that end soon."""
+    """Whether the watch of a manufacturer reports its certificates, and those that end soon."""
 
 
 class OptionChange(msgspec.Struct, frozen=True):
-    """Some options of a watch, to be set; None leaves one as it is."""
+    """Options of a watch to set; None leaves one as it is."""
 
     notifies: bool | None = None
     portfolio: bool | None = None
     certificates: bool | None = None
 
     def applied_to(self, options: WatchOptions) -> WatchOptions:
-        """The options with these set."""
+        """The options with these changes."""
         wanted = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
         return replace(options, **wanted)
 
 
 def options_of(stored: str) -> WatchOptions:
-    """Stored options. Those that a later release added are left out."""
+    """Decode stored options. Options of a later release are left out."""
     return _decoder.decode(stored)
 
 
 def with_options(stored: str, options: WatchOptions) -> str:
-    """Options to store in the place of others; those that a later release added stay."""
+    """Options to store instead of the stored ones; options of a later release stay."""
     kept: dict[str, Any] = msgspec.json.decode(stored)
     return msgspec.json.encode({**kept, **msgspec.structs.asdict(options)}).decode()
 
 
 def notes_of(text: str) -> str:
-    """Notes as they are stored. Raises `InvalidInput` where they are too long."""
+    """Notes as they are stored. Raises `InvalidInput` if they are too long."""
     lines = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     notes = unicodedata.normalize("NFC", lines).strip()
     if len(notes) > MAX_NOTES_LENGTH:

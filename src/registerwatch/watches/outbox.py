@@ -1,4 +1,4 @@
-"""The outbox as watches see it: events go in, in the transaction that stores them; somebody else delivers them."""
+"""The interface of the outbox, which takes events in the transaction that stores them and delivers them later."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -12,7 +12,7 @@ from registerwatch.watches.models import Event
 
 
 class Outbox(Protocol):
-    """Takes events. Those of one batch reach each of an account's addresses in one delivery."""
+    """Takes events. The events of a batch are one delivery to each target of an account."""
 
     async def put(
         self, connection: AsyncConnection, batch: str, events: Mapping[int, Sequence[Event]], *, due_at: int, now: int
@@ -20,12 +20,12 @@ class Outbox(Protocol):
         """Take events, by account, for a delivery that is due at `due_at`, or when its batch is released."""
 
     async def release(self, batch: str) -> None:
-        """Deliver what was held until the end of the batch."""
+        """Deliver the events held until the end of the batch."""
 
 
 @asynccontextmanager
 async def release_at_end(context: ReadContext, outbox: Outbox) -> AsyncIterator[None]:
-    """A run of reads: at its end, however it comes, the delivery that was held for it is released."""
+    """A context for a run of reads: the delivery held for it is released when it ends or fails."""
     try:
         yield
     finally:

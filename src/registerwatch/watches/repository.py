@@ -1,7 +1,7 @@
-"""The SQL of watches. Whatever belongs to an account takes the account's id.
+"""The SQL of watches. Functions about one account take its id.
 
-Functions run in the transaction of the connection that they are given. `watched` and what follows it serve reads,
-which concern every account that watches a subject.
+Functions run in the transaction of the connection that they are given. `watched` and the functions after it serve
+reads, which concern every account that watches a subject.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ _SNAPSHOT, _OPTIONS = _COLUMNS.index("snapshot"), _COLUMNS.index("options")
 WATCH = select(*(watches.c[name] for name in _COLUMNS))
 """The columns that `watch_of` takes."""
 IS_NOT_REGISTERED = watches.c.last_error.startswith(NOT_REGISTERED, autoescape=True)
-"""Whether the register said last that it does not have the subject."""
+"""Whether the register, when last asked, did not have the subject."""
 _OF_ACCOUNT = watches.c.account_id == bindparam("account_id", type_=BigInteger)
 WATCHES = WATCH.where(_OF_ACCOUNT).order_by(watches.c.id)
 """The watches of the account `account_id`, oldest first."""
@@ -59,13 +59,13 @@ WATCHES_AFTER = (
     .limit(bindparam("most", type_=Integer))
     .offset(bindparam("skipped", type_=Integer))  # SQLite's dialect would add one that has no name
 )
-"""At most `most` of them that come after the one with the id `after`."""
+"""At most `most` watches of the account after the id `after`."""
 COUNT = select(func.count()).where(_OF_ACCOUNT)
 """How many watches the account `account_id` has."""
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """What a read needs to know of a watch."""
+    """The columns of a watch that a read needs."""
 
     id: int
     account_id: int
@@ -76,12 +76,12 @@ class Watched(msgspec.Struct, frozen=True):
     failing_since: int | None
     options: str
     manufacturer_srn: str = ""
-    """The manufacturer of a device, the actor itself, or empty where it is not known yet."""
+    """The manufacturer of a device, or the actor itself; empty if not known yet."""
     basic_udi: str = ""
 
 
 class NewWatch(msgspec.Struct, frozen=True):
-    """A watch to store, with its baseline where the copy has a fresh read of the subject."""
+    """A watch to store, with its baseline if the copy has a fresh read of the subject."""
 
     subject: str
     label: str = ""
@@ -117,7 +117,7 @@ async def by_id(connection: AsyncConnection, account_id: int, watch_id: int) -> 
 
 
 async def subjects(connection: AsyncConnection, account_id: int) -> set[str]:
-    """What the account watches."""
+    """The subjects that the account watches."""
     rows = await connection.execute(select(watches.c.subject).where(watches.c.account_id == account_id))
     return set(rows.scalars())
 
@@ -153,7 +153,7 @@ async def ids_of(connection: AsyncConnection, account_id: int, subjects_of_list:
 
 
 async def subjects_of(connection: AsyncConnection, account_id: int, watch_ids: Collection[int]) -> Mapping[int, str]:
-    """What watches of the account are on, by their ids; an id of others is left out."""
+    """The subjects of watches of the account, by id; ids of other accounts are left out."""
     found: dict[int, str] = {}
     for chunk in chunks(sorted(watch_ids)):
         rows = select(watches.c.id, watches.c.subject).where(
@@ -166,13 +166,13 @@ async def subjects_of(connection: AsyncConnection, account_id: int, watch_ids: C
 async def set_columns(
     connection: AsyncConnection, account_id: int, watch_id: int, values: Mapping[str, object]
 ) -> None:
-    """Store what people set for a watch of the account, by the names of its columns. Reads leave that alone."""
+    """Store columns of a watch of the account that people set. Reads do not change these columns."""
     of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
     await connection.execute(update(watches).where(*of_watch).values(values))
 
 
 async def remove(connection: AsyncConnection, account_id: int, watch_id: int) -> None:
-    """Remove a watch of the account, if it is one. Its events stay."""
+    """Remove a watch if it is the account's. Its events stay."""
     await connection.execute(delete(watches).where(watches.c.id == watch_id, watches.c.account_id == account_id))
 
 
@@ -184,7 +184,7 @@ async def remove_all(connection: AsyncConnection, account_id: int, watch_ids: Se
 
 
 async def let_be_due(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int]) -> Sequence[DueSubject]:
-    """Let watches of the account be read next; their subjects, the longest unread first."""
+    """Let watches of the account be read next. Returns their subjects, the longest unread first."""
     by_try: list[tuple[int, int, str]] = []
     for chunk in chunks(sorted(watch_ids)):
         own_ids = await _locked(connection, watches.c.account_id == account_id, watches.c.id.in_(chunk))
@@ -195,7 +195,7 @@ async def let_be_due(connection: AsyncConnection, account_id: int, watch_ids: Se
 
 
 async def own(connection: AsyncConnection, account_id: int, watch_ids: Collection[int]) -> Sequence[int]:
-    """Those of the ids that are watches of the account, in their order."""
+    """The ids among these of watches of the account, in order."""
     found: list[int] = []
     for chunk in chunks(sorted(watch_ids)):
         rows = select(watches.c.id).where(watches.c.account_id == account_id, watches.c.id.in_(chunk))
@@ -224,7 +224,7 @@ async def families(connection: AsyncConnection, of_subjects: Sequence[str]) -> M
 
 
 async def longest_unread(connection: AsyncConnection, now: int) -> int | None:
-    """The earliest last try of a watch of an active account; one that was never tried counts from when it was made."""
+    """The earliest last try of a watch of an active account; a watch never tried counts from when it was added."""
     untried_since = func.coalesce(watches.c.last_sync, watches.c.created_at)
     since = case((watches.c.tried_at > 0, watches.c.tried_at), else_=untried_since)
     earliest: int | None = (await connection.execute(select(func.min(since)).where(_is_active(now)))).scalar_one()
@@ -239,7 +239,7 @@ async def count_by_health(connection: AsyncConnection, now: int) -> Mapping[Heal
 
 
 def health_state(now: int) -> ColumnElement[str]:
-    """The `HealthState` of a watch; `Watch.health` says the same of one."""
+    """The `HealthState` of a watch in SQL, the same as `Watch.health`."""
     is_long = watches.c.failing_since <= now - FAILING_AFTER
     unread_since = func.coalesce(watches.c.last_sync, watches.c.created_at)
     return case(
@@ -253,27 +253,27 @@ def health_state(now: int) -> ColumnElement[str]:
 
 
 async def note_failure(connection: AsyncConnection, subject: str, error: str, now: int) -> Sequence[int]:
-    """A try to read a subject brought nothing: its watches keep their snapshots and say why. Gives their ids."""
+    """Note a failed read of a subject: its watches keep their snapshots and store why. Returns their ids."""
     ids = await _locked(connection, watches.c.subject == subject, _is_active(now))
     await _set(connection, ids, _failed(error, now))
     return ids
 
 
 def _failed(error: str, now: int) -> Mapping[str, object]:
-    """The columns of a watch after a read that failed. That the register does not have its subject is still known."""
+    """The columns of a watch after a failed read. They still say if the register did not have its subject."""
     known = error if error == NOT_REGISTERED else case((IS_NOT_REGISTERED, THEN_FAILED + error), else_=error)
     return {"tried_at": now, "last_error": known, "failing_since": func.coalesce(watches.c.failing_since, now)}
 
 
 async def is_untried(connection: AsyncConnection, subject: str, since: int) -> bool:
-    """Whether a watch of an active account on a subject was not tried since an instant."""
+    """Whether an active account's watch on a subject was not tried since an instant."""
     untried = watches.c.subject == subject, watches.c.tried_at < since, _is_active(since)
     return (await connection.execute(select(watches.c.id).where(*untried).limit(1))).first() is not None
 
 
 async def note_uncompared(connection: AsyncConnection, subject: str, error: str, now: int) -> Sequence[int]:
-    """A read of a subject had nothing to compare: its watches count as tried now and say why that changed nothing.
-    Gives their ids.
+    """Note a read of a subject with nothing to compare: its watches count as tried now and store why nothing changed.
+    Returns their ids.
     """
     tried = watches.c.subject == subject, watches.c.tried_at < now, _is_active(now)
     ids = await _locked(connection, *tried)
@@ -282,7 +282,7 @@ async def note_uncompared(connection: AsyncConnection, subject: str, error: str,
 
 
 async def note_unread(connection: AsyncConnection, account_id: int, subject: str, reason: str) -> None:
-    """A new watch could not be asked for: it says why it has no baseline yet, and counts as not tried."""
+    """Store why a new watch has no baseline: its subject could not be asked for. It counts as not tried."""
     of_watch = watches.c.account_id == account_id, watches.c.subject == subject, watches.c.snapshot.is_(None)
     await connection.execute(update(watches).where(*of_watch).values(last_error=reason))
 
@@ -293,7 +293,7 @@ async def make_due(connection: AsyncConnection, watch_ids: Sequence[int]) -> Non
 
 
 async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now: int) -> Sequence[Watched]:
-    """The watches of active accounts on some subjects. Nobody else compares them until this transaction ends."""
+    """The watches of active accounts on some subjects, locked until this transaction ends."""
     subjects = text(LISTED[connection.dialect.name]).bindparams(listed=listed(seen_subjects))
     found = (
         select(
@@ -317,7 +317,7 @@ async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now
 
 
 async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], now: int, read_at: int) -> None:
-    """A read of the subject that began at `read_at` was compared with these watches."""
+    """Note that these watches were compared with a read that began at `read_at`."""
     seen = {"tried_at": now, "last_sync": read_at, "last_error": "", "failing_since": None}
     await _set(connection, watch_ids, seen)
 
@@ -325,15 +325,13 @@ async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], now: 
 async def note_seen_without(
     connection: AsyncConnection, watch_ids: Sequence[int], missing: str, now: int, read_at: int
 ) -> None:
-    """The same of a read that could not read all of it; `missing` is a sentence."""
+    """Note that these watches were compared with a read in part; `missing` is a sentence."""
     seen = {"tried_at": now, "last_sync": read_at, "last_error": missing}
     await _set(connection, watch_ids, {**seen, "failing_since": func.coalesce(watches.c.failing_since, now)})
 
 
 async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str, Any]]) -> None:
-    """Store what is compared next time: `watch_id`, `snapshot`, the `label` of each watch, its `manufacturer_srn` and
-    `basic_udi`.
-    """
+    """Store snapshots: for each watch `watch_id`, `snapshot`, `label`, `manufacturer_srn` and `basic_udi`."""
     if kept:
         changed = (
             update(watches)
@@ -344,7 +342,7 @@ async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str,
 
 
 def _last_tried(now: int) -> ColumnElement[int]:
-    """When a watch was last tried; never, if that is still to come since the clock was put back."""
+    """When a watch was last tried; 0 if that is in the future, as after the clock was put back."""
     return case((watches.c.tried_at > now + CLOCK_DIFFERENCE_SECONDS, 0), else_=watches.c.tried_at)
 
 
@@ -353,7 +351,7 @@ def _is_active(now: int) -> ColumnElement[bool]:
 
 
 async def _locked(connection: AsyncConnection, *where: ColumnElement[bool]) -> Sequence[int]:
-    """The ids of some watches, locked in the order in which every transaction locks them, so that none deadlock."""
+    """The ids of some watches, locked in the same order by every transaction, which prevents deadlocks."""
     found = select(watches.c.id).where(*where).order_by(watches.c.id).with_for_update()
     return (await connection.execute(found)).scalars().all()
 
@@ -364,7 +362,7 @@ async def _set(connection: AsyncConnection, watch_ids: Sequence[int], values: Ma
 
 
 def chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The ids, as many at a time as one statement takes."""
+    """The ids in chunks for one statement each."""
     for start in range(0, len(ids), _CHUNK):
         yield ids[start : start + _CHUNK]
 

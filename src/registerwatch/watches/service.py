@@ -30,9 +30,9 @@ _WATCHES_AFTER = PreparedSelect(repository.WATCHES_AFTER)
 _NEWEST_EVENTS, _EVENTS_AFTER = PreparedSelect(event_repository.NEWEST), PreparedSelect(event_repository.AFTER)
 NEWEST_EVENTS = 100
 MAX_QUICK = 500
-"""Watches that are read at once while others wait, which takes a millisecond; more are read over a connection."""
+"""Watches that one quick statement reads, in a millisecond; more are read over a connection."""
 START_SECONDS = 25.0
-"""So long a read that somebody waits for waits for the request budget to begin."""
+"""How long a read that a person waits for may wait for the request budget."""
 _UNKNOWN = StoredName("")
 NO_CODE = "This has no digit, so it is no UDI-DI and no SRN. Search for words, and watch the code of what is found."
 NO_WATCH = "The account has no watch with this id."
@@ -46,7 +46,7 @@ class AddedWatch(msgspec.Struct, frozen=True):
 
 
 class WatchService:
-    """What an account does with its watches."""
+    """The use cases of an account's watches."""
 
     def __init__(self, database: Database, clock: Clock, reader: SubjectReader, codes: CodeService) -> None:
         self._codes = codes
@@ -63,7 +63,7 @@ class WatchService:
             return await repository.of_account(connection, caller.account.id)
 
     async def page(self, caller: Caller, *, after: int, limit: int) -> RowPage[Watch]:
-        """The account's watches after one, oldest first."""
+        """The account's watches after an id, oldest first."""
         asked = {"account_id": caller.account.id, "after": after, "most": limit + 1, "skipped": 0}
         rows = await self._database.rows(_WATCHES_AFTER, **asked)
         return RowPage.cut([repository.watch_of(row) for row in rows], limit)
@@ -82,13 +82,13 @@ class WatchService:
         """Watch a subject and read the register at once; what it says is the baseline and makes no event.
 
         The text may be any code that means one subject. A subject that is watched already stays as it is. Raises
-        `InvalidInput` for what is no subject, `CapReached`. With `must_exist` a word that the copy does not have as an
-        identifier is no subject, since it would never be read; any other one may be registered later.
+        `CapReached`, and `InvalidInput` if the text is not a subject. With `must_exist` this includes a word that the
+        copy does not have as an identifier, since it would never be read; other codes may be registered later.
         """
         return (await self.add_or_find(caller, text, must_exist=must_exist)).watch
 
     async def add_or_find(self, caller: Caller, text: str, *, must_exist: bool = True) -> AddedWatch:
-        """The same, telling whether it is new."""
+        """Do as `add`, and return whether it is new."""
         subject = watchable(await self._codes.subject(text))
         existing = await self._added(caller, subject, must_exist=must_exist)
         if existing is not None:
@@ -100,11 +100,11 @@ class WatchService:
         async with self._database.reading() as connection:
             watch = await repository.by_subject(connection, caller.account.id, subject)
         if watch is None:
-            raise InvalidInput(NO_WATCH)  # somebody removed it while it was read
+            raise InvalidInput(NO_WATCH)  # it was removed while it was read
         return AddedWatch(watch, is_new=True)
 
     async def check_addable(self, caller: Caller, text: str) -> None:
-        """Raise what adding this would raise now: `InvalidInput`, `CapReached`, `PeriodEnded`. Nothing is added."""
+        """Raise what `add` would raise now: `InvalidInput`, `CapReached`, `PeriodEnded`. Nothing is added."""
         subject = watchable(await self._codes.subject(text))
         caller.account.require_active(self._clock.now())
         async with self._database.reading() as connection:
@@ -114,11 +114,11 @@ class WatchService:
                 keep_cap(present, caller.account.plan.watches, "watches")
 
     async def rename(self, caller: Caller, watch_id: int, text: str) -> Watch:
-        """Give a watch a name that syncs leave alone. Raises `InvalidInput` for an empty one and an unknown id."""
+        """Give a watch a name that syncs do not change. Raises `InvalidInput` for an empty name and an unknown id."""
         return await self.change(caller, watch_id, WatchPatch(label=text))
 
     async def change(self, caller: Caller, watch_id: int, wanted: WatchPatch) -> Watch:
-        """Set what people set for a watch, as a name that syncs leave alone; all of it or nothing.
+        """Change what people set for a watch, such as a name that syncs do not change; all or nothing.
 
         Raises `InvalidInput` for an empty name and an unknown id.
         """
@@ -134,7 +134,7 @@ class WatchService:
         return watch
 
     async def remove(self, caller: Caller, watch_id: int) -> None:
-        """Remove a watch of the account, if it is one. Its events stay."""
+        """Remove a watch if it is the account's. Its events stay."""
         async with self._database.transaction() as connection:
             await repository.remove(connection, caller.account.id, watch_id)
 
@@ -164,7 +164,7 @@ class WatchService:
             await repository.note_unread(connection, caller.account.id, subject, reason)
 
     async def _added(self, caller: Caller, subject: str, *, must_exist: bool) -> Watch | None:
-        """The watch that was there already; None when it was added now."""
+        """The watch if it was there already; None if it was added now."""
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             existing = await repository.by_subject(connection, caller.account.id, subject)
@@ -183,6 +183,6 @@ class WatchService:
 
 
 def _require_code(subject: str, stored: Collection[str]) -> None:
-    """Raises `InvalidInput` for a word that is no stored identifier."""
+    """Raise `InvalidInput` for a word that is not a stored identifier."""
     if is_word(subject) and subject not in stored:
         raise InvalidInput(NO_CODE)

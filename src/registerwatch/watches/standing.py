@@ -1,4 +1,4 @@
-"""How the subject of a watch stands, by its snapshot. The health of the watch says whether it could be read."""
+"""The standing of a watch's subject, from its snapshot. The watch's health says whether it could be read."""
 
 from datetime import date
 
@@ -16,7 +16,7 @@ from registerwatch.watches.snapshot import Kind, SeenCertificate, Snapshot, list
 
 
 def standing_of(kind: Kind, seen: Snapshot, today: date, *, is_delisted: bool = False) -> SubjectStanding:
-    """How a device or an actor stands: without its status where the register lists it no more."""
+    """The standing of a device or an actor; without its status if the register no longer lists it."""
     if kind == "udi":
         found = device_standing(seen.status, seen.status_code, certificates_of(seen, today).certificates)
         found = replace(found, has_unlisted=bool(seen.unlisted_certs), has_unread=not seen.has_all_certs)
@@ -31,7 +31,7 @@ def certificates_of(seen: Snapshot, today: date) -> CertificateStanding:
 
 
 def shown_of(seen: SeenCertificate, today: date) -> ShownCertificate:
-    """A certificate of a snapshot with its state."""
+    """A snapshot's certificate with its state."""
     certificate = Certificate(
         seen.number,
         revision=seen.revision,

@@ -27,14 +27,14 @@ watches = Table(
         "manufacturer_srn", Text, nullable=False, server_default="", index=True, doc="of the device, or the subject"
     ),
     Column("basic_udi", Text, nullable=False, server_default="", index=True, doc="of the device, or empty"),
-    Column("portfolio_seen", BigInteger, doc="last id of portfolio_news that it was told, null without a baseline"),
-    Column("certificates_seen", BigInteger, doc="the same of certificate_news"),
-    Column("news_since", BigInteger, doc="lists of before are no baseline of news; null stands for created_at"),
+    Column("portfolio_seen", BigInteger, doc="last id of portfolio_news that it reported, null without a baseline"),
+    Column("certificates_seen", BigInteger, doc="last id of certificate_news, likewise"),
+    Column("news_since", BigInteger, doc="earlier lists are not a baseline of news; null stands for created_at"),
     UniqueConstraint("account_id", "subject", name="uq_watches_account_id_subject"),
     sqlite_autoincrement=True,
 )
 
-expiry_notices = Table(  # how near the end of a certificate is of which a watch was told
+expiry_notices = Table(  # how near the end of a certificate was when a watch last reported it
     "expiry_notices",
     metadata,
     Column("watch_id", BigInteger, ForeignKey("watches.id", ondelete="CASCADE"), primary_key=True),

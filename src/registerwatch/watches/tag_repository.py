@@ -1,6 +1,6 @@
 """The SQL of tags. Functions run in the transaction of the connection that they are given.
 
-Whoever changes tags has locked the account, so that its tags keep one spelling each and their caps hold.
+The caller that changes tags has locked the account, so that each tag keeps one spelling and caps hold.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ _ROWS_OF_A_STATEMENT = 500
 async def tags_of(
     connection: AsyncConnection, account_id: int, watch_ids: Collection[int]
 ) -> Mapping[int, Sequence[str]]:
-    """The tags of some watches of the account, by watch, in alphabetical order; an id of others has none."""
+    """The tags of some watches of the account, by watch, in alphabetical order; none for ids of other accounts."""
     found: defaultdict[int, list[str]] = defaultdict(list)
     for chunk in chunks(sorted(watch_ids)):
         rows = select(watch_tags.c.watch_id, watch_tags.c.tag).where(
@@ -38,7 +38,7 @@ async def counts(connection: AsyncConnection, account_id: int) -> Mapping[str, i
 
 
 async def add(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int], tags: Collection[str]) -> None:
-    """Give tags to watches of the account; a watch keeps those that it has."""
+    """Add tags to watches of the account; a watch keeps its present tags."""
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     rows = [{"account_id": account_id, "watch_id": each, "tag": tag} for each in watch_ids for tag in tags]
     for start in range(0, len(rows), _ROWS_OF_A_STATEMENT):
@@ -49,7 +49,7 @@ async def add(connection: AsyncConnection, account_id: int, watch_ids: Sequence[
 async def remove(
     connection: AsyncConnection, account_id: int, watch_ids: Sequence[int], tags: Collection[str] | None = None
 ) -> None:
-    """Take tags from watches of the account, all of them where none are named."""
+    """Remove tags from watches of the account, all of them if none are given."""
     for chunk in chunks(watch_ids):
         of_watches = watch_tags.c.account_id == account_id, watch_tags.c.watch_id.in_(chunk)
         named = true() if tags is None else watch_tags.c.tag.in_(tags)

@@ -15,7 +15,7 @@ MAX_TAG_LENGTH = 40
 MAX_TAGS_OF_WATCH = 20
 MAX_TAGS_OF_ACCOUNT = 200
 MAX_TEXT_LENGTH = 2_000
-"""Of what somebody types in a field for several tags."""
+"""Characters of a field for several tags."""
 
 TOO_MANY_OF_WATCH = f"A watch has at most {MAX_TAGS_OF_WATCH} tags."
 TOO_MANY_OF_ACCOUNT = f"An account has at most {MAX_TAGS_OF_ACCOUNT} different tags. Use one that you have."
@@ -23,7 +23,7 @@ NO_TAG = "Type a tag, such as “ward 3”."
 
 
 def tags_of_text(text: str) -> Sequence[str]:
-    """The tags in a text that has commas between them, each once. Raises `InvalidInput` for one that is too long."""
+    """The tags in a text that commas separate, each once. Raises `InvalidInput` for one that is too long."""
     if len(text) > MAX_TEXT_LENGTH:
         raise InvalidInput(f"Tags are at most {MAX_TEXT_LENGTH:,} characters together.")
     named = [one_line(each) for each in text.split(",")]
@@ -34,7 +34,7 @@ def tags_of_text(text: str) -> Sequence[str]:
 
 
 def tag_of(text: str) -> str:
-    """The one tag in a text. Raises `InvalidInput` for none and for several."""
+    """The one tag in a text. Raises `InvalidInput` without a tag or with several."""
     found = tags_of_text(text)
     if not found:
         raise InvalidInput(NO_TAG)
@@ -58,7 +58,7 @@ async def set_tags(connection: AsyncConnection, account_id: int, watch_id: int, 
 async def add_tags(
     connection: AsyncConnection, account_id: int, watch_ids: Collection[int], tags: Collection[str]
 ) -> int:
-    """Give tags to watches of the account, in the spelling that the account uses already; how many watches there are.
+    """Add tags to watches of the account, in the spelling that the account uses. Returns the number of watches.
 
     The caller has locked the account. Raises `CapReached` where a watch or the account would have too many.
     """
@@ -75,12 +75,12 @@ async def add_tags(
 
 
 async def spelled(connection: AsyncConnection, caller: Caller, tags: Collection[str]) -> Collection[str]:
-    """Tags in the spelling that the account uses already."""
+    """Tags in the spelling that the account uses."""
     return _as_spelled(tags, await tag_repository.counts(connection, caller.account.id))
 
 
 class TagService:
-    """What an account does with the tags of its watches."""
+    """The use cases of an account's tags."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -96,7 +96,7 @@ class TagService:
             return (await tag_repository.tags_of(connection, caller.account.id, [watch_id])).get(watch_id, ())
 
     async def set(self, caller: Caller, watch_id: int, text: str) -> None:
-        """Let a watch have the tags of a text, which has commas between them. Raises `InvalidInput`, `CapReached`."""
+        """Let a watch have the tags of a text, which commas separate. Raises `InvalidInput`, `CapReached`."""
         tags = tags_of_text(text)
         async with self._database.transaction() as connection:
             await locked(connection, caller)
@@ -109,7 +109,7 @@ def _as_spelled(tags: Collection[str], used: Iterable[str]) -> set[str]:
 
 
 def _by_spelling(tags: Iterable[str]) -> dict[str, str]:
-    """Tags by what they have in common with other spellings of them; the first spelling wins."""
+    """Tags by their spelling without case; the first spelling wins."""
     found: dict[str, str] = {}
     for tag in tags:
         found.setdefault(tag.casefold(), tag)

@@ -33,7 +33,7 @@ from registerwatch.watches.tags import TagService
 
 
 class Watches(msgspec.Struct, frozen=True):
-    """What surfaces, commands and background work call."""
+    """The use cases that surfaces, commands and background work call."""
 
     service: WatchService
     details: WatchDetailsService
@@ -69,7 +69,7 @@ def build_watches(
     lists: ListedReads,
     work: WorkBudget,
 ) -> Watches:
-    """The use cases over one database. `budget` is that of the register, `work` that of the processor."""
+    """Build the use cases. `budget` is that of the register, `work` that of the processor."""
 
     async def at_a_time() -> int:
         return side_by_side((await budget.pace()).per_minute)

@@ -1,6 +1,6 @@
-"""The state of a watch in words, the same wherever people read of it: whether it could be read. Pure.
+"""The health of a watch in words, the same on every surface: whether it could be read. Pure.
 
-How its subject stands is told by `watches.standing`.
+`watches.standing` has the standing of its subject.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ STATES: Mapping[HealthState, str] = {
     "unknown": NOT_IN_REGISTER[0],
 }
 LAST_READ_FAILED, LAST_READ_IN_PART = "Last read failed", "Last read was in part"
-"""Of a watch that was read within three days; filters by state find it as `Read`."""
+"""For a watch that was read within three days; filters by state find it as `Read`."""
 
 
 def state_words(watch: Watch, state: HealthState) -> str:
-    """The state of a watch in words: of one whose subject was read once, that it is no longer listed; of one that was
-    read within three days, what came of the last read where that was not all well.
+    """The state of a watch in words. A delisted subject is called that. For a watch read within three days, a bad last
+    read is shown.
     """
     if watch.is_delisted:
         return DELISTED[0]

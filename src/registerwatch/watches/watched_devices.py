@@ -1,4 +1,4 @@
-"""Which watched devices a certificate is about, for what is found of certificates apart from devices."""
+"""Watched devices that certificates concern, for what is found of certificates apart from devices."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,7 +10,7 @@ from registerwatch.watches.snapshot import SeenCertificate, decoded
 from registerwatch.watches.tables import watches
 
 CHUNK = 500
-"""Values in one statement."""
+"""How many values one statement has."""
 
 
 class DevicesOfAccounts:

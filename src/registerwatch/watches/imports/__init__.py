@@ -1,1 +1,1 @@
-"""Lists of identifiers that become watches."""
+"""Imports: lists of identifiers that become watches."""

@@ -1,4 +1,4 @@
-"""The list in a file or in what was pasted: both are read as tables (`files/tables`), in processes with bounds."""
+"""Lists to watch, from a file or pasted text: both are read as tables (`files/tables`), in bounded processes."""
 
 from registerwatch.files.tables.encodings import UTF_8
 from registerwatch.files.tables.process import BOUNDS, TableReader, table_processes
@@ -9,28 +9,28 @@ from registerwatch.watches.imports.import_table import ParsedList, list_of
 
 MAX_OF_NETWORK = 1
 WAIT_SECONDS, WALL_SECONDS = 10.0, 20.0
-"""Somebody waits for the page."""
+"""Short, since a person waits for the page."""
 
 
 def import_processes(budget: ProcessorBudget | None = None) -> BoundedProcesses:
-    """The processes that read lists to watch: those of saved lists keep none waiting."""
+    """The processes that read lists to watch, apart from those that read saved lists."""
     bounds = replace(BOUNDS, wall_seconds=WALL_SECONDS)
     return table_processes(bounds, WAIT_SECONDS, budget, most_per_network=MAX_OF_NETWORK)
 
 
 class ListFileReader:
-    """Reads lists to watch. Raises `InvalidInput`, `Overloaded` where too many are being read, and `RateLimited` where
-    the account's share of the processor is used.
+    """Reads lists to watch. Raises `InvalidInput`, `Overloaded` if too many are being read, and `RateLimited` if the
+    account's share of the processor is used.
     """
 
     def __init__(self, tables: TableReader) -> None:
         self._tables = tables
 
     async def read_text(self, text: str, account_id: int, network: str | None = None) -> ParsedList:
-        """The list in what was pasted, in a form that came from a network."""
+        """The list in a pasted text. `network` is that of the client."""
         content = text.encode("utf-8", "replace")
         return list_of(await self._tables.read(content, account_id, ReadChoices(encoding=UTF_8), network))
 
     async def read(self, content: bytes, account_id: int, network: str | None = None) -> ParsedList:
-        """The list in a file, which came from a network."""
+        """The list in a file. `network` is that of the client."""
         return list_of(await self._tables.read(content, account_id, ReadChoices(), network))

@@ -1,8 +1,8 @@
 """Importing watches from a list: one identifier a line, in the first cell.
 
-Nothing is read from the register within the request: the baseline is what the copy has, where that is fresh, else the
-first successful read, by the next recheck or whoever reads the subject before. What the copy knows of certificates is
-part of it; where not all of them were read, that read completes it.
+Nothing is read from the register within the request. The baseline is what the copy has, if that is fresh, else the
+first successful read, by the next recheck or earlier. The baseline includes the certificates in the copy; if not all
+of them were read, that first read completes it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ FATES: Mapping[PlannedFate, LineFate] = {
     "left": "left",
     "invalid": "error",
 }
-"""What the contract's answer calls them."""
+"""The names of fates in the REST answer."""
 
 
 class ImportedLine(msgspec.Struct, frozen=True):
@@ -97,11 +97,11 @@ class ImportResult:
 
 
 Remembered = Callable[[str], NotFound | ReadFailed | None]
-"""What the last read of a subject brought, if it was lately and in vain."""
+"""The result of a subject's last read, if that was lately and found nothing."""
 
 
 class ImportService:
-    """Adds many watches at once. `fresh_for` is for how many seconds a stored read is as good as one now."""
+    """Adds many watches at once. A stored read counts as fresh for `fresh_for` seconds."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class ImportService:
     async def add_all(self, caller: Caller, text: str, *, dry_run: bool = False) -> ImportResult:
         """Add what is not watched yet, until the cap is reached; what was added stays. Raises `InvalidInput`.
 
-        With `dry_run` nothing is added: the result tells what would be.
+        With `dry_run` nothing is added: the result says what would be.
         """
         lines = await self._work.run(caller.account.id, partial(_lines_of, text))
         async with self._database.transaction() as connection:
@@ -134,7 +134,7 @@ class ImportService:
         return _result(plan, dry_run=dry_run)
 
     async def plan(self, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:
-        """What would become of the lines of a list, with what the copy knows of each. Nothing is added."""
+        """Plan the import of a list, with what the copy knows of each line. Nothing is added."""
         read = await self._work.run(caller.account.id, partial(read_lines, lines))
         async with self._database.reading() as connection:
             plan = await self._planned(connection, caller, read)
@@ -143,8 +143,8 @@ class ImportService:
     async def add_list(
         self, caller: Caller, lines: Sequence[ListLine], tags: Collection[str] = (), *, tags_watched: bool = False
     ) -> ImportPlan:
-        """Add what is not watched yet, with these tags, and tell what became of each line. With `tags_watched` the
-        listed watches that were there before get the tags too.
+        """Add what is not watched yet, with these tags; returns what became of each line. With `tags_watched` the
+        watches that were there before get the tags too.
 
         Raises `PeriodEnded`, and `CapReached` where the account would have too many tags; then nothing is added.
         """
@@ -175,7 +175,7 @@ class ImportService:
         await begin_added(connection, caller.account.id, [watch.subject for watch in new], now)
 
     async def _known(self, connection: AsyncConnection, caller: Caller, plan: ImportPlan) -> dict[str, KnownSubject]:
-        """What the copy, else a watch of the account, tells of each subject of a plan."""
+        """What the copy, else a watch of the account, says of each subject of a plan."""
         subjects = list({line.subject for line in plan.lines if line.fate != "invalid"})
         stored = await stored_names(connection, subjects)
         known = {each: self._told(each, stored.get(each)) for each in subjects}
@@ -189,7 +189,7 @@ class ImportService:
         return KnownSubject("unknown") if isinstance(self._remembered(subject), NotFound) else NOT_LOOKED
 
     async def _watches(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[NewWatch]:
-        """What is added, with its baseline where the copy has a fresh one, else with the name that the copy has."""
+        """The watches to add: with a baseline if the copy has a fresh read, else with the name in the copy."""
         since = int(self._clock.now() - self._fresh_for)
         baselines = {
             observation.subject: _with_baseline(observation, read_at)
@@ -212,24 +212,22 @@ def _once(subjects: Iterable[str]) -> list[str]:
 
 
 def _result(plan: ImportPlan, *, dry_run: bool) -> ImportResult:
-    """The plan in the words of the contract's answer."""
+    """The plan as the REST answer."""
     lines = [ImportedLine(each.number, each.subject, FATES[each.fate], each.reason or None) for each in plan.lines]
     left = next((line for line in lines if line.fate == "left"), None)
-    told = [line for line in lines if line.fate == "error" and (left is None or line.line < left.line)]
-    errors = [f"Line {line.line}: {line.error}" for line in (*told, *([left] if left else []))]
+    wrong = [line for line in lines if line.fate == "error" and (left is None or line.line < left.line)]
+    errors = [f"Line {line.line}: {line.error}" for line in (*wrong, *([left] if left else []))]
     counts = plan.counts
     return ImportResult(counts["new"], counts["watched"] + counts["twice"], _first(errors), lines, dry_run)
 
 
 def _first(errors: Sequence[str]) -> Sequence[str]:
-    """The first errors and the last one, which tells where the list was left."""
+    """The first errors and the last one, which says at which line the import stopped."""
     return errors if len(errors) <= MAX_ERRORS else [*errors[: MAX_ERRORS - 1], errors[-1]]
 
 
 def _with_baseline(observation: Observation, read_at: int) -> NewWatch:
-    """A watch with what the copy knows. It counts as read where that is complete; else the first full read completes
-    the baseline.
-    """
+    """A watch with the copy's baseline, which counts as read if complete; else the first full read completes it."""
     snapshot, subject = snapshot_of(observation), observation.subject
     is_complete = isinstance(observation, ActorObservation) or snapshot.has_all_certs
     return NewWatch(

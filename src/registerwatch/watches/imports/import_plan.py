@@ -1,4 +1,4 @@
-"""What would become of each line of a list: pure, over what is watched and what the copy knows."""
+"""The plan of an import: what becomes of each line, given the watches and the copy. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,25 +29,25 @@ MAX_SHOWN = 120
 """Characters of a line that are repeated in the answer."""
 
 PlannedFate = Literal["new", "watched", "twice", "left", "invalid"]
-"""`twice`: a line before has the same subject. `left`: the plan allows no more watches."""
+"""`twice`: an earlier line has the same subject. `left`: the plan allows no more watches."""
 
 Knowledge = Literal["listed", "delisted", "unknown", "unread"]
-"""What is known of a subject: the register lists it; lists it no more; said when it was asked last that it has no such
-record; nobody has looked yet.
+"""What is known of a subject: the register lists it; no longer lists it; had no such record when last asked; was never
+asked.
 """
 
 
 class ReadLine(msgspec.Struct, frozen=True):
-    """A line of a list whose code was read, once: that takes far longer than everything that is decided by it."""
+    """A line of a list with its code, read once: reading takes far longer than planning."""
 
     number: int
     typed: str
     code: CodeOfList | None
-    """None where it is no identifier."""
+    """None if the line is not an identifier."""
     reason: str
-    """Why it is none; of an identifier, why what it certainly means can be that of no device and no actor."""
+    """Why it is not an identifier, or why its certain meaning cannot be a device or an actor."""
     doubtful: Sequence[str] = ()
-    """Subjects that the line may mean, where only the copy can say which."""
+    """Subjects that the line may mean, if only the copy can decide."""
     possible_udis: Sequence[str] = ()
     """Every UDI-DI that the line can mean: the copy may have it as another code of a device."""
 
@@ -71,19 +71,19 @@ class ReadLine(msgspec.Struct, frozen=True):
 
 
 class KnownSubject(msgspec.Struct, frozen=True):
-    """What the copy, or a watch of the account, tells of a subject."""
+    """What the copy, or a watch of the account, says of a subject."""
 
     knowledge: Knowledge
     name: str = ""
     manufacturer: str = ""
     is_of_watch: bool = False
-    """Whether a watch of the account alone knows that the register does not have it."""
+    """Whether only a watch of the account says that the register does not have it."""
     as_of: int | None = None
-    """When the register told that watch so, unix seconds; None where that is not kept."""
+    """When a read of that watch said so, unix seconds; None if that is not stored."""
 
     @property
     def badge(self) -> Badge | None:
-        """What the register said of it, where it does not list it."""
+        """The badge of a subject that the register does not list."""
         return {"delisted": DELISTED, "unknown": NOT_IN_REGISTER}.get(self.knowledge)
 
     @property
@@ -137,7 +137,7 @@ class ImportPlan:
         return max(0, self.cap - self.present)
 
     def with_known(self, known: Mapping[str, KnownSubject]) -> "ImportPlan":
-        """The same with what the copy tells of each subject."""
+        """The plan with what the copy says of each subject."""
         lines = [replace(line, known=known.get(line.subject, NOT_LOOKED)) for line in self.lines]
         return ImportPlan(lines, self.present, self.cap)
 
@@ -154,8 +154,8 @@ def plan_lines(
     cap: int,
     coded: CodedDevices = NO_CODES,
 ) -> list[PlannedLine]:
-    """What becomes of each line. What is watched (`present`) or in the copy (`known`) is an identifier whatever its
-    form. `coded` has the devices of which something is another code, such as that of a package.
+    """What becomes of each line. Whatever is watched (`present`) or in the copy (`known`) is an identifier in any
+    form. `coded` has devices by other codes, such as those of packages.
     """
     known = {*known, *(udi for udis in coded.values() for udi in udis)}
     planned: list[PlannedLine] = []
@@ -164,7 +164,7 @@ def plan_lines(
     for each in lines:
         line = _planned(each, present, known, coded)
         if line.fate == "new":
-            if line.subject in present or line.subject in new:  # it takes no place
+            if line.subject in present or line.subject in new:  # it needs no free watch
                 line = replace(line, fate="twice" if line.subject in listed else "watched")
             elif len(present) + len(new) >= cap:
                 line = replace(line, fate="left", reason=_cap_reason(cap))
@@ -196,7 +196,7 @@ def _storable(subjects: Iterable[str | None]) -> list[str]:
 
 
 def _shown(cell: str) -> str:
-    """The beginning of a cell, without half signs, which no answer can hold."""
+    """The beginning of a cell, without lone surrogates, which no answer can hold."""
     return cell[:MAX_SHOWN].encode("utf-8", "replace").decode()
 
 

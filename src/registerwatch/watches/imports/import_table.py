@@ -1,4 +1,4 @@
-"""From the rows of a table to the lines of a list: which of them are taken, and what is told of the others."""
+"""The lines of a list, from the rows of a table: those that are taken, and counts of the others."""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,7 +25,7 @@ class ListLine(Struct, frozen=True, array_like=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """Lines beyond the most that are taken at a time."""
+    """The lines beyond the limit of one import."""
 
     first: int
     last: int
@@ -37,20 +37,20 @@ class ParsedList(Struct, frozen=True):
 
     lines: Sequence[ListLine]
     heading: str = ""
-    """The heading of the column that was used, where it says that it has codes."""
+    """The heading of the column that was used, if it names codes."""
     column: int = 0
     """The column that was used, from 0."""
     above: int = 0
-    """Lines above the heading that hold something, which were left out."""
+    """Lines above the heading that are not empty; they were left out."""
     left_out: LeftOut | None = None
     sheet: str = ""
     """The sheet that was read, empty for a text."""
     other_sheets: int = 0
     """Visible sheets that were not read."""
     empty: int = 0
-    """Lines that hold something, but nothing in the column that was used."""
+    """Lines that are not empty, but have no text in the column that was used."""
     is_guessed: bool = False
-    """Whether the bytes are no UTF-8, so Windows-1252 was guessed."""
+    """Whether the bytes are not UTF-8, so Windows-1252 was guessed."""
 
     @property
     def column_letter(self) -> str:
@@ -62,12 +62,12 @@ _line_decoder = msgspec.json.Decoder(list[ListLine])
 
 
 def written_lines(lines: Sequence[ListLine]) -> str:
-    """Lines as text, to be sent to a browser and back."""
+    """Lines as a text that a form sends to a browser and back."""
     return msgspec.json.encode(lines).decode()
 
 
 def read_lines(text: str) -> list[ListLine]:
-    """The lines in such a text. Raises `InvalidInput` for what is none."""
+    """The lines in a text of `written_lines`. Raises `InvalidInput` for any other."""
     try:
         lines = _line_decoder.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -102,7 +102,7 @@ def list_of(table: Table) -> ParsedList:
 
 
 def _taken(lines: Iterable[ListLine]) -> ParsedList:
-    """The first 500 lines that have a cell which is no heading; the others are counted."""
+    """The first 500 lines with a cell that is not a heading; the others are counted."""
     kept = [line for line in lines if line.cell and line.cell.lower() not in HEADERS]
     left = kept[MAX_LINES:]
     left_out = LeftOut(left[0].number, left[-1].number, len(left)) if left else None

@@ -1,4 +1,4 @@
-"""The contract's rule for a list: one identifier a line, in the first cell; commas, tabs or semicolons separate."""
+"""Lists in the REST interface: one identifier a line, in the first cell; commas, tabs or semicolons separate cells."""
 
 import csv
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from registerwatch.errors import InvalidInput
 from registerwatch.files.tables.delimited import split_lines
 
 MAX_LINES = 500
-"""Of those that hold something."""
+"""The most lines of a list that are not empty."""
 MAX_ALL_LINES = 2_000
-"""With empty ones."""
+"""The most lines of a list, with empty ones."""
 MAX_LINE_LENGTH = 2_000
 HEADERS = frozenset({"udi", "srn", "udi-di", "subject", "identifier"})
 
@@ -17,7 +17,7 @@ HEADERS = frozenset({"udi", "srn", "udi-di", "subject", "identifier"})
 def identifiers(text: str) -> list[tuple[int, str]]:
     """The first cell of every line that has one, with the line's number; headers are left out.
 
-    Raises `InvalidInput` for more than 500 such lines, and for what is no list of lines at all.
+    Raises `InvalidInput` for more than 500 such lines, and for a text that is not a list of lines.
     """
     found: list[tuple[int, str]] = []
     for number, line in enumerate(_lines(text.removeprefix("\ufeff")), start=1):
@@ -46,7 +46,7 @@ def _lines(text: str) -> Iterator[str]:
 def first_cell(line: str) -> str:
     """The first cell of a line, without quotes around it; a quote that never ends is part of the cell.
 
-    A line may have any of three separators, and a reader of `csv` knows one. No identifier holds any of them.
+    A line may have any of three separators; a `csv` reader knows only one. Identifiers contain none of the three.
     """
     line = line.replace(";", ",").replace("\t", ",").strip()
     if not line.startswith('"'):

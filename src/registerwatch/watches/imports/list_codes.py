@@ -1,4 +1,4 @@
-"""Which UDI-DI or SRN a code of a list means, beside what is known of some. Pure."""
+"""The UDI-DI or SRN that a code of a list means, given what is known. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -17,7 +17,7 @@ from registerwatch.register.identifiers import (
 from registerwatch.watches.subjects import subject as subject_of
 
 CodedDevices = Mapping[str, Sequence[str]]
-"""UDI-DIs of the devices of which something is another code, such as that of a package, by that code."""
+"""By code of another kind, such as that of a package: the UDI-DIs of the devices that have it."""
 NO_CODES: CodedDevices = {}
 
 
@@ -29,11 +29,11 @@ class CodeOfList(msgspec.Struct, frozen=True):
     written: str
     """The identifier as it is written."""
     certain: str
-    """What it certainly means, else what is written."""
+    """The identifier that it certainly means, else what is written."""
 
     @classmethod
     def of(cls, text: str) -> "CodeOfList":
-        """Read a code. Raises `InvalidInput` for what is no identifier."""
+        """Read a code. Raises `InvalidInput` if it is not an identifier."""
         parsed = read_code(text)
         try:
             written = subject_of(text)
@@ -45,16 +45,16 @@ class CodeOfList(msgspec.Struct, frozen=True):
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """Every UDI-DI and SRN under which a record may be that the code means."""
+        """Every UDI-DI and SRN under which the meant record may be stored."""
         meant = (self.written, *udis_like_srn(self.text), *udi_spellings(self.text, self.parsed))
         return tuple(dict.fromkeys(each for each in meant if can_be_stored(each)))
 
     def meaning(self, *known: Collection[str], coded: CodedDevices = NO_CODES) -> str:
-        """What the code means: what is known as it is written, else the one candidate that is known (of several
-        collections the first that has one decides), else the device of which it is another code, else what it
-        certainly means, else what is written.
+        """The identifier that the code means. In this order: the written one if it is known; the only known candidate
+        (the first collection that has one decides); the device that has it as another code; what it certainly means;
+        what is written.
 
-        Raises `AmbiguousCode` for a code that can be several of those that are known.
+        Raises `AmbiguousCode` if several known identifiers fit.
         """
         for each in (*udis_like_srn(self.text), self.written):
             if any(each in some for some in known):

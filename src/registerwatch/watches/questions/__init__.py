@@ -1,1 +1,1 @@
-"""What surfaces ask of watches: lists, the overview, one watch, certificates."""
+"""Queries for surfaces: lists of watches, the overview, one watch, certificates."""

@@ -1,4 +1,4 @@
-"""The SQL of the certificates of an account's watches. Of each snapshot only what tells of certificates is decoded."""
+"""The SQL of the certificates of an account's watches. Only the certificate fields of each snapshot are decoded."""
 
 import asyncio
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ async def devices_of_account(database: Database, account_id: int) -> Sequence[Ce
 def certified_device(
     watch_id: int, subject: str, label: str, snapshot: str | None, last_sync: int | None, last_error: str
 ) -> CertifiedDevice:
-    """A watched device, of these columns of its watch."""
+    """A watched device, from these columns of its watch."""
     part = _decoder.decode(snapshot) if snapshot is not None else _NOTHING
     return CertifiedDevice(
         watch_id,

@@ -1,4 +1,4 @@
-"""Showing the certificates of an account's watches. The register is not asked."""
+"""The certificates of an account's watches, from snapshots. The register is not asked."""
 
 import asyncio
 from datetime import UTC, tzinfo
@@ -11,7 +11,7 @@ from registerwatch.watches.questions.certificates import CertificateFilter, Cert
 
 
 class CertificateService:
-    """What the snapshots tell of certificates."""
+    """Reads certificates from snapshots."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database

@@ -1,7 +1,7 @@
-"""The certificates of the watched devices, as the snapshots have them: which end when, and whose were never read. Pure.
+"""The certificates of the watched devices, from their snapshots: when each ends, and which were never read. Pure.
 
 Devices often share a certificate, so one is listed once with its devices. Dates are days without a time zone;
-"today" is the day of whoever looks.
+"today" is the reader's day.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ class CertificateGroup(StrEnum):
 
 
 SIX_MONTHS = frozenset({CertificateGroup.WITHIN_30, CertificateGroup.WITHIN_90, CertificateGroup.WITHIN_180})
-"""The groups of what ends within `AHEAD_DAYS`."""
+"""The groups of certificates that end within `AHEAD_DAYS`."""
 
 
 _LAST_DAYS = (
@@ -55,26 +55,26 @@ class ReadState(StrEnum):
     """What is known of the certificates of a device."""
 
     COMPLETE = "complete"
-    """Every place that lists certificates was read at the last read."""
+    """The last read covered every source of certificates."""
     OUTDATED = "outdated"
-    """Every place was read once; the last read failed, or could not read all of them."""
+    """Every source was read once; the last read failed, or did not cover all of them."""
     DELISTED = "delisted"
     """Certificates were read; then the register no longer listed the device."""
     UNKNOWN = "unknown"
-    """The register has no such device, as far as it was ever asked."""
+    """The register never had such a device when asked."""
     PARTIAL = "partial"
-    """Not every place was ever read, so there may be more."""
+    """Not every source was ever read, so there may be more."""
     UNREAD = "unread"
-    """Nobody has looked yet."""
+    """Certificates were never read."""
     FAILED = "failed"
-    """The last read could not read them, and none was read before."""
+    """The last read failed, and there was none before."""
 
 
 _IN_DOUBT = (ReadState.PARTIAL, ReadState.OUTDATED, ReadState.DELISTED)
 
 
 class CertifiedDevice(Struct, frozen=True, gc=False):
-    """A watched device with what its snapshot tells of certificates."""
+    """A watched device with the certificates of its snapshot."""
 
     watch_id: int
     subject: str
@@ -96,7 +96,7 @@ class CertifiedDevice(Struct, frozen=True, gc=False):
 
     @property
     def is_delisted(self) -> bool:
-        """Whether the register said last that it does not have the device, of which certificates were read."""
+        """Whether certificates were read once, and the register no longer has the device."""
         return self.error.startswith(NOT_REGISTERED) and self.certs is not None
 
     @property
@@ -118,7 +118,7 @@ class DeviceOfCertificate(Struct, frozen=True, gc=False):
 
     device: CertifiedDevice
     seen: SeenCertificate
-    """As the snapshot of this device has it."""
+    """The certificate in this device's snapshot."""
 
     @property
     def is_unconfirmed(self) -> bool:
@@ -131,22 +131,22 @@ class DeviceOfCertificate(Struct, frozen=True, gc=False):
 
 
 class CertificateReading(Struct, frozen=True, gc=False):
-    """What the last reads of some devices told of a certificate, where those of others told something else."""
+    """One of several versions of a certificate, for the devices whose last reads had it like this."""
 
     shown: ShownCertificate
     devices: int
     read_at: int | None
-    """When the last of them was read."""
+    """When the device read last was read."""
 
 
 @dataclass(slots=True)
 class WatchedCertificate:
-    """A certificate as the snapshots of its devices have it; where they differ, as it was read last."""
+    """A certificate from the snapshots of its devices; if they differ, as it was read last."""
 
     seen: SeenCertificate
     today: date
     days: int | None
-    """Until it ends, negative when it has; None without a date."""
+    """Days until it ends, negative if it has ended; None without a date."""
     group: CertificateGroup
     """When it ends."""
     manufacturer_name: str
@@ -155,15 +155,15 @@ class WatchedCertificate:
 
     @property
     def shown(self) -> ShownCertificate:
-        """It with its state."""
+        """The certificate with its state."""
         return shown_of(self.seen, self.today)
 
     @property
     def readings(self) -> Sequence[CertificateReading]:
-        """What was read of it where devices have it differently, the last read first; empty where all have it alike."""
+        """Its versions if devices have it differently, the last read first; empty if all have it alike."""
         found: dict[tuple[object, ...], list[DeviceOfCertificate]] = {}
         for each in sorted(self.devices, key=_read_last, reverse=True):
-            found.setdefault(_told(each.seen), []).append(each)
+            found.setdefault(_changing(each.seen), []).append(each)
         if len(found) < 2:
             return ()
         return [
@@ -173,17 +173,17 @@ class WatchedCertificate:
 
     @property
     def is_read_at_once(self) -> bool:
-        """Whether all its devices were read at the same time, so that their order explains no difference."""
+        """Whether all its devices were read at the same time, so the order of reads cannot explain differences."""
         return len({each.device.read_at for each in self.devices}) == 1
 
     @property
     def unconfirmed(self) -> int:
-        """For how many of its devices the last read could not confirm it."""
+        """The number of its devices whose last read could not confirm it."""
         return sum(each.is_unconfirmed for each in self.devices)
 
     @property
     def manufacturer(self) -> str:
-        """What the filter calls its manufacturer."""
+        """The filter's key of its manufacturer."""
         return self.manufacturer_srn or self.manufacturer_name
 
     @property
@@ -192,16 +192,14 @@ class WatchedCertificate:
         return self.order_of(self.days)
 
     def order_of(self, days: int | None) -> Order:
-        """What sorts it by the days until it ends: first what ended lately and what ends next by date, then what has no
-        date, then what ended long ago.
-        """
+        """The sort key by days until it ends: recent and coming ends by date, then no date, then ends long ago."""
         if days is None:
             return 1, 0, self.seen.number, self.manufacturer
-        place = 0 if days >= -PAST_DAYS else 2
-        return place, -days if place == 2 else days, self.seen.number, self.manufacturer
+        rank = 0 if days >= -PAST_DAYS else 2
+        return rank, -days if rank == 2 else days, self.seen.number, self.manufacturer
 
     def matches(self, words: Sequence[str]) -> bool:
-        """Whether each word, in lower case, is in what is shown of it."""
+        """Whether its shown texts contain each word; words are in lower case."""
         texts = [self.seen.number, self.seen.notified_body, self.manufacturer_name, self.manufacturer_srn]
         texts += [self.shown.words, self.shown.register_word]
         texts += [text for each in self.devices for text in (each.device.label, each.device.subject)]
@@ -210,14 +208,14 @@ class WatchedCertificate:
 
 
 class CertificateFilter(msgspec.Struct, frozen=True):
-    """Which certificates are listed. What is empty does not restrict."""
+    """Which certificates are listed. An empty field does not restrict."""
 
     text: str = ""
     manufacturer: str = ""
     """An SRN, or the name of a manufacturer without one."""
     group: CertificateGroup | None = None
     in_six_months: bool = False
-    """Only what ends within `AHEAD_DAYS`, whatever its group."""
+    """Only certificates that end within `AHEAD_DAYS`, whatever their group."""
 
     @property
     def groups(self) -> Collection[CertificateGroup]:
@@ -226,13 +224,13 @@ class CertificateFilter(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> Sequence[str]:
-        """Words that all have to be in what is shown, in lower case."""
+        """Words, in lower case, that must all be in the shown texts."""
         return self.text.casefold().split()[:MAX_WORDS]
 
 
 @dataclass(frozen=True)
 class CertificateOverview:
-    """The certificates that match a filter but for its group, and what is not known of the account's devices."""
+    """The certificates that match a filter, its group ignored, and the devices without known certificates."""
 
     certificates: Sequence[WatchedCertificate]
     devices: Sequence[CertifiedDevice]
@@ -242,13 +240,13 @@ class CertificateOverview:
 
     @cached_property
     def matching(self) -> Sequence[WatchedCertificate]:
-        """Those that match all of the filter, the most urgent first."""
+        """Certificates that match the whole filter, the most urgent first."""
         groups = self.chosen.groups
         return sorted((each for each in self.certificates if each.group in groups), key=lambda each: each.order)
 
     @cached_property
     def of_devices(self) -> Sequence[tuple[WatchedCertificate, DeviceOfCertificate]]:
-        """Each certificate of each device that matches the filter as this device has it, the most urgent first."""
+        """The certificates per device, as that device has them, that match the filter, the most urgent first."""
         groups = self.chosen.groups
         found = [
             (certificate.order_of(days), listed.device.watch_id, certificate, listed)
@@ -270,24 +268,24 @@ class CertificateOverview:
 
     @cached_property
     def by_state(self) -> Mapping[ReadState, int]:
-        """Of how many devices the certificates are known, and of how many they are not."""
+        """The number of devices in each read state."""
         return Counter(device.state for device in self.devices)
 
     @cached_property
     def gaps(self) -> Sequence[CertifiedDevice]:
-        """Devices that show no certificate, or may miss some: those that nobody could read first."""
+        """Devices that show no certificate, or may miss some; those that could not be read first."""
         order = [ReadState.FAILED, ReadState.UNREAD, ReadState.UNKNOWN, *_IN_DOUBT, ReadState.COMPLETE]
         found = [each for each in self.devices if not each.listed_certs or each.state in _IN_DOUBT]
         return sorted(found, key=lambda each: order.index(each.state))
 
     @property
     def without(self) -> int:
-        """Devices for which the register lists no certificate, all places read."""
+        """Devices without certificates in the register, with all sources read."""
         return sum(each.state is ReadState.COMPLETE and not each.listed_certs for each in self.devices)
 
     @property
     def oldest_read(self) -> int | None:
-        """When the device was read whose last reading is the oldest; None where none was read."""
+        """The oldest last read of a device; None if no device was read."""
         return min((each.read_at for each in self.devices if each.read_at is not None), default=None)
 
 
@@ -300,23 +298,23 @@ class ManufacturerCertificates(msgspec.Struct, frozen=True):
     standing: CertificateStanding
     total: int
     first_days: int | None
-    """Until the next one ends; None where none will."""
+    """Days until the next certificate ends; None if none will."""
 
     @property
     def key(self) -> str:
-        """What the filter calls it."""
+        """The filter's key of it."""
         return self.srn or self.name
 
 
 def group_of(days: int | None) -> CertificateGroup:
-    """The group of a certificate that ends in so many days; None is no date."""
+    """The group of a certificate that ends in `days`; None is no date."""
     if days is None:
         return CertificateGroup.UNDATED
     return next((group for last, group in _LAST_DAYS if days <= last), CertificateGroup.LATER)
 
 
 def overview(devices: Sequence[CertifiedDevice], chosen: CertificateFilter, today: date) -> CertificateOverview:
-    """The certificates of the account's devices that match a filter but for its group."""
+    """The certificates of the account's devices that match a filter, its group ignored."""
     found = _certificates(devices, today)
     if chosen.manufacturer:
         found = [each for each in found if each.manufacturer == chosen.manufacturer]
@@ -327,7 +325,7 @@ def overview(devices: Sequence[CertifiedDevice], chosen: CertificateFilter, toda
 
 
 def by_manufacturer(certificates: Iterable[WatchedCertificate]) -> Sequence[ManufacturerCertificates]:
-    """The manufacturers of certificates: the one whose certificate ends next first."""
+    """The manufacturers of certificates, in the order of their next ends."""
     found: dict[str, list[WatchedCertificate]] = {}
     for each in certificates:
         found.setdefault(each.manufacturer, []).append(each)
@@ -336,12 +334,12 @@ def by_manufacturer(certificates: Iterable[WatchedCertificate]) -> Sequence[Manu
 
 
 def _certificates(devices: Sequence[CertifiedDevice], today: date) -> Sequence[WatchedCertificate]:
-    """Every certificate once, with its devices, also where these have it differently."""
+    """Every certificate once with its devices, even if these have it differently."""
     found: dict[tuple[object, ...], WatchedCertificate] = {}
     ends: dict[str, tuple[int | None, CertificateGroup]] = {}
     for device in devices:
         for seen in shown_certificates(device.certs or ()):
-            key = (*seen.identity, *_told(seen), device.manufacturer_srn)
+            key = (*seen.identity, *_changing(seen), device.manufacturer_srn)
             certificate = found.get(key)
             if certificate is None:
                 if seen.ends not in ends:
@@ -353,24 +351,20 @@ def _certificates(devices: Sequence[CertifiedDevice], today: date) -> Sequence[W
     return list(_each_once(found.values()))
 
 
-def _told(seen: SeenCertificate) -> tuple[object, ...]:
-    """What reads can have differently of one certificate. The same code of a status in other words is no difference."""
+def _changing(seen: SeenCertificate) -> tuple[object, ...]:
+    """The values in which reads of one certificate can differ. A status is compared by its code, not its text."""
     return seen.ends, seen.status_code or seen.status, seen.is_gone
 
 
 def _read_last(listed: DeviceOfCertificate) -> tuple[bool, int, int]:
-    """Sorts devices by when they were read; those that the register still lists, and with them the certificate, are
-    preferred.
-    """
+    """The sort key by read time; devices and certificates that the register still lists are preferred."""
     is_listed = not (listed.seen.is_gone or listed.device.is_delisted)
     return is_listed, listed.device.read_at or 0, -listed.device.watch_id
 
 
 @dataclass(slots=True)
 class _Identity:
-    """What devices that agree on revision and notified body have of one certificate: a row for each way in which it was
-    read.
-    """
+    """One certificate of devices that agree on its revision and notified body: a row for each version."""
 
     number: str
     revision: str
@@ -384,14 +378,14 @@ class _Identity:
 
     @property
     def ends(self) -> set[str]:
-        """The end dates that devices have of it."""
+        """Its end dates in the devices."""
         return {row.seen.ends for row in self.rows}
 
 
 def _each_once(rows: Iterable[WatchedCertificate]) -> Iterator[WatchedCertificate]:
-    """Certificates, of which those that differ in what can change are one, and so are those with the same ends that
-    differ in a revision or notified body that the register does not give for each device. What one device lists twice
-    is two, and so is what differs and has no number.
+    """Merge rows of the same certificate. Rows that differ only in values that can change are one certificate. So are
+    rows with the same ends, if one lacks the revision or notified body. Two rows stay two if one device lists both, or
+    if they differ and have no number.
     """
     alike: dict[tuple[str, str], dict[tuple[str, str, str], _Identity]] = {}
     for row in rows:
@@ -407,27 +401,25 @@ def _each_once(rows: Iterable[WatchedCertificate]) -> Iterator[WatchedCertificat
 
 
 def _are_two(one: _Identity, other: _Identity) -> bool:
-    """Whether one device lists both, or they end on different days, as a certificate and its renewal do."""
+    """Whether one device lists both, or their ends differ, as those of a certificate and its renewal do."""
     return one.ends != other.ends or not one.watch_ids.isdisjoint(other.watch_ids)
 
 
 def _as_known(known: Identified, rows: Sequence[WatchedCertificate]) -> Iterator[WatchedCertificate]:
-    """The one row of a certificate as it was read last; a row for each way in which it was read where one device lists
-    it in two.
-    """
+    """The one row of a certificate as it was read last; a row for each version if one device lists two of them."""
     watch_ids = [each.device.watch_id for row in rows for each in row.devices]
     if len(watch_ids) == len(set(watch_ids)):
         yield _read_last_of(known, rows)
         return
-    by_told: dict[tuple[object, ...], list[WatchedCertificate]] = {}
+    versions: dict[tuple[object, ...], list[WatchedCertificate]] = {}
     for row in rows:
-        by_told.setdefault(_told(row.seen), []).append(row)
-    for same in by_told.values():
+        versions.setdefault(_changing(row.seen), []).append(row)
+    for same in versions.values():
         yield _read_last_of(known, same)
 
 
 def _read_last_of(known: Identified, rows: Sequence[WatchedCertificate]) -> WatchedCertificate:
-    """Rows of one certificate as one, as it was read last."""
+    """Merge rows of one certificate; the last read decides."""
     if len(rows) == 1:
         return rows[0]
     last = max(rows, key=lambda each: (max(map(_read_last, each.devices))[:2], -each.shown.state.rank))

@@ -1,4 +1,4 @@
-"""Certificates of watched devices that end soon, or ended lately. Read from snapshots; the register is not asked."""
+"""Certificates of watched devices that end soon or ended lately, from snapshots. The register is not asked."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,14 +16,14 @@ AHEAD_DAYS = 180
 
 
 def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
-    """Those from 30 days past to 180 days ahead, the most urgent first."""
+    """Certificates that end from 30 days ago to 180 days ahead, the most urgent first."""
     today = day_of(now)
     found = [item for watch in watches for item in _of(watch, today)]
     return sorted(found, key=lambda item: (item.days, item.subject, item.certificate))
 
 
 def unsure(watches: Sequence[Watch]) -> list[Watch]:
-    """Watched devices of which certificates may be missing or outdated: not all were read, or the last read failed."""
+    """Watched devices whose certificates may be missing or outdated: not all were read, or the last read failed."""
     return [watch for watch in watches if watch.kind == "udi" and (watch.last_error or not watch.is_complete)]
 
 

@@ -1,4 +1,4 @@
-"""Which watches of an account a list shows, and what it tells of them."""
+"""Lists of watches: filter, order, rows, counts and pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -28,20 +28,20 @@ class WatchOrder(StrEnum):
 
 
 class WatchFilter(msgspec.Struct, frozen=True):
-    """Which watches are listed. What is empty does not restrict."""
+    """Which watches are listed. An empty field does not restrict."""
 
     text: str = ""
-    """Words that all have to be in its name, its subject, or the name or SRN of its manufacturer."""
+    """Words that must all be in the name, the subject, or the manufacturer's name or SRN."""
     state: HealthState | None = None
     kind: Kind | None = None
     tags: Sequence[str] = ()
-    """It has all of them."""
+    """Tags that a watch must have, all of them."""
 
     @classmethod
     def of(
         cls, text: str = "", state: HealthState | None = None, kind: Kind | None = None, tags: Iterable[str] = ()
     ) -> "WatchFilter":
-        """A filter of what somebody typed."""
+        """A filter from typed texts."""
         named = dict.fromkeys(one_line(tag)[:MAX_TAG_LENGTH] for tag in islice(tags, MAX_TAGS))
         return cls(one_line(text)[:MAX_TEXT_LENGTH].rstrip(), state, kind, tuple(filter(None, named)))
 
@@ -66,22 +66,22 @@ class ListedWatch(msgspec.Struct, frozen=True):
 
 
 class WatchCounts(msgspec.Struct, frozen=True):
-    """How many watches match a filter, by state and kind. What the filter says of these two is left out of `cells`."""
+    """How many watches match a filter, by state and kind. `cells` ignores the filter's own state and kind."""
 
     chosen: WatchFilter
     cells: Mapping[tuple[HealthState, Kind], int]
 
     @property
     def matching(self) -> int:
-        """Watches that match all of the filter."""
+        """How many match the whole filter."""
         return self.of(self.chosen.state, self.chosen.kind)
 
     def of_state(self, state: HealthState | None) -> int:
-        """Those that would match with this state in place of the filter's."""
+        """How many would match with this state instead of the filter's."""
         return self.of(state, self.chosen.kind)
 
     def of(self, state: HealthState | None, kind: Kind | None) -> int:
-        """Those that would match with this state and kind; None stands for each."""
+        """How many would match with this state and kind; None stands for each."""
         return sum(
             number
             for (each_state, each_kind), number in self.cells.items()
@@ -95,4 +95,4 @@ class WatchPage(msgspec.Struct, frozen=True):
     rows: Sequence[ListedWatch]
     counts: WatchCounts
     page: int
-    """From 1; the last one where a later one was asked for."""
+    """The page number, from 1; the last page if a later one was asked for."""

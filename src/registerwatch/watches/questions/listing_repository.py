@@ -1,7 +1,7 @@
 """The SQL of lists of watches. Every function takes the account's id.
 
-The name of a manufacturer is in the snapshot alone, so the database reads it there; whole snapshots are decoded of
-those watches alone that are shown.
+The manufacturer's name is only in the snapshot, so the database reads it there. Whole snapshots are decoded only for
+the watches that are shown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _LAST_EVENT = (
 )
 _CHANGED_AT = select(events.c.created_at).where(events.c.id == _LAST_EVENT).correlate(watches).scalar_subquery()
 _MAKER = ("manufacturer_name", "manufacturer_srn")
-"""Fields of a snapshot."""
+"""Snapshot fields."""
 _KEYS: Mapping[WatchOrder, ColumnElement[object]] = {
     WatchOrder.NAME: func.lower(watches.c.label),
     WatchOrder.SUBJECT: watches.c.subject,
@@ -37,7 +37,7 @@ _KEYS: Mapping[WatchOrder, ColumnElement[object]] = {
 async def counts(
     connection: AsyncConnection, account_id: int, chosen: WatchFilter, now: int
 ) -> Mapping[tuple[HealthState, Kind], int]:
-    """How many watches match what the filter says of anything but state and kind, by these two."""
+    """How many watches match the filter, its state and kind ignored, by state and kind."""
     state = health_state(now)
     found = (
         select(state, watches.c.kind, func.count())
@@ -70,7 +70,7 @@ async def matching_ids(
 
 
 async def listed(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int]) -> Sequence[ListedWatch]:
-    """Watches of the account with these ids, in their order, without tags. Who was removed is left out."""
+    """Watches of the account with these ids, in their order, without tags. Removed watches are left out."""
     found: dict[int, ListedWatch] = {}
     for chunk in chunks(watch_ids):
         rows = WATCH.add_columns(_CHANGED_AT.label("changed_at")).where(
@@ -88,7 +88,7 @@ async def names(connection: AsyncConnection, account_id: int, watch_ids: Sequenc
 
 
 def _conditions(connection: AsyncConnection, account_id: int, chosen: WatchFilter) -> Sequence[ColumnElement[bool]]:
-    """What a watch must meet, but for its state and kind."""
+    """The conditions of a filter without state and kind."""
     found: list[ColumnElement[bool]] = [watches.c.account_id == account_id]
     for tag in chosen.tags:
         tagged = select(watch_tags.c.watch_id).where(watch_tags.c.account_id == account_id, watch_tags.c.tag == tag)
@@ -99,7 +99,7 @@ def _conditions(connection: AsyncConnection, account_id: int, chosen: WatchFilte
 
 
 def _found_by_words(connection: AsyncConnection, account_id: int, words: Sequence[str]) -> Select[int]:
-    """The ids of the watches whose texts have all of these words, or all of them as one: a number typed with spaces.
+    """The ids of watches whose texts contain all words, or the words joined, as in a number typed with spaces.
 
     The texts of a watch are put together once (`MATERIALIZED`), not for each word.
     """
@@ -118,10 +118,10 @@ def _maker_of_sqlite() -> ColumnElement[str]:
 
 
 def _maker_of_postgresql() -> ColumnElement[str]:
-    """The same as it stands in the JSON, with quotation marks: parsing that costs ten times as much.
+    """The raw JSON of the manufacturer's name and SRN, with quotation marks: parsing it costs ten times as much.
 
-    The two stand side by side, before the number of the field set; within a value no quotation mark is without its
-    backslash, so nothing in one passes for a name of a field.
+    The two fields are adjacent, before the number of the field set. Quotation marks within values have a backslash, so
+    no value can be mistaken for a field name.
     """
     name, srn = (f'"{each}":' for each in _MAKER)
     rest = func.split_part(watches.c.snapshot, name, 2)

@@ -1,4 +1,4 @@
-"""Listing an account's watches for people: filtered, sorted, by page, with tags and the last change of each."""
+"""Lists of an account's watches for people: filtered, sorted, by page, with tags and last changes."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -18,11 +18,11 @@ from registerwatch.watches.questions.listed_watches import (
 )
 
 EXPORTED_AT_ONCE = 250
-"""Watches whose snapshots are in memory together while all are listed."""
+"""How many watches of an export have their snapshots in memory together."""
 
 
 class ListingService:
-    """Lists watches. Only those that are shown have their snapshots decoded."""
+    """Lists watches. Only snapshots of shown watches are decoded."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -31,7 +31,7 @@ class ListingService:
     async def page(
         self, caller: Caller, chosen: WatchFilter, order: WatchOrder, *, is_descending: bool = False, page: int = 1
     ) -> WatchPage:
-        """One page of those that match."""
+        """One page of matching watches."""
         now, account_id = int(self._clock.now()), caller.account.id
         async with self._database.reading() as connection:
             cells = await listing_repository.counts(connection, account_id, chosen, now)
@@ -59,7 +59,7 @@ class ListingService:
     async def all(
         self, caller: Caller, chosen: WatchFilter, order: WatchOrder, *, is_descending: bool = False
     ) -> AsyncIterator[ListedWatch]:
-        """All that match, a bounded number of them in memory. Who is added meanwhile is left out."""
+        """All matching watches, few of them in memory at a time. Watches added meanwhile are left out."""
         account_id = caller.account.id
         async with self._database.reading() as connection:
             ids = await listing_repository.matching_ids(

@@ -1,4 +1,4 @@
-"""How an account's watches are on the whole: what its first page shows, in few statements however many there are."""
+"""The overview of an account's watches, for its first page. Few statements read it, however many watches there are."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, timedelta, tzinfo
@@ -20,62 +20,62 @@ SHOWN = 5
 
 
 class WatchOverview(msgspec.Struct, frozen=True):
-    """An account's watches on the whole."""
+    """The overview of an account's watches."""
 
     states: Mapping[HealthState, StateCount]
     failing: Sequence[FailingWatch]
-    """Watches that could not be read, those that fail for the longest time first; at most `SHOWN`."""
+    """Watches that could not be read, the longest failing first; at most `SHOWN`."""
     expiring: Sequence[WatchedCertificate]
-    """Certificates whose end date is within `AHEAD_DAYS` or was within `PAST_DAYS`: the first to end first, those that
-    their status ended, or that the register lists no more, last.
+    """Certificates whose end date is within `AHEAD_DAYS` or was within `PAST_DAYS`, by that date. Certificates ended by
+    their status, and those that the register no longer lists, are last.
     """
     rechecked_at: int | None
-    """When the last recheck of the whole service began; None where there was none, and without watches."""
+    """When the service's last recheck began; None if there was none, or without watches."""
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """All watches."""
         return sum(each.watches for each in self.states.values())
 
     @property
     def never_read(self) -> int:
-        """Those that were never read, but for those that the register does not know."""
+        """Watches that were never read, without those that the register does not have."""
         return sum(each.never_read for state, each in self.states.items() if state != "unknown")
 
     @property
     def never_listed(self) -> int:
-        """Those that the register did not have whenever it was asked."""
+        """Watches whose subject the register never had."""
         return self.states["unknown"].never_read if "unknown" in self.states else 0
 
     @property
     def failed(self) -> int:
-        """Those whose last read failed, but for those that the register does not know."""
+        """Watches whose last read failed, without those that the register does not have."""
         return sum(each.failed for state, each in self.states.items() if state != "unknown")
 
     @property
     def off_market(self) -> int:
-        """Devices that are no longer placed on the EU market, or not intended for it, when they were last read; without
-        those that the register lists no more.
+        """Devices that were no longer placed on the EU market, or not intended for it, at their last read; without
+        those that the register no longer lists.
         """
         return sum(each.off_market for state, each in self.states.items() if state != "unknown")
 
     @property
     def delisted(self) -> int:
-        """Those that the register listed once and lists no more: some of those whose state is `unknown`."""
+        """Watches of state `unknown` whose subject the register once listed."""
         return self.states["unknown"].once_read if "unknown" in self.states else 0
 
     @property
     def longest_unread(self) -> int | None:
-        """When the one that was not read for the longest time was; None where none was ever read."""
+        """When the longest unread watch was last read; None if none was ever read."""
         return min((each.read_first for each in self.states.values() if each.read_first is not None), default=None)
 
     def count(self, state: HealthState) -> int:
-        """How many are in a state."""
+        """How many watches are in a state."""
         return self.states[state].watches if state in self.states else 0
 
 
 class OverviewService:
-    """What an account's first page shows of its watches. `recheck_interval` is in seconds."""
+    """Reads the overview of an account. `recheck_interval` is in seconds."""
 
     def __init__(self, database: Database, clock: Clock, *, recheck_interval: float) -> None:
         self._database = database
@@ -83,7 +83,7 @@ class OverviewService:
         self._recheck_interval = recheck_interval
 
     async def read(self, caller: Caller, *, zone: tzinfo = UTC) -> WatchOverview:
-        """The account's watches on the whole. Days are counted in `zone`."""
+        """The account's overview. Days are counted in `zone`."""
         now, account_id = int(self._clock.now()), caller.account.id
         today = day_of(now, zone)
         first, last = today - timedelta(days=PAST_DAYS), today + timedelta(days=AHEAD_DAYS)

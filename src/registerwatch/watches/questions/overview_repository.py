@@ -18,8 +18,8 @@ from registerwatch.watches.tables import watches
 
 
 class StateCount(msgspec.Struct, frozen=True):
-    """The watches in one state: how many, how many were never read, how many failed, when the first was read last, how
-    many devices the register has as not on the EU market, of how many there is a snapshot.
+    """Counts of the watches in one state: all, never read, failed, devices not on the EU market, with a snapshot; and
+    their oldest last read.
     """
 
     watches: int
@@ -43,7 +43,7 @@ class FailingWatch(msgspec.Struct, frozen=True):
 async def states(
     connection: AsyncConnection, account_id: int, now: int
 ) -> tuple[Mapping[HealthState, StateCount], int | None]:
-    """The account's watches by state, and the slot of time of the last recheck; None for an account without watches."""
+    """The account's watches by state, and the time slot of the last recheck; None for an account without watches."""
     state = health_state(now)
     last_recheck = select(ticks.c.slot).where(ticks.c.name == "recheck").scalar_subquery()
     counted = (
@@ -65,9 +65,7 @@ async def states(
 
 
 async def failing(connection: AsyncConnection, account_id: int, limit: int) -> Sequence[FailingWatch]:
-    """The account's watches whose last read failed, the longest failing first; without those that the register does not
-    know.
-    """
+    """The account's watches whose last read failed, longest failing first; without those unknown to the register."""
     row = watches.c
     found = (
         select(row.id, row.subject, row.label, row.last_error, row.failing_since)
@@ -83,7 +81,7 @@ async def with_dates(
 ) -> Sequence[CertifiedDevice]:
     """The account's watched devices whose snapshot has a date in one of the months from `first` to `last`.
 
-    The date need not be that of a certificate: so few snapshots are left that all of them can be decoded.
+    The date may be another one than a certificate's. The snapshots that are left are few enough to decode them all.
     """
     months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
     dates = [holds_text(watches.c.snapshot, f'"{month // 12:04}-{month % 12 + 1:02}-') for month in months]
@@ -97,6 +95,6 @@ async def with_dates(
 
 
 def _off_market() -> Sequence[ColumnElement[bool]]:
-    """Of devices. A quotation mark within a text of the register has a backslash, so no text passes for the field."""
+    """Conditions for devices. Quotation marks within values have a backslash, so no value passes for the field."""
     codes = (StatusFilter.OFF.code, StatusFilter.NOT_EU.code)
     return [holds_text(watches.c.snapshot, f'"status_code":"{code}"') for code in codes]

@@ -1,4 +1,4 @@
-"""What happened to one watch, by time: its events and its failed reads. Pure."""
+"""The timeline of one watch: its events and its failed reads. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ _POSITION = re.compile(r"(?P<at>[0-9]{1,12})-(?P<kind>event|read)-(?P<id>[0-9]{1
 
 
 class Position(msgspec.Struct, frozen=True, order=True):
-    """The place of an entry in a timeline; the text of it stands in addresses: `1795320000-event-41`."""
+    """The position of an entry in a timeline. Addresses have it as text: `1795320000-event-41`."""
 
     at: int
-    """Unix seconds: when an event was stored, when a read failed last."""
+    """Unix seconds: when the event was stored, or when the read last failed."""
     is_event: bool
     id: int
 
@@ -40,21 +40,21 @@ TimelineEntry = Event | ReadFailure
 
 
 class TimelineDay(msgspec.Struct, frozen=True):
-    """What happened on one day, the newest first."""
+    """The entries of one day, the newest first."""
 
     day: date
     entries: Sequence[TimelineEntry]
 
 
 class TimelinePage(msgspec.Struct, frozen=True):
-    """Entries, the newest first. `earlier` is where the next page begins, None where there is none."""
+    """Entries, the newest first. `earlier` is where the next page begins, None if this is the last."""
 
     entries: Sequence[TimelineEntry]
     earlier: Position | None
 
     @classmethod
     def cut(cls, events: Sequence[Event], failures: Sequence[ReadFailure], limit: int) -> "TimelinePage":
-        """A page of the newest of both. They hold one more than `limit` where there are so many."""
+        """A page of the newest of both, each up to `limit` + 1 long: the extra one shows that there is a next page."""
         both: list[TimelineEntry] = [*events, *failures]
         merged = sorted(both, key=position_of, reverse=True)
         shown = merged[:limit]
@@ -67,7 +67,7 @@ class TimelinePage(msgspec.Struct, frozen=True):
 
 
 def position_of(entry: TimelineEntry) -> Position:
-    """Where an entry stands."""
+    """The position of an entry."""
     if isinstance(entry, Event):
         return Position(entry.created_at, is_event=True, id=entry.id)
     return Position(entry.last_at, is_event=False, id=entry.id)

@@ -1,4 +1,4 @@
-"""One watch as its page shows it: what people set for it, what happened to it; and what they do there."""
+"""The page of one watch: its settings, its timeline, and the actions there."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -29,11 +29,11 @@ from registerwatch.watches.tags import set_tags, tags_of_text
 
 
 class WatchDetails(msgspec.Struct, frozen=True):
-    """A watch with what people set for it and a page of what happened to it."""
+    """A watch with its settings and a page of its timeline."""
 
     watch: Watch
     is_renamed: bool
-    """Whether a person gave its name; else reads change it."""
+    """Whether a person gave its name; if not, reads change it."""
     tags: Sequence[str]
     notes: str
     options: WatchOptions
@@ -41,34 +41,34 @@ class WatchDetails(msgspec.Struct, frozen=True):
 
     @property
     def registered_name(self) -> str:
-        """What it is called while nobody names it."""
+        """Its name if no person named it."""
         return registered_name(self.watch)
 
 
 class WatchEdit(msgspec.Struct, frozen=True):
-    """What people set for a watch, as they type it. An empty name, and the register's own, follow the register."""
+    """The settings of a watch, as typed. An empty name, or the register's own, follows the register."""
 
     name: str = ""
     tags: str = ""
-    """With commas between them."""
+    """Separated by commas."""
     notes: str = ""
     options: WatchOptions = msgspec.field(default_factory=WatchOptions)
 
 
 class ReadResult(StrEnum):
-    """What reading one watch now brought."""
+    """The result of reading one watch now."""
 
     CHANGED = "changed"
     UNCHANGED = "unchanged"
     FIRST = "first"
-    """It was read for the first time: that is the baseline."""
+    """The first read, which is the baseline."""
     FAILED = "failed"
     UNASKED = "unasked"
     """The register was not asked: the request budget is used up."""
 
 
 class WatchDetailsService:
-    """What an account sees and does on the page of one watch."""
+    """The use cases of the page of one watch."""
 
     def __init__(self, database: Database, clock: Clock, reader: SubjectReader) -> None:
         self._database = database
@@ -76,7 +76,7 @@ class WatchDetailsService:
         self._reader = reader
 
     async def read(self, caller: Caller, watch_id: int, *, before: Position | None = None) -> WatchDetails | None:
-        """A watch of the account, with its timeline before a position; None where there is no such watch."""
+        """A watch of the account, with its timeline before a position; None if there is no such watch."""
         account_id = caller.account.id
         async with self._database.reading() as connection:
             found = await watch_details_repository.with_settings(connection, account_id, watch_id)
@@ -88,7 +88,7 @@ class WatchDetailsService:
         return WatchDetails(watch, settings.is_renamed, tags, settings.notes, watch.options, timeline)
 
     async def change(self, caller: Caller, watch_id: int, wanted: WatchEdit) -> bool:
-        """Set what people set for a watch; all of it or nothing. False where the account has no such watch.
+        """Store the settings of a watch, all or none. False if the account has no such watch.
 
         Raises `InvalidInput` for notes and tags that are too long, `CapReached` for too many tags, `PeriodEnded`.
         """
@@ -115,9 +115,9 @@ class WatchDetailsService:
         return True
 
     async def read_register(self, caller: Caller, watch_id: int) -> ReadResult | None:
-        """Read the subject of one watch from the register now; None where the account has no such watch.
+        """Read the subject of one watch from the register now; None if the account has no such watch.
 
-        What it changes is an event as that of a sync is, and sent at once. Raises `PeriodEnded`.
+        Changes make events, as those of a sync do, which are sent at once. Raises `PeriodEnded`.
         """
         caller.account.require_active(self._clock.now())
         before = await self._state(caller, watch_id)
@@ -140,12 +140,12 @@ class WatchDetailsService:
 
 
 def registered_name(watch: Watch) -> str:
-    """What a watch is called while nobody names it."""
+    """The name of a watch that no person named."""
     return label_of(watch.snapshot, watch.subject) if watch.snapshot is not None else watch.subject
 
 
 class _State(msgspec.Struct, frozen=True):
-    """A watch, and the id of its newest event, 0 where it has none."""
+    """A watch, and the id of its newest event, 0 without any."""
 
     watch: Watch
     newest_event: int
@@ -160,7 +160,7 @@ def _result(before: _State, after: _State) -> ReadResult:
 async def _timeline(
     connection: AsyncConnection, account_id: int, watch_id: int, before: Position | None
 ) -> TimelinePage:
-    """A page of a timeline. Of an instant failed reads come before events, so an event follows none of them."""
+    """A page of a timeline. At the same instant failed reads sort before events."""
     at = None if before is None else (before.at, before.id if before.is_event else 0)
     events = await event_repository.events_of_watch(connection, account_id, watch_id, PAGE_LENGTH + 1, before=at)
     failures = await read_failures.of_watch(connection, account_id, watch_id)

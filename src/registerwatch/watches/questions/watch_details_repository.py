@@ -1,4 +1,4 @@
-"""The SQL of what people set for a watch. Every function takes the account's id."""
+"""The SQL of the settings of a watch. Every function takes the account's id."""
 
 import msgspec
 from sqlalchemy import select, update
@@ -10,7 +10,7 @@ from registerwatch.watches.tables import watches
 
 
 class StoredSettings(msgspec.Struct, frozen=True):
-    """What people set for a watch; `options` in JSON."""
+    """The settings of a watch; `options` is JSON."""
 
     label: str
     is_renamed: bool
@@ -21,7 +21,7 @@ class StoredSettings(msgspec.Struct, frozen=True):
 async def with_settings(
     connection: AsyncConnection, account_id: int, watch_id: int
 ) -> tuple[Watch, StoredSettings] | None:
-    """A watch of the account, and what people set for it."""
+    """A watch of the account, and its settings."""
     found = WATCH.add_columns(watches.c.is_renamed, watches.c.notes)
     of_watch = watches.c.account_id == account_id, watches.c.id == watch_id
     row = (await connection.execute(found.where(*of_watch))).one_or_none()
@@ -31,13 +31,13 @@ async def with_settings(
 
 
 async def lock(connection: AsyncConnection, account_id: int, watch_id: int) -> None:
-    """Nobody else changes a watch of the account until this transaction ends."""
+    """Lock a watch of the account until this transaction ends."""
     of_watch = watches.c.account_id == account_id, watches.c.id == watch_id
     await connection.execute(select(watches.c.id).where(*of_watch).with_for_update())
 
 
 async def set_settings(connection: AsyncConnection, account_id: int, watch_id: int, settings: StoredSettings) -> None:
-    """Store what people set for a watch of the account."""
+    """Store the settings of a watch of the account."""
     of_watch = watches.c.id == watch_id, watches.c.account_id == account_id
     values = {
         "label": settings.label,

@@ -1,1 +1,1 @@
-"""Reading what is watched: syncs, rechecks, and what sweeps ask for."""
+"""Reads of watched subjects: by syncs, rechecks and sweeps."""

@@ -1,8 +1,8 @@
-"""The log of failed reads: what it holds, and its SQL.
+"""The log of failed reads, and its SQL.
 
-Reads of a watch that fail one after the other for the same reason are one row, so a subject that cannot be read for a
-week is a line, not a thousand. Functions run in the transaction of the connection that they are given; the caller has
-locked the watches, so nobody else writes their rows meanwhile.
+Consecutive failures of a watch for the same reason are one row, so a subject that cannot be read for a week is one
+line, not a thousand. Functions run in the transaction of the connection that they are given; the caller has locked the
+watches, which protects their rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,11 @@ from registerwatch.watches.repository import IS_NOT_REGISTERED, chunks
 from registerwatch.watches.tables import read_failures, watches
 
 MAX_KEPT = 50
-"""Rows of one watch that are kept, the newest ones."""
+"""How many rows of a watch are kept, the newest."""
 
 
 class ReadFailure(msgspec.Struct, frozen=True):
-    """Reads of a watch that failed one after the other for the same reason. Instants are unix seconds."""
+    """Consecutive failed reads of a watch for the same reason. Instants are unix seconds."""
 
     id: int
     reason: str
@@ -30,19 +30,19 @@ class ReadFailure(msgspec.Struct, frozen=True):
     last_at: int
     times: int
     ended_at: int | None
-    """When a read went well, or failed for another reason; None while it is what happened last. What the register does
-    not have is over when a read goes well.
+    """When a read succeeded, or failed for another reason; None until then. `NOT_REGISTERED` ends only with a read that
+    succeeds.
     """
 
     def words(self, *, was_read: bool) -> str:
-        """What it is called in a word or two, of a subject that was read once or never."""
+        """Its short name, which depends on whether the subject was ever read."""
         if self.reason != NOT_REGISTERED:
             return "Not read"
         return DELISTED[0] if was_read else NOT_IN_REGISTER[0]
 
 
 async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
-    """A read of these watches failed."""
+    """Note that a read of these watches failed."""
     for chunk in chunks(watch_ids):
         is_over = read_failures.c.reason.not_in((reason, NOT_REGISTERED))
         await connection.execute(update(read_failures).where(*_open(chunk), is_over).values(ended_at=now))
@@ -57,7 +57,7 @@ async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: st
 
 
 async def end(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
-    """A read of these watches went well."""
+    """Note that a read of these watches succeeded."""
     for chunk in chunks(watch_ids):
         await connection.execute(update(read_failures).where(*_open(chunk)).values(ended_at=now))
 
@@ -81,8 +81,8 @@ async def of_watch(connection: AsyncConnection, account_id: int, watch_id: int) 
 
 
 async def denied(connection: AsyncConnection, account_id: int, of_subjects: Sequence[str]) -> Mapping[str, int | None]:
-    """Those of some subjects that the account watches and that the register, as far as is known, does not have, each
-    with when it said so last (unix seconds); None where that is not kept.
+    """The watched ones of some subjects that the register does not have, as far as is known; each with when it last
+    said so (unix seconds), None if that is not stored.
     """
     is_denial = and_(
         read_failures.c.watch_id == watches.c.id,
@@ -107,12 +107,12 @@ def _open(watch_ids: Sequence[int]) -> Sequence[ColumnElement[bool]]:
 
 
 async def _begin(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
-    """A new row for each watch; of its older rows the newest are kept."""
+    """Add a row for each watch, and delete its rows beyond the newest `MAX_KEPT`."""
     if not watch_ids:
         return
     row = {"reason": reason, "first_at": now, "last_at": now, "times": 1}
     await connection.execute(insert(read_failures), [{"watch_id": each, **row} for each in watch_ids])
-    place = func.row_number().over(partition_by=read_failures.c.watch_id, order_by=read_failures.c.id.desc())
-    ranked = select(read_failures.c.id, place.label("place")).where(read_failures.c.watch_id.in_(watch_ids)).subquery()
-    old = select(ranked.c.id).where(ranked.c.place > MAX_KEPT)
+    rank = func.row_number().over(partition_by=read_failures.c.watch_id, order_by=read_failures.c.id.desc())
+    ranked = select(read_failures.c.id, rank.label("rank")).where(read_failures.c.watch_id.in_(watch_ids)).subquery()
+    old = select(ranked.c.id).where(ranked.c.rank > MAX_KEPT)
     await connection.execute(delete(read_failures).where(read_failures.c.id.in_(old)))

@@ -1,4 +1,4 @@
-"""Reading many subjects side by side: what a sync and a recheck have in common."""
+"""Reading many subjects in parallel, for syncs and rechecks."""
 
 import asyncio
 from collections import deque
@@ -15,16 +15,16 @@ from registerwatch.watches.reading.read_subject import SubjectReader
 
 
 class _Subject(msgspec.Struct, frozen=True):
-    """A subject that is to be read, with its records where a list has shown them."""
+    """A subject to read, with its records if a list has shown them."""
 
     name: str
     listed: ListedRecords | None = None
 
 
 class SubjectReads:
-    """Reads of some subjects in the order of their groups, several at a time. A group of devices is listed first.
+    """Reads subjects in the order of their groups, several at a time. A group of devices is listed first.
 
-    When one could not be asked for, since the request budget is used up, no further one is begun.
+    No further read begins once the request budget is used up.
     """
 
     def __init__(
@@ -46,30 +46,30 @@ class SubjectReads:
         self.tried_subjects: set[str] = set()
         self.found_subjects: set[str] = set()
         self.unasked = ""
-        """Why a subject could not be asked for, empty where each could."""
+        """Why a subject was not asked for, empty if each was."""
 
     @property
     def tried(self) -> int:
-        """Subjects that were tried."""
+        """How many subjects were tried."""
         return len(self.tried_subjects)
 
     @property
     def found(self) -> int:
-        """Subjects that were found and compared."""
+        """How many subjects were found and compared."""
         return len(self.found_subjects)
 
     @property
     def unread(self) -> int:
-        """Subjects that were not tried."""
+        """How many subjects were not tried."""
         return self._total - self.tried
 
     @property
     def failed(self) -> int:
-        """Subjects that were tried in vain."""
+        """How many tried subjects were not found."""
         return self.tried - self.found
 
     async def read_all(self, side_by_side: int) -> None:
-        """Read until none is left. When several reads fail unexpectedly, the first error is raised."""
+        """Read all subjects. If several reads fail unexpectedly, the first error is raised."""
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(side_by_side):
@@ -85,14 +85,14 @@ class SubjectReads:
                 await self._read(next_one)
 
     async def _next(self) -> ReadGroup | _Subject | None:
-        """What is to be done next, None at the end; who finds nothing waits for lists that others are reading."""
+        """The next group or subject, None at the end. Waits while other tasks are reading lists."""
         while not self._waiting and self._lists_begun and not self.unasked:
             self._has_more.clear()
             await self._has_more.wait()
         return self._waiting.popleft() if self._waiting and not self.unasked else None
 
     async def _begin(self, group: ReadGroup) -> None:
-        """List the devices of a group, so that they are read next."""
+        """List the devices of a group, and queue them first."""
         listed: Mapping[str, ListedRecords] = {}
         if group.manufacturer_srn:
             self._lists_begun += 1

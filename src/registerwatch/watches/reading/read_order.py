@@ -1,7 +1,7 @@
-"""In which order watched subjects are read, so that few requests answer many of them. Pure.
+"""The order in which watched subjects are read: one that needs few requests. Pure.
 
-Devices of one manufacturer are listed by one request, and those under one Basic UDI-DI share its record. So devices of
-a manufacturer are read together, and in a group those under one Basic UDI-DI one after the other.
+One request lists devices of a manufacturer, and devices under one Basic UDI-DI share its record. So devices of a
+manufacturer are read as a group, and within it those under one Basic UDI-DI one after the other.
 """
 
 from collections import Counter
@@ -11,23 +11,23 @@ import msgspec
 
 
 class Family(msgspec.Struct, frozen=True):
-    """What a watched device belongs to, as the last read had it; empty where that is not known."""
+    """Manufacturer and Basic UDI-DI of a watched device at its last read; empty if unknown."""
 
     manufacturer_srn: str = ""
     basic_udi: str = ""
 
 
 class DueSubject(msgspec.Struct, frozen=True):
-    """A watched subject, and when it was last tried (unix seconds), 0 where it was not."""
+    """A watched subject, and when it was last tried (unix seconds), 0 if never."""
 
     name: str
     tried_at: int = 0
 
 
 class ReadGroup(msgspec.Struct, frozen=True):
-    """Subjects that are read together: devices of one manufacturer, or one subject alone, which has no manufacturer.
+    """Subjects that are read together: devices of one manufacturer, or a single subject without one.
 
-    What is read `later` is listed with them, and read when nothing else is left.
+    Subjects in `later` are listed with them, but read after all other groups.
     """
 
     subjects: Sequence[str]
@@ -36,16 +36,16 @@ class ReadGroup(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """How many subjects it has."""
+        """The number of its subjects."""
         return len(self.subjects) + len(self.later)
 
 
 LAST_RUN_SECONDS = 150
-"""What was tried so long before the last try, or earlier, was not reached by the sync that tried it."""
+"""A subject whose last try is more than this before the newest try was not reached by the last sync."""
 
 
 def grouped(subjects: Sequence[str], families: Mapping[str, Family], later: Collection[str] = ()) -> list[ReadGroup]:
-    """Subjects as groups, each where the first of its subjects is. A manufacturer is in no group of its devices."""
+    """Subjects as groups, in the order of their first subjects. A manufacturer is not in the group of its devices."""
     members: dict[tuple[str, str], list[str]] = {}
     for subject in subjects:
         srn = families.get(subject, Family()).manufacturer_srn
@@ -54,18 +54,18 @@ def grouped(subjects: Sequence[str], families: Mapping[str, Family], later: Coll
 
 
 def most_first(due: Sequence[DueSubject], families: Mapping[str, Family]) -> list[ReadGroup]:
-    """Subjects as groups, of those that the last sync did not reach by turns the largest one and the one that comes
-    first, since its subject waits for the longest time; then what was read by the last sync.
+    """Subjects as groups. First come those that the last sync did not reach: the largest group and the one that waits
+    longest alternate. Then comes what the last sync read.
 
-    So most are read where time or requests do not suffice for all, and none is left behind again and again.
+    If time or requests are short, this reads many subjects and never leaves the same ones behind again and again.
     """
     last_run = max((each.tried_at for each in due), default=0) - LAST_RUN_SECONDS
     reached = [each.name for each in due if each.tried_at >= last_run]
     groups = grouped([each.name for each in due], families, later=() if len(reached) == len(due) else set(reached))
     waiting = [group for group in groups if group.subjects]
     by_size = sorted(waiting, key=lambda group: -len(group.subjects))
-    by_turns = [each for pair in zip(by_size, waiting, strict=True) for each in pair]
-    return list({id(each): each for each in [*by_turns, *groups]}.values())
+    alternated = [each for pair in zip(by_size, waiting, strict=True) for each in pair]
+    return list({id(each): each for each in [*alternated, *groups]}.values())
 
 
 def _group(srn: str, members: Sequence[str], families: Mapping[str, Family], later: Collection[str]) -> ReadGroup:
@@ -77,10 +77,10 @@ def _group(srn: str, members: Sequence[str], families: Mapping[str, Family], lat
 
 
 def _by_family(subjects: Sequence[str], families: Mapping[str, Family]) -> Sequence[str]:
-    """Devices under one Basic UDI-DI together, the most of them first."""
+    """Devices grouped by Basic UDI-DI, the largest group first."""
     code = {subject: families[subject].basic_udi or subject for subject in subjects}
     sizes = Counter(code.values())
     first: dict[str, int] = {}
-    for place, subject in enumerate(subjects):
-        first.setdefault(code[subject], place)
+    for position, subject in enumerate(subjects):
+        first.setdefault(code[subject], position)
     return sorted(subjects, key=lambda subject: (-sizes[code[subject]], first[code[subject]]))

@@ -1,4 +1,4 @@
-"""Reading a watched subject from the register, now."""
+"""Reading one watched subject from the register now."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,14 +26,14 @@ DEFECT = "Reading it met a fault of this service, which is in the log."
 
 
 class SubjectRead(msgspec.Struct, frozen=True):
-    """What came of reading a subject: found and compared, tried in vain, or not asked for, which `unasked` explains."""
+    """The result of a read: found and compared, not found, or not asked for, for the reason `unasked`."""
 
     is_found: bool = False
     unasked: str = ""
 
 
 class SubjectReader:
-    """Reads subjects past every cache. The record store has what is found observed; failures are stored here."""
+    """Reads subjects past every cache. The record store notifies observers of results; failures are stored here."""
 
     def __init__(
         self, database: Database, clock: Clock, refresher: Refresher, lists: ListedReads | None = None
@@ -51,7 +51,7 @@ class SubjectReader:
     async def listed(
         self, group: ReadGroup, priority: RequestPriority, limits: ReadLimits
     ) -> Mapping[str, ListedRecords]:
-        """The records of the devices of a group, as far as the list of their manufacturer's devices proves them."""
+        """The records of a group's devices that the list of their manufacturer's devices proves."""
         if self._lists is None:
             return {}
         return await self._lists.records(
@@ -61,15 +61,15 @@ class SubjectReader:
     def limits(
         self, start_until: float | None = None, account: Account | None = None, *, max_shared_age: float = 0.0
     ) -> ReadLimits:
-        """Only reads that begin from now on; `start_until` is how long they wait for the request budget, `account`
-        the one that waits for them. They use Basic UDI-DI records that other reads bring from now on, or have brought
-        within `max_shared_age` seconds.
+        """Limits that accept only reads that begin from now on. Reads wait for the request budget until `start_until`,
+        for `account`. They share Basic UDI-DI records that other reads bring from now on, or have brought within
+        `max_shared_age` seconds.
         """
         requester = None if account is None else Requester(account.id, is_trial=account.plan.name is PlanName.TRIAL)
         return ReadLimits(self._refresher.reads_begun, start_until, requester, max_shared_age)
 
     async def propagate_rest(self) -> None:
-        """Bring devices up to date with Basic UDI-DI records whose reader was stopped before it came to that."""
+        """Update devices from Basic UDI-DI records whose reader was stopped before it did that."""
         await self._refresher.propagate_rest()
 
     async def read(
@@ -80,10 +80,10 @@ class SubjectReader:
         limits: ReadLimits | None = None,
         listed: ListedRecords | None = None,
     ) -> SubjectRead:
-        """Read a subject, and note at its watches what went wrong. What was not asked for leaves no trace there.
+        """Read a subject, and note a failure at its watches. A subject that was not asked for leaves no note.
 
-        A UDI-DI is not searched where its records were `listed` a moment ago. While a read goes on another one may be
-        stored. Then it was compared with nothing, and there is a second read.
+        A UDI-DI is not searched if its records were `listed` a moment ago. If another read is stored meanwhile, this
+        one is compared with nothing, and the subject is read a second time.
         """
         limits = limits or self.limits()
         for _ in range(2):
@@ -127,7 +127,7 @@ class SubjectReader:
             return await repository.is_untried(connection, subject, began_at)
 
     async def _note_uncompared(self, subject: str, began_at: int) -> None:
-        """What was found need not be the current record of the subject. Then nothing was compared, and without this the
+        """Note that the record found is not the subject's current one, so nothing was compared. Without this note the
         watch would be read first every time.
         """
         async with self._database.transaction() as connection:
@@ -136,7 +136,7 @@ class SubjectReader:
 
 
 def _error(result: RefreshResult) -> str | None:
-    """Why nothing was found; None when something was."""
+    """Why nothing was found; None if something was."""
     if isinstance(result, NotFound):
         return NOT_REGISTERED
     return result.reason if isinstance(result, ReadFailed) else None

@@ -1,4 +1,4 @@
-"""The SQL of what is swept for watches. It concerns the watches of every account."""
+"""The SQL of sweeps for watches, over the watches of every account."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from registerwatch.watches.tables import watches
 
 
 class FailedTry(msgspec.Struct, frozen=True):
-    """The last try of a subject, which failed, and since when none has succeeded (unix seconds)."""
+    """The last, failed try of a subject, and since when tries have failed (unix seconds)."""
 
     subject: str
     tried_at: int
@@ -21,7 +21,7 @@ class FailedTry(msgspec.Struct, frozen=True):
 
 
 async def manufacturers(connection: AsyncConnection, now: int) -> Sequence[SweptManufacturer]:
-    """The manufacturers of everything that is watched, with what active accounts watch of each."""
+    """The manufacturers of all watched subjects, with what active accounts watch of each."""
     is_active = accounts.c.expires_at > now
     found = (
         select(
@@ -50,8 +50,8 @@ async def devices_of(connection: AsyncConnection, srn: str, now: int) -> Sequenc
 
 
 async def failed_tries(connection: AsyncConnection, subjects: Sequence[str], now: int) -> Sequence[FailedTry]:
-    """The last tries of those of some subjects whose last read failed, by watches of active accounts. A read that
-    lacked the certificates alone is none, and a watch that was made due again has none.
+    """The failed last tries of some subjects, by watches of active accounts. A read that lacked only certificates is
+    not a failed try; a watch that was made due again has no try.
     """
     found = (
         select(watches.c.subject, watches.c.tried_at, watches.c.failing_since, watches.c.last_sync)

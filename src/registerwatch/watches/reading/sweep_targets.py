@@ -1,4 +1,4 @@
-"""What the sweep of devices needs to know of watches, and the reads that it asks for."""
+"""Watched subjects for the device sweep, and the reads that it requests."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -17,12 +17,12 @@ from registerwatch.watches.reading.sweep_repository import FailedTry
 
 SIDE_BY_SIDE = 3
 START_SECONDS = 120.0
-"""So long the reads of one page wait for the request budget to begin."""
+"""How long the reads of one page wait for the request budget."""
 HELD_SECONDS = 600
-"""Deliveries of reads whose process was killed are held back for so long."""
+"""How long deliveries of reads whose process was killed are held back."""
 MIN_WAIT_SECONDS = 300
 MAX_WAIT_SECONDS = 3600
-"""Between two tries of a subject that cannot be read."""
+"""The longest wait between two tries of a subject that cannot be read."""
 
 
 class SweepTargets:
@@ -35,7 +35,7 @@ class SweepTargets:
         self._outbox = outbox
 
     async def manufacturers(self) -> Sequence[SweptManufacturer]:
-        """Every manufacturer that is watched or has watched devices, with what active accounts watch of it."""
+        """Every manufacturer that is watched or has watched devices, with what active accounts watch."""
         async with self._database.reading() as connection:
             return await sweep_repository.manufacturers(connection, int(self._clock.now()))
 
@@ -45,8 +45,8 @@ class SweepTargets:
             return await sweep_repository.devices_of(connection, srn, int(self._clock.now()))
 
     async def due(self, subjects: Sequence[str]) -> DueSubjects:
-        """Those of some subjects that may be read now. One whose reads fail waits for as long as they have failed, but
-        no longer than `MAX_WAIT_SECONDS`.
+        """The subjects that may be read now. A subject whose reads fail waits as long as they have failed, but at most
+        `MAX_WAIT_SECONDS`.
         """
         async with self._database.reading() as connection:
             tries = await sweep_repository.failed_tries(connection, subjects, int(self._clock.now()))
@@ -59,8 +59,8 @@ class SweepTargets:
         )
 
     async def read(self, visible_at: Mapping[str, int]) -> Collection[str]:
-        """Read subjects in full, whose changes a list showed at these instants; those that were found and compared.
-        Their events are delivered together.
+        """Read subjects in full whose changes a list showed at these instants. Returns those found and compared. Their
+        events are delivered together.
         """
         held_until = int(self._clock.now()) + HELD_SECONDS
         context = ReadContext(held_until=held_until, visible_at=visible_at)
@@ -73,5 +73,5 @@ class SweepTargets:
 
 
 def wait_seconds(failed: FailedTry) -> int:
-    """So long after its last try a subject is not read again whose reads have failed since an instant."""
+    """Seconds from a failed try until the subject may be read again."""
     return min(max(failed.tried_at - failed.since, MIN_WAIT_SECONDS), MAX_WAIT_SECONDS)

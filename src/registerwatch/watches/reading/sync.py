@@ -21,18 +21,18 @@ from registerwatch.watches.reading.read_subject import SubjectReader
 
 SIDE_BY_SIDE = 8
 REQUESTS_OF_A_READ = 6
-"""More than most reads take. Of few requests a minute few reads are begun at a time, so that some come to their end."""
+"""More than most reads take. If few requests a minute are allowed, few reads run at a time, so that some finish."""
 GRACE_SECONDS = 60
-"""A sync that has not ended so long after its time limit no longer holds its delivery back."""
+"""How long after its time limit a sync that has not ended holds its delivery back."""
 
 
 ReadsAtATime = Callable[[], Awaitable[int]]
-"""How many reads of one sync go on at a time, at the pace of the register as it is now."""
+"""Returns how many reads of one sync run at a time, at the register's present pace."""
 
 
 class SyncResult(msgspec.Struct, frozen=True):
-    """A sync: how many watches were read, every event that no sync had listed, how many were not tried and why, and how
-    many were tried in vain.
+    """The result of a sync: `synced` watches were read, `unread` not tried, because of `error`, and `failed` tried
+    without success. `events` are those that no sync had listed.
     """
 
     synced: int
@@ -43,12 +43,12 @@ class SyncResult(msgspec.Struct, frozen=True):
 
 
 class SyncService:
-    """Reads an account's watches side by side until a time limit in seconds.
+    """Reads an account's watches in parallel until a time limit in seconds.
 
-    First comes what the last sync did not reach: by turns the devices of the manufacturer of whom most are watched,
-    which one list shows, and the longest unread. Then the others.
+    Subjects that the last sync did not reach come first: the largest group of a manufacturer's devices, which one list
+    shows, alternates with the longest unread. Then come the others.
 
-    So long it waits for its places in the request budget too. What was not asked for by then was not tried.
+    The time limit includes waiting for the request budget. Subjects not asked for by then count as not tried.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class SyncService:
         self._at_a_time = at_a_time
 
     async def sync(self, caller: Caller) -> SyncResult:
-        """Read everything. What is not reached stays as it is, and the next sync or recheck reads it first."""
+        """Read all watches. Those not reached stay unchanged, and the next sync or recheck reads them first."""
         account_id = caller.account.id
         async with self._database.reading() as connection:
             due = await repository.due_of_account(connection, account_id, int(self._clock.now()))
@@ -88,12 +88,12 @@ class SyncService:
 
 
 def side_by_side(requests_per_minute: int) -> int:
-    """How many reads of one sync go on at a time, of the requests that may be sent in a minute."""
+    """How many reads of one sync run at a time, given the requests allowed a minute."""
     return min(SIDE_BY_SIDE, max(1, requests_per_minute // REQUESTS_OF_A_READ))
 
 
 def shortfall(reads: SubjectReads, time_limit: float) -> str | None:
-    """Why some watches were not read, None where each was tried."""
+    """Why some watches were not read, None if each was tried."""
     if not reads.unread:
         return None
     some = "1 watch was" if reads.unread == 1 else f"{reads.unread} watches were"

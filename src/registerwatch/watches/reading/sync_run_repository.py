@@ -1,4 +1,4 @@
-"""The SQL of syncs that a page started: one row an account, of its last one."""
+"""The SQL of syncs that a page started: one row an account, for its last sync."""
 
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -16,7 +16,7 @@ async def of_account(connection: AsyncConnection, account_id: int) -> SyncRun | 
 
 
 async def begin(connection: AsyncConnection, account_id: int, run: SyncRun) -> None:
-    """Store a run in place of the one before. The caller has locked the account."""
+    """Store a run, which replaces the one before. The caller has locked the account."""
     await connection.execute(delete(sync_runs).where(sync_runs.c.account_id == account_id))
     values = {name: getattr(run, name) for name in SyncRun.__struct_fields__}
     await connection.execute(insert(sync_runs).values(account_id=account_id, **values))
@@ -33,7 +33,7 @@ async def note(
     finished_at: int | None = None,
     error: str = "",
 ) -> None:
-    """How far a run is, with the events since `after_event`. Of a run that is not the account's last, nothing."""
+    """Store the progress of a run, with the events since `after_event`, if it is the account's last run."""
     newer = select(func.count()).where(events.c.account_id == account_id, events.c.id > after_event)
     values = {"done": done, "failed": failed, "events": newer.scalar_subquery()}
     of_run = sync_runs.c.account_id == account_id, sync_runs.c.run == run

@@ -1,4 +1,4 @@
-"""Syncs that a page starts: they go on after the answer, and every node can tell how far they are."""
+"""Syncs that a page starts: they continue after the answer, and every node can show their progress."""
 
 import asyncio
 import secrets
@@ -26,11 +26,11 @@ from registerwatch.watches.reading.read_subject import SubjectReader
 from registerwatch.watches.reading.sync import GRACE_SECONDS, ReadsAtATime, shortfall
 
 RUN_SECONDS = 600.0
-"""Nobody's request waits for the end, so it may take longer than `POST /v1/sync`; but no longer than a recheck holds
+"""Longer than `POST /v1/sync` may take, since no request waits for the end; but not longer than a recheck holds
 deliveries back.
 """
 PROGRESS_SECONDS = 1.0
-"""Between two notes of how far it is."""
+"""Seconds between two progress updates of a sync."""
 STOPPED = "The service was stopped meanwhile; the next recheck reads what is left first."
 DEFECT = "The sync met a fault of this service, which is in the log."
 
@@ -49,10 +49,10 @@ class _Started:
 
 
 class SyncRunService:
-    """Starts one sync at a time for an account, and tells how far it is.
+    """Starts one sync at a time for an account, and reports its progress.
 
-    Unlike `POST /v1/sync` it takes no events: a program that lists them by syncing misses none because somebody has
-    clicked a button.
+    Unlike `POST /v1/sync` it does not take events: a program that lists events by syncing misses none when a person
+    starts a sync on a page.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class SyncRunService:
             return await sync_run_repository.of_account(connection, caller.account.id)
 
     async def start(self, caller: Caller, watch_ids: Sequence[int] | None = None) -> bool:
-        """Read these watches of the account, or all, the longest unread first. False where a sync goes on already.
+        """Read these watches of the account, or all, the longest unread first. False if a sync is running already.
 
-        What is chosen and not reached within the time limit is first in line for the recheck. Raises `PeriodEnded`.
+        Chosen watches not reached within the time limit are first in the recheck. Raises `PeriodEnded`.
         """
         caller.account.require_active(self._clock.now())
         now = int(self._clock.now())
@@ -98,11 +98,11 @@ class SyncRunService:
         return True
 
     async def settled(self) -> None:
-        """Wait until every sync that this process has started is through."""
+        """Wait for the end of every sync that this process has started."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def close(self) -> None:
-        """Stop the syncs of this process. Each says that it was stopped."""
+        """Stop the syncs of this process. Each stores that it was stopped."""
         for task in self._tasks:
             task.cancel()
         await self.settled()
@@ -139,7 +139,7 @@ class SyncRunService:
             await asyncio.sleep(PROGRESS_SECONDS)
             if started.reads.tried != noted:
                 noted = started.reads.tried
-                with suppress(Exception):  # the next note, or the end, tells it
+                with suppress(Exception):  # the next update, or the end, stores it
                     await self._note(started)
 
     async def _note(self, started: _Started, *, finished_at: int | None = None, error: str = "") -> None:
