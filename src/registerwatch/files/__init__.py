@@ -1,1 +1,1 @@
-"""Files that users send: tables of any spreadsheet, lists that are kept, photos of labels."""
+"""Files that users send: spreadsheets, saved lists, photos of labels."""

@@ -1,1 +1,1 @@
-"""Lists of articles that accounts keep: read from a file, matched with the copy, and kept up with it."""
+"""Saved lists: articles of accounts, read from files and matched with the copy, which they follow."""

@@ -1,4 +1,4 @@
-"""What the lines of a list are, beside what the copy has. Pure, but for the day."""
+"""Matching the lines of a list with what the copy has. Pure; the day is an argument."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -26,8 +26,8 @@ _COUNTING = IN_FORCE | {CertificateState.NOT_YET}
 
 
 class Match(msgspec.Struct, frozen=True):
-    """What a line is. The fields are those of `list_lines`. An end on the day before is kept in `certified_until`: that
-    day is not over everywhere, and a line is shown on the day of its reader.
+    """What a line matches. The fields are those of `list_lines`. `certified_until` keeps an end on the day before: that
+    day is not over in every time zone, and readers see a line on their own day.
     """
 
     subject: str | None
@@ -47,14 +47,14 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class ReadLine(msgspec.Struct, frozen=True):
-    """A line whose code was read, before the copy was asked. `reason` says why it is none."""
+    """A line with its code, not yet matched. `reason` says why it is not a code."""
 
     code: str
     key: str
     meant: CodeOfList | None
     reason: str = ""
     spellings: Collection[str] = ()
-    """What the copy is to be asked for."""
+    """The identifiers to look up in the copy."""
 
     @classmethod
     def of(cls, row: TableRow) -> "ReadLine":
@@ -65,7 +65,7 @@ class ReadLine(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_code(cls, code: str) -> "ReadLine":
-        """Read a code that is in the list as it was in the file."""
+        """Read a code as it was in the file."""
         if not code:
             return cls(code, "", None, NO_CODE)
         try:
@@ -76,7 +76,7 @@ class ReadLine(msgspec.Struct, frozen=True):
 
 
 def match(line: ReadLine, known: Known, today: date) -> Match:
-    """What a line is, beside what the copy has of its spellings."""
+    """Match a line with what the copy has of its spellings."""
     if line.meant is None:
         return Match(None, "invalid", line.reason)
     try:
@@ -91,7 +91,7 @@ def match(line: ReadLine, known: Known, today: date) -> Match:
 
 
 def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
-    """How a subject stands that the copy has."""
+    """The match of a subject that the copy has."""
     standing: Standing = "found"
     if not stored.is_listed:
         standing = "delisted"
@@ -101,19 +101,19 @@ def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
 
 
 def certified_until(certificates: Collection[Certificate], today: date) -> str | None:
-    """The last date on which a certificate counts, or will once it begins; empty where all have ended. None without
-    certificates, where one has no end, and where one of unknown status may count for longer.
+    """The last date on which a certificate counts, or will once it begins; empty if all have ended. None without
+    certificates, if one has no end, or if one of unknown status may count for longer.
     """
     return covered_until(shown_certificates(certificates, today), _COUNTING)
 
 
 def _kept_until(certificates: Collection[Certificate], today: date) -> str | None:
-    """The same, but yesterday where the last certificate that counts, or may count, ended then."""
+    """Return `certified_until`, or yesterday if the last certificate that counts, or may count, ended then."""
     until, yesterday = certified_until(certificates, today), today - timedelta(days=1)
     has_just_ended = until == "" and certified_until(certificates, yesterday) != ""
     return yesterday.isoformat() if has_just_ended else until
 
 
 def _plain(code: str) -> str:
-    """A code without the signs that people write differently."""
+    """A code as digits and capital letters alone."""
     return _NEITHER_DIGIT_NOR_LETTER.sub("", code).upper()

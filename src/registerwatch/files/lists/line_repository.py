@@ -1,6 +1,6 @@
 """The SQL of the lines of lists. Functions run in the transaction of the connection that they are given.
 
-A statement that looks for words, or compares uploads, reads the cells of every line: up to 24 MiB of an upload.
+A statement that searches words or compares uploads reads the cells of every line: up to 24 MiB of an upload.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -38,11 +38,11 @@ from registerwatch.platform.db.text_search import holds_word
 from registerwatch.watches.tables import watches
 
 MAX_WORDS = 8
-"""Of a text that is looked for; each is looked for in all lines."""
+"""The most words of a search; each is searched in all lines."""
 
 
 class DueLine(msgspec.Struct, frozen=True):
-    """A line that is to be matched again."""
+    """A line to match again."""
 
     upload_id: int
     number: int
@@ -75,13 +75,13 @@ _SET_STANDING = (
 
 
 async def last_number(connection: AsyncConnection, upload_id: int) -> int:
-    """The number of the last line that is stored, 0 without any."""
+    """The number of the last stored line, 0 without any."""
     found = select(func.coalesce(func.max(_row.number), 0)).where(_row.upload_id == upload_id)
     return int((await connection.execute(found)).scalar_one())
 
 
 async def keys_among(connection: AsyncConnection, upload_id: int, keys: Collection[str]) -> set[str]:
-    """Those of some keys that lines of an upload have."""
+    """The keys among these that lines of an upload have."""
     found = select(_row.key).where(_row.upload_id == upload_id, _row.key.in_(sorted(keys))).distinct()
     return set((await connection.execute(found)).scalars())
 
@@ -92,10 +92,10 @@ async def add(connection: AsyncConnection, rows: Sequence[Mapping[str, object]])
 
 
 async def number_keys(connection: AsyncConnection, upload_id: int) -> None:
-    """Number the lines that have one key, in their order."""
+    """Number the lines that share a key, in their order."""
     several = select(_row.key).where(_row.upload_id == upload_id).group_by(_row.key).having(func.count() > 1)
-    place = func.row_number().over(partition_by=_row.key, order_by=_row.number)
-    rows = select(_row.number, place.label("nth")).where(_row.upload_id == upload_id, _row.key.in_(several))
+    nth = func.row_number().over(partition_by=_row.key, order_by=_row.number)
+    rows = select(_row.number, nth.label("nth")).where(_row.upload_id == upload_id, _row.key.in_(several))
     numbered = [{"of_number": row.number, "new_nth": row.nth} for row in await connection.execute(rows) if row.nth > 1]
     if numbered:
         set_nth = update(list_lines).where(_row.upload_id == upload_id, _row.number == bindparam("of_number"))
@@ -105,7 +105,7 @@ async def number_keys(connection: AsyncConnection, upload_id: int) -> None:
 async def counts(
     connection: AsyncConnection, account_id: int, upload_ids: Collection[int], today: date
 ) -> dict[int, CoverageCounts]:
-    """How many lines of each upload stand how on a day."""
+    """How many lines of each upload have each coverage on a day."""
     coverage = coverage_on(today).label("coverage")
     unread = and_(coverage_on(today) == "found", _row.certs_read.is_(False))
     counted = (
@@ -142,8 +142,8 @@ async def page(
     limit: int,
     offset: int = 0,
 ) -> tuple[list[ListLine], int]:
-    """Lines of an upload that match a filter, in the order of the file, after a number; and how many match, before it
-    too. `beside` is the upload that a filter by change compares with. What matches is looked for once.
+    """Lines of an upload that match a filter, in the order of the file, after a line number; and how many match in all.
+    `beside` is the upload that a filter by change compares with. The matching lines are searched once.
     """
     matching = _matching(account_id, upload_id, chosen, today, beside)
     counted = select(func.count().label("total")).select_from(matching).subquery("counted")
@@ -160,7 +160,7 @@ async def numbers(
 ) -> Sequence[int]:
     """The numbers of all lines that match a filter, in the order of the file."""
     matching = _matching(account_id, upload_id, chosen, today, None)
-    joined = select(func.aggregate_strings(cast(matching.c.number, String), ","))  # 50,000 rows would take longer
+    joined = select(func.aggregate_strings(cast(matching.c.number, String), ","))  # faster than 50,000 rows
     found: str | None = (await connection.execute(joined)).scalar_one()
     return sorted(map(int, found.split(","))) if found else []
 
@@ -185,7 +185,7 @@ async def subjects(
 async def count_subjects(
     connection: AsyncConnection, account_id: int, upload_id: int, chosen: LineFilter, today: date
 ) -> SubjectCounts:
-    """How many subjects lines that match a filter have, and how many of them are watched."""
+    """How many subjects the lines that match a filter have, and how many of these are watched."""
     subject = _matching(account_id, upload_id, chosen, today, None).c.subject
     is_watched = exists().where(watches.c.account_id == account_id, watches.c.subject == subject)
     counted = select(func.count(subject.distinct()), func.count(case((is_watched, subject)).distinct()))
@@ -208,7 +208,7 @@ async def differences(connection: AsyncConnection, upload_id: int, before: int) 
 async def gone(
     connection: AsyncConnection, account_id: int, upload_id: int, before: int, today: date, limit: int
 ) -> list[ListLine]:
-    """Lines of an upload that a later one has no more, in their order."""
+    """Lines of an upload that a later one no longer has, in their order."""
     later = list_lines.alias("later")
     is_there = exists().where(later.c.upload_id == upload_id, later.c.key == _row.key, later.c.nth == _row.nth)
     found = _lines(account_id, today).where(_row.upload_id == before, ~is_there).order_by(_row.number)
@@ -216,7 +216,7 @@ async def gone(
 
 
 async def due(connection: AsyncConnection, now: int, limit: int) -> list[DueLine]:
-    """Lines that are to be matched again, those that wait longest first."""
+    """Lines to match again, the longest waiting first."""
     found = select(_row.upload_id, _row.number, _row.code).where(_row.due_at <= now)
     rows = await connection.execute(found.order_by(_row.due_at).limit(limit))
     return [DueLine(*row) for row in rows]
@@ -225,7 +225,7 @@ async def due(connection: AsyncConnection, now: int, limit: int) -> list[DueLine
 async def set_matches(
     connection: AsyncConnection, lines: Sequence[DueLine], matches: Sequence[tuple[Match, int | None]]
 ) -> None:
-    """Store what due lines are, and when they are due again. The caller has locked their uploads since it read them."""
+    """Store matches of due lines and when they are due again. The caller has held the uploads' lock since reading."""
     rows = [
         {
             "of_upload": line.upload_id,
@@ -240,13 +240,13 @@ async def set_matches(
 
 
 async def listed_subjects(connection: AsyncConnection, udis: Collection[str]) -> set[str]:
-    """Those of some UDI-DIs that are in lists."""
+    """The UDI-DIs among these that are in lists."""
     found = select(_row.subject).where(_row.subject.in_(sorted(udis))).distinct()
     return set((await connection.execute(found)).scalars())
 
 
 async def set_standings(connection: AsyncConnection, matches: Sequence[Match]) -> None:
-    """Store how subjects stand now, in every list."""
+    """Store the present standings of subjects, in every list."""
     rows = [
         {
             "of_subject": each.subject,
@@ -273,11 +273,11 @@ def _lines(account_id: int, today: date) -> Select[Any]:
 
 
 def _matching(account_id: int, upload_id: int, chosen: LineFilter, today: date, beside: int | None) -> CTE:
-    """The numbers and subjects of the lines that match, which a statement finds once however often it names them.
+    """The numbers and subjects of the lines that match, computed once in a statement that uses them several times.
 
-    Texts are put into lower case once, not for each word: `OFFSET 0` keeps both databases from putting the conditions
-    into the inner statement. `MATERIALIZED` there would write all texts into a temporary file, and a join of what has
-    the words would compare each line with each while PostgreSQL has no statistics of a new upload.
+    Texts are put into lower case once, not for each word: `OFFSET 0` stops both databases from moving the conditions
+    into the inner statement. `MATERIALIZED` there would write all texts into a temporary file. A join would compare
+    each line with each while PostgreSQL has no statistics of a new upload.
     """
     found = select(_row.number, _row.subject).where(_row.upload_id == upload_id)
     if chosen.coverage is not None:
@@ -297,7 +297,7 @@ def _matching(account_id: int, upload_id: int, chosen: LineFilter, today: date, 
 def _has(code: ColumnElement[str], text: ColumnElement[str], word: str) -> ColumnElement[bool]:
     in_json = msgspec.json.encode(word).decode()[1:-1]
     found = holds_word(text, in_json)
-    return found if in_json == word else or_(found, holds_word(func.lower(code), word))  # a code is no JSON
+    return found if in_json == word else or_(found, holds_word(func.lower(code), word))  # a code is not JSON
 
 
 def _watched(account_id: int) -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""Lines as they are stored, beside what the copy has of their codes."""
+"""Stored lines of lists, matched with the copy."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from registerwatch.copy.standings import stored_standings
 from registerwatch.files.lists.line_match import Known, Match, ReadLine
 
 DUE_AGAIN_SECONDS = 24 * 3600
-"""What the copy does not have under the code itself is matched again after so long."""
+"""How long until a line is matched again, if the copy does not have it under the code itself."""
 
 
 async def known_of(connection: AsyncConnection, copy: RecordStore, lines: Sequence[ReadLine]) -> Known:
-    """What the copy has of everything that lines can mean. Other codes of devices are looked for where it has nothing
-    else.
+    """What the copy has of everything that lines can mean. Other codes of devices are searched only for lines without
+    a match.
     """
     stored = await stored_standings(connection, {each for line in lines for each in line.spellings})
     missing = {each for line in lines if stored.keys().isdisjoint(line.spellings) for each in line.spellings}
@@ -28,7 +28,7 @@ async def known_of(connection: AsyncConnection, copy: RecordStore, lines: Sequen
 def row_of(
     upload_id: int, number: int, line: ReadLine, cells: Sequence[str], found: Match, now: int
 ) -> dict[str, object]:
-    """A line as a row of `list_lines`. `cells` are those beside the code."""
+    """A line as a row of `list_lines`. `cells` are all but the code."""
     return {
         "upload_id": upload_id,
         "number": number,
@@ -42,8 +42,8 @@ def row_of(
 
 
 def due_at(line: ReadLine, found: Match, now: int) -> int | None:
-    """When a line is to be matched again, in unix seconds; None for what the copy has under the code itself, and for
-    what is no code. The rest can mean something else once the copy has more.
+    """When to match a line again, in unix seconds; None if the copy has it under the code itself, or it is not a code.
+    Other lines can match something else once the copy has more.
     """
     is_settled = found.subject in line.spellings and found.standing != "unknown"
     return None if is_settled or line.meant is None else now + DUE_AGAIN_SECONDS

@@ -1,4 +1,4 @@
-"""What is known of saved lists, their uploads and their lines."""
+"""Values of saved lists, their uploads and their lines."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -9,17 +9,17 @@ from msgspec import Struct
 from registerwatch.files.tables.table import ReadChoices, Table
 
 UploadState = Literal["waiting", "working", "failed", "ready", "kept"]
-"""`waiting` for a node; `working`, a node reads and matches it; `failed`, it cannot be read; `ready` to be kept or
-discarded; `kept`, its lines are those of the list.
+"""`waiting` for a node; `working`: a node reads and matches it; `failed`: it cannot be read; `ready` to be kept or
+discarded; `kept`: its lines are those of the list.
 """
 
 Standing = Literal["found", "off_market", "delisted", "unknown", "ambiguous", "invalid"]
-"""What the copy has for a code, whatever the date: a device or an actor that it lists; a device that is not on the EU
-market; one that the register lists no more; nothing, though the code can be one; several devices; or the code is none.
+"""What the copy has for a code, whatever the date: a listed device or actor; a device not on the EU market; one that
+the register no longer lists; nothing, though the code is valid; several devices; or the code is invalid.
 """
 
 Coverage = Literal["found", "certificate_ended", "off_market", "delisted", "unknown", "ambiguous", "invalid"]
-"""The same on a day: of what is found, `certificate_ended` has certificates of which none counts any more."""
+"""A `Standing` on a day. `certificate_ended`: it is found, and all of its certificates have ended."""
 
 COVERAGES: Sequence[Coverage] = (
     "found",
@@ -32,16 +32,16 @@ COVERAGES: Sequence[Coverage] = (
 )
 
 LineChange = Literal["new", "changed", "same"]
-"""A line of an upload beside the list as it is: not there, there with other cells, there as it is."""
+"""A line of an upload compared with the present list: not in it, in it with other cells, or the same."""
 
 MAX_NAME_LENGTH = 80
 MAX_LISTS = 50
 MAX_WAITING = 5
-"""Uploads of an account that are not kept yet."""
+"""The most uploads of an account that are not kept yet."""
 
 
 class FoundTable(Struct, frozen=True):
-    """How a file was read, and what can be corrected."""
+    """How a file was read, as far as users can correct it."""
 
     headings: Sequence[str]
     code_column: int
@@ -68,7 +68,7 @@ class FoundTable(Struct, frozen=True):
 
     @property
     def own_headings(self) -> Sequence[str]:
-        """The headings of the columns beside the code."""
+        """The headings of all columns but the code's."""
         return [each for place, each in enumerate(self.headings) if place != self.code_column]
 
     @property
@@ -93,26 +93,26 @@ class Upload(msgspec.Struct, frozen=True):
     matched: int
     keeps_itself: bool
     revision: int
-    """The revision of the copy as of which its lines are, at least."""
+    """The revision of the copy that its lines reflect at least."""
     is_stored: bool
-    """Whether the file itself is still there. One that is kept or cannot be read is not."""
+    """Whether the file itself is still stored. The file of a kept or failed upload is not."""
     waits_until: int | None
-    """Until when it is not read for the reason that `problem` says; None where it waits for no time."""
+    """Until when it is not read, for the reason `problem`; None if it does not wait for a time."""
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a node works on it or will."""
+        """Whether a node works on it or will work on it."""
         return self.state in ("waiting", "working")
 
 
 class CoverageCounts(msgspec.Struct, frozen=True):
-    """How many lines stand how."""
+    """How many lines have each coverage."""
 
     of: Mapping[Coverage, int]
     watched: int = 0
     """Lines whose subject the account watches."""
     certs_unread: int = 0
-    """Devices among `found` whose certificates nobody has read yet."""
+    """Devices among `found` whose certificates were never read."""
 
     @property
     def total(self) -> int:
@@ -121,7 +121,7 @@ class CoverageCounts(msgspec.Struct, frozen=True):
 
 
 class Differences(msgspec.Struct, frozen=True):
-    """How an upload differs from the list as it is, in lines."""
+    """How many lines of an upload differ from the present list."""
 
     new: int
     changed: int
@@ -130,7 +130,7 @@ class Differences(msgspec.Struct, frozen=True):
 
 
 class ItemList(msgspec.Struct, frozen=True):
-    """A saved list, with its uploads where there are any: the one that it has, and the one that waits."""
+    """A saved list, with up to two uploads: the kept one, and the waiting one."""
 
     id: int
     name: str
@@ -145,19 +145,19 @@ class ListLine(msgspec.Struct, frozen=True):
     number: int
     code: str
     cells: Sequence[str]
-    """Of the columns beside the code, in the order of the file; empty ones at the end are left out."""
+    """Cells of all columns but the code's, in the order of the file; empty ones at the end are left out."""
     subject: str | None
     coverage: Coverage
     reason: str
     certified_until: str | None
-    """Date, which may have passed; empty where no certificate counted on the day before it was stored; None where there
-    is none with an end, or where that is not known."""
+    """The last day covered by certificates, which may have passed. Empty if none counted on the day before it was
+    stored; None if none has an end, or that is not known."""
     certs_read: bool
     is_watched: bool
 
 
 class LineFilter(msgspec.Struct, frozen=True):
-    """Which lines: of one coverage, of a text in code or cells, watched or not, of a change since the list as it is."""
+    """Which lines: by coverage, text in code or cells, watched or not, change since the present list."""
 
     coverage: Coverage | None = None
     text: str = ""
@@ -166,24 +166,24 @@ class LineFilter(msgspec.Struct, frozen=True):
 
     @property
     def has_words(self) -> bool:
-        """Whether words are looked for."""
+        """Whether it has words to search."""
         return bool(self.text.strip())
 
     @property
     def reads_cells(self) -> bool:
-        """Whether the cells of every line have to be read for it."""
+        """Whether it needs the cells of every line."""
         return self.has_words or self.change is not None
 
 
 class SubjectCounts(msgspec.Struct, frozen=True):
-    """How many devices and actors some lines mean, each counted once, and how many of these are watched."""
+    """How many devices and actors lines mean, each counted once, and how many of these are watched."""
 
     all: int
     watched: int
 
 
 class WatchedLines(msgspec.Struct, frozen=True):
-    """What watching lines brought: subjects newly watched, watched before, and those that the plan had no room for."""
+    """The result of watching lines: subjects newly watched, watched before, and beyond the plan's limit."""
 
     added: int
     watched: int

@@ -18,10 +18,10 @@ _choices = msgspec.json.Decoder(ReadChoices)
 _found = msgspec.json.Decoder(FoundTable)
 
 MAX_LEASE_SECONDS = 24 * 3600
-"""No lease of an upload lasts longer, nor does one wait longer for the processor."""
+"""The longest lease of an upload, and the longest that one waits for processor time."""
 
 _MATCHED = ("ready", "kept")
-"""States in which no node adds lines."""
+"""States of uploads whose lines are complete."""
 
 _row = list_uploads.c
 _UPLOAD = select(
@@ -44,8 +44,8 @@ _LISTS = _UPLOAD.add_columns(
 
 
 async def lists_of(connection: AsyncConnection, account_id: int, list_id: int | None = None) -> list[ItemList]:
-    """The account's lists, or the one of them with an id, by name. One statement: an upload that is kept meanwhile is
-    the waiting one or the kept one, never neither.
+    """The account's lists, or the one with an id, by name. One statement, so that an upload that is kept meanwhile is
+    found either as waiting or as kept.
     """
     found = _LISTS.where(item_lists.c.account_id == account_id)
     if list_id is not None:
@@ -78,19 +78,19 @@ async def rename(connection: AsyncConnection, account_id: int, list_id: int, nam
 
 
 async def remove(connection: AsyncConnection, account_id: int, list_id: int) -> bool:
-    """Delete a list of the account with all of its lines; whether there was one."""
+    """Delete a list of the account with all of its lines. Returns whether there was one."""
     return (await connection.execute(delete(item_lists).where(*_own(account_id, list_id)))).rowcount > 0
 
 
 async def not_kept(connection: AsyncConnection, account_id: int) -> int:
-    """How many uploads of the account are not kept, those that failed too."""
+    """How many uploads of the account are not kept, with failed ones."""
     counted = select(func.count()).select_from(list_uploads.join(item_lists, item_lists.c.id == _row.list_id))
     of_account = item_lists.c.account_id == account_id, _row.state != "kept"
     return int((await connection.execute(counted.where(*of_account))).scalar_one())
 
 
 async def stored_bytes(connection: AsyncConnection, account_id: int, *, without_lines_of: int = 0) -> int:
-    """How many bytes the files and the lines of the account's uploads have together; lines of one may be left out."""
+    """The bytes of the files and lines of the account's uploads; the lines of one may be left out."""
     lines = case((_row.id == without_lines_of, 0), else_=_row.line_bytes)
     counted = select(func.coalesce(func.sum(func.coalesce(func.length(_row.content), 0) + lines), 0))
     of_account = counted.join(item_lists, item_lists.c.id == _row.list_id).where(item_lists.c.account_id == account_id)
@@ -98,7 +98,7 @@ async def stored_bytes(connection: AsyncConnection, account_id: int, *, without_
 
 
 async def lines_kept(connection: AsyncConnection, account_id: int, *, but: int = 0) -> int:
-    """How many lines the lists of the account have together, without those of one list."""
+    """The number of lines of the account's lists, without those of one list."""
     of_lists = (
         select(func.coalesce(func.sum(_row.total), 0))
         .join(item_lists, item_lists.c.upload_id == _row.id)
@@ -117,7 +117,7 @@ async def add_upload(
     keeps_itself: bool,
     now: int,
 ) -> int:
-    """Store an upload in place of the one of this list that is not kept yet; its id."""
+    """Store an upload, which replaces the list's one that is not kept yet. Returns its id."""
     await discard(connection, list_id)
     values = {
         "list_id": list_id,
@@ -137,14 +137,14 @@ async def add_upload(
 
 
 async def discard(connection: AsyncConnection, list_id: int) -> bool:
-    """Delete the upload of a list that is not kept; whether there was one."""
+    """Delete the upload of a list that is not kept. Returns whether there was one."""
     waiting = delete(list_uploads).where(_row.list_id == list_id, _row.state != "kept")
     return (await connection.execute(waiting)).rowcount > 0
 
 
 async def read_anew(connection: AsyncConnection, upload_id: int, choices: ReadChoices, now: int) -> bool:
-    """Let an upload that is not kept be read in another way, behind those that wait; whether there is one. How it was
-    read stays until then, so that a correction can be corrected.
+    """Queue an upload that is not kept to be read in another way. Returns whether there is one. The present way of
+    reading stays stored until then, so that a correction can be corrected.
     """
     anew = {"choices": _json(choices), "state": "waiting", "problem": "", "queued_at": now}
     nothing_read = {"total": None, "matched": 0, "line_bytes": 0}
@@ -156,7 +156,7 @@ async def read_anew(connection: AsyncConnection, upload_id: int, choices: ReadCh
 
 
 async def keep(connection: AsyncConnection, item_list: ItemList, upload: Upload) -> None:
-    """Let the lines of an upload be those of its list. What the list had before is deleted with its lines."""
+    """Make the lines of an upload those of its list. The list's upload before is deleted with its lines."""
     await connection.execute(
         update(list_uploads).where(_row.id == upload.id).values(state="kept", content=None, leased_until=0)
     )
@@ -171,10 +171,9 @@ async def has_waiting(connection: AsyncConnection, now: int) -> bool:
 
 
 async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tuple[Upload, bytes, int] | None:
-    """An upload that waits for a node or whose node has died, its file, and the account's id: of the account for which
-    least work was done in the last hour, and none where a node works for it already. The oldest of several alike.
-
-    It is this node's until the lease ends.
+    """Claim an upload that waits or whose node has died, until the lease ends. Returns it, its file, and the account's
+    id. Accounts with the least work in the last hour come first, then the oldest uploads; accounts that a node works
+    for already are left out.
     """
     other, its_list = list_uploads.alias(), item_lists.alias()
     is_worked_for = (
@@ -203,7 +202,7 @@ async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tupl
 
 
 def _waiting(now: int) -> Sequence[ColumnElement[bool]]:
-    """A lease that ends much later was given before the clock was put back."""
+    """Waiting uploads. A lease that ends much later was given before the clock was put back."""
     is_free = or_(_row.leased_until < now, _row.leased_until > now + MAX_LEASE_SECONDS)
     return _row.state.in_(("waiting", "working")), is_free
 
@@ -211,9 +210,9 @@ def _waiting(now: int) -> Sequence[ColumnElement[bool]]:
 async def set_work(
     connection: AsyncConnection, upload: Upload, matched: int, lease: int, values: Mapping[str, object]
 ) -> bool:
-    """Note how far a node is that has a lease and has matched so many lines; whether it has it still.
+    """Store the progress of a node that has a lease and has matched this many lines. Returns whether it has it still.
 
-    Two leases can end in one second, so what was done under this one is compared too.
+    Two leases can end in the same second, so the work under the lease is compared too.
     """
     held = _row.id == upload.id, _row.leased_until == lease, _row.state == "working"
     done = _row.matched == matched, _row.choices == _json(upload.choices)
@@ -222,44 +221,44 @@ async def set_work(
 
 
 async def note_appended(connection: AsyncConnection, upload_id: int, total: int, revision: int) -> None:
-    """Note that a kept upload has more lines, which are as of a revision of the copy."""
+    """Store that a kept upload has more lines, which reflect a revision of the copy."""
     oldest = case((_row.revision < revision, _row.revision), else_=revision)
     appended = update(list_uploads).where(_row.id == upload_id)
     await connection.execute(appended.values(total=total, matched=total, revision=oldest))
 
 
 async def note_problem(connection: AsyncConnection, upload_id: int, problem: str) -> None:
-    """Note why an upload was not kept by itself."""
+    """Store why an upload was not kept automatically."""
     noted = update(list_uploads).where(_row.id == upload_id, _row.state == "ready")
     await connection.execute(noted.values(problem=problem))
 
 
 async def oldest_revision(connection: AsyncConnection) -> int | None:
-    """The revision of the copy from which on lines of some upload have to be followed; None without any."""
+    """The oldest revision of the copy that lines of an upload reflect; None without any."""
     found = select(func.min(_row.revision)).where(_row.state.in_(_MATCHED))
     revision: int | None = (await connection.execute(found)).scalar_one()
     return revision
 
 
 async def locked_revisions(connection: AsyncConnection) -> dict[int, int]:
-    """The uploads whose lines follow the copy, each with the revision up to which they do, locked.
+    """The uploads whose lines follow the copy, locked, each with the revision that its lines reflect.
 
-    Whoever changes what lines tell of the copy holds this lock while reading the copy and writing lines: else a slow
-    node would write what was so before over what another one has written since.
+    Code that updates lines from the copy holds this lock from reading the copy to writing lines. Otherwise a slow node
+    could write old values over newer ones of another node.
     """
     followed = select(_row.id, _row.revision).where(_row.state.in_(_MATCHED)).order_by(_row.id).with_for_update()
     return {row.id: row.revision for row in await connection.execute(followed)}
 
 
 async def note_revision(connection: AsyncConnection, upload_ids: Sequence[int], until: int) -> None:
-    """Note that lines of these uploads have all changes of the copy up to a revision. The caller has locked them."""
+    """Store that lines of these uploads reflect the copy up to a revision. The caller has locked the uploads."""
     followed = update(list_uploads).where(_row.id == bindparam("of_upload"))
     if upload_ids:
         await connection.execute(followed.values(revision=until), [{"of_upload": each} for each in upload_ids])
 
 
 async def forget(connection: AsyncConnection, before: int) -> int:
-    """Delete uploads that nobody has kept, and lists that have no other; how many rows."""
+    """Delete old uploads that were not kept, and lists without another upload. Returns the number of rows."""
     old = delete(list_uploads).where(_row.created_at < before, _row.state != "kept")
     forgotten = (await connection.execute(old)).rowcount
     has_uploads = exists().where(_row.list_id == item_lists.c.id)
@@ -268,7 +267,7 @@ async def forget(connection: AsyncConnection, before: int) -> int:
 
 
 def found_json(found: FoundTable) -> str:
-    """How a file was read, as it is stored."""
+    """How a file was read, as stored JSON."""
     return _json(found)
 
 

@@ -1,4 +1,4 @@
-"""What an account does with its saved lists."""
+"""The use cases of an account's saved lists."""
 
 import asyncio
 import time
@@ -50,17 +50,17 @@ from registerwatch.watches.imports.import_table import ListLine as ImportLine
 MAX_FILENAME_LENGTH = 120
 SHOWN_GONE = 50
 AT_ONCE = 500
-"""Lines in memory together while all are listed."""
+"""How many lines of an export are in memory together."""
 LOOKED_AT_BESIDE = 1_000
-"""Subjects that are given to the import beyond those that the plan has room for: some may be no identifiers."""
+"""Subjects that are given to the import beyond the plan's limit, since some may not be identifiers."""
 MAX_CELL_READS, MAX_CELL_READS_OF_ACCOUNT, MAX_CELL_READS_OF_NETWORK = 2, 1, 1
-"""Statements that read the cells of all lines of a list, at a time in one process: each has a connection of five, and
-keeps a core of the database busy for up to two seconds.
+"""Statements of one process that may read the cells of all lines of a list at a time. Each uses one of five
+connections, and keeps a core of the database busy for up to two seconds.
 """
 WAIT_SECONDS = 5.0
-"""So long one waits for those before it; then the client is to come again."""
+"""How long a statement waits for those before it; then the client must try again."""
 COUNTED_SECONDS = 0.05
-"""What takes less is not counted as work of the account: it costs no more than other requests."""
+"""Shorter statements are not counted as work of the account: they cost no more than other requests."""
 
 NO_LIST = "There is no such list."
 NO_UPLOAD = "There is no such upload: it was discarded, or another file was sent since."
@@ -78,7 +78,7 @@ class NoSuchList(InvalidInput):
 
 
 class ShownLine(msgspec.Struct, frozen=True, dict=True):
-    """A line on a day, with what the copy has of its subject; None where it has nothing."""
+    """A line on a day, with what the copy has of its subject; None if it has nothing."""
 
     line: ListLine
     stored: StoredStanding | None
@@ -88,18 +88,18 @@ class ShownLine(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def standing(self) -> SubjectStanding:
-        """How its subject stands, as the copy has it."""
+        """The standing of its subject in the copy."""
         return NOTHING_KNOWN if self.stored is None else self.stored.standing(self.today)
 
     @property
     def certified_until(self) -> str | None:
-        """The last day on which a certificate counts: empty where that is over."""
+        """The last day on which a certificate counts; empty if that is over."""
         until = self.line.certified_until
         return until if until is None or until >= self.today.isoformat() else ""
 
 
 class LinePage(msgspec.Struct, frozen=True):
-    """Some lines of an upload, and how many match."""
+    """A page of lines of an upload, and how many match in all."""
 
     lines: Sequence[ShownLine]
     total: int
@@ -107,12 +107,12 @@ class LinePage(msgspec.Struct, frozen=True):
 
     @property
     def headings(self) -> Sequence[str]:
-        """Of the cells of the lines."""
+        """The headings of the lines' cells."""
         return self.upload.found.own_headings if self.upload.found is not None else ()
 
 
 class ListState(msgspec.Struct, frozen=True):
-    """A list, how its lines stand, and how old that is: `behind` changes of the copy are not taken in yet."""
+    """A list and the coverage of its lines, which does not reflect the last `behind` changes of the copy yet."""
 
     item_list: ItemList
     counts: CoverageCounts | None
@@ -121,28 +121,28 @@ class ListState(msgspec.Struct, frozen=True):
 
 
 class UploadDetails(msgspec.Struct, frozen=True):
-    """An upload that waits to be kept, with the list that it is for."""
+    """An upload that waits to be kept, with its list."""
 
     item_list: ItemList
     upload: Upload
     counts: CoverageCounts
     differences: Differences | None
-    """None while it is worked on, and for the first of a list."""
+    """None while a node works on it, and for the first upload of a list."""
 
 
 class UploadPreview(msgspec.Struct, frozen=True):
-    """An upload as its page shows it."""
+    """An upload for its page."""
 
     details: UploadDetails
     page: LinePage | None = None
-    """None while it is not ready."""
+    """None before the upload is ready."""
     gone: Sequence[ShownLine] = ()
-    """The first lines of the list that it has no more."""
+    """The first lines of the list that the upload no longer has."""
 
 
 class ListService:
-    """The saved lists of accounts. What is sent is worked on by `lists.worker`, which `wake` calls. Days, such as
-    those on which certificates end, are counted in `zone`.
+    """The saved lists of accounts. `wake` makes `lists.worker` process a sent file. Days, such as those on which
+    certificates end, are counted in `zone`.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class ListService:
         return {each.id: each.name for each in lists if each.kept is not None}
 
     async def one(self, caller: Caller, list_id: int, *, zone: tzinfo = UTC) -> ListState:
-        """A list of the account with its coverage. Raises `InvalidInput` for none."""
+        """A list of the account with its coverage. Raises `InvalidInput` if there is none."""
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
             return (await self._states(connection, caller, [own], self.today(zone)))[0]
@@ -201,7 +201,7 @@ class ListService:
             await repository.rename(connection, caller.account.id, own.id, wanted)
 
     async def remove(self, caller: Caller, list_id: int) -> bool:
-        """Delete a list with its lines; whether there was one. Watches stay."""
+        """Delete a list with its lines. Returns whether there was one. Watches stay."""
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             return await repository.remove(connection, caller.account.id, list_id)
@@ -217,10 +217,10 @@ class ListService:
         keeps_itself: bool = False,
         is_new: bool = False,
     ) -> tuple[int, int]:
-        """Send a file for the list with a name, which is made where there is none: the ids of list and upload.
+        """Send a file for the list with a name, which is created if missing. Returns the ids of list and upload.
 
-        Raises `InvalidInput` for what begins as no list does, and where there is one that is to be new;
-        `PeriodEnded`, `CapReached`, and `Overloaded` where the disk is nearly full; then nothing is made.
+        Raises `InvalidInput` if the file does not begin as a list does, or a list that must be new exists;
+        `PeriodEnded`, `CapReached`, and `Overloaded` if the disk is nearly full; then nothing is created.
         """
         check_beginning(content, choices.encoding)
         await self._require_room()
@@ -242,9 +242,9 @@ class ListService:
         *,
         keeps_itself: bool = False,
     ) -> int:
-        """Send a file for a list, in place of one that waits to be kept; the id of the upload.
+        """Send a file for a list, which replaces one that waits to be kept. Returns the id of the upload.
 
-        Raises `InvalidInput`, also for what begins as no list does; `PeriodEnded`, `CapReached`, `Overloaded`.
+        Raises `InvalidInput`, also if it does not begin as a list does; `PeriodEnded`, `CapReached`, `Overloaded`.
         """
         check_beginning(content, choices.encoding)
         await self._require_room()
@@ -255,8 +255,8 @@ class ListService:
         return upload_id
 
     async def append(self, caller: Caller, list_id: int, codes: Sequence[str]) -> int:
-        """Add lines with these codes at the end of a list; how many are new. What is in the list, however it is
-        written, stays as it is.
+        """Add lines with these codes at the end of a list. Returns how many are new. Codes that the list has, in any
+        spelling, stay as they are.
 
         Raises `InvalidInput`, `PeriodEnded`, `CapReached`.
         """
@@ -274,8 +274,8 @@ class ListService:
             now, today = int(self._clock.now()), self.today()
             known = await known_of(connection, self._copy, list(read.values()))
             rows = [
-                row_of(upload.id, place, line, (), match(line, known, today), now)
-                for place, line in enumerate(read.values(), start=number)
+                row_of(upload.id, each, line, (), match(line, known, today), now)
+                for each, line in enumerate(read.values(), start=number)
             ]
             if rows:
                 await line_repository.add(connection, rows)
@@ -283,7 +283,7 @@ class ListService:
         return len(read)
 
     async def upload(self, caller: Caller, list_id: int, upload_id: int, *, zone: tzinfo = UTC) -> UploadDetails:
-        """How far an upload is. Raises `InvalidInput` for none, `Overloaded`."""
+        """The progress of an upload. Raises `InvalidInput` if there is none, `Overloaded`."""
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
         is_compared = _upload_of(own, upload_id).state == "ready" and own.kept is not None
@@ -301,17 +301,17 @@ class ListService:
         self._wake()
 
     async def keep(self, caller: Caller, list_id: int, upload_id: int) -> None:
-        """Let an upload that is ready be the list. One that is kept stays so.
+        """Make a ready upload the list's lines. One that is kept already stays so.
 
-        Raises `InvalidInput`, `PeriodEnded`, and `CapReached` where the lists would have too many lines together.
+        Raises `InvalidInput`, `PeriodEnded`, and `CapReached` if the lists would have too many lines together.
         """
         async with self._changing(caller) as connection:
             own = await _own(connection, caller, list_id)
             await keep_upload(connection, caller.account.id, caller.account.plan.lines, own, upload_id)
 
     async def discard(self, caller: Caller, list_id: int, upload_id: int) -> bool:
-        """Delete an upload that is not kept, and its list with it where that has no lines; one that is kept stays.
-        Whether the list is there afterwards.
+        """Delete an upload that is not kept, and its list if that has no lines; a kept upload stays. Returns whether
+        the list is there afterwards.
         """
         async with self._database.transaction() as connection:
             await locked(connection, caller)
@@ -336,7 +336,7 @@ class ListService:
         offset: int = 0,
         zone: tzinfo = UTC,
     ) -> LinePage:
-        """Lines of a list, or of an upload of it, that match a filter. Raises `InvalidInput`, and as `_chosen`."""
+        """Lines of a list, or of an upload of it, that match a filter. Raises `InvalidInput` and as `_chosen`."""
         today = self.today(zone)
         async with self._chosen(caller, chosen) as connection:
             upload, beside = _lines_of(await _own(connection, caller, list_id), upload_id)
@@ -364,8 +364,8 @@ class ListService:
         offset: int,
         zone: tzinfo = UTC,
     ) -> UploadPreview:
-        """How far an upload is; once it is ready, some of its lines and of those that it lacks. Raises `NoSuchList`,
-        and as `_chosen`.
+        """The progress of an upload; once it is ready, a page of its lines and the first that it lacks. Raises
+        `NoSuchList` and as `_chosen`.
         """
         today, account_id = self.today(zone), caller.account.id
         details = await self.upload(caller, list_id, upload_id, zone=zone)
@@ -387,8 +387,8 @@ class ListService:
     async def every_line(
         self, caller: Caller, upload: Upload, chosen: LineFilter, *, zone: tzinfo = UTC
     ) -> AsyncIterator[ShownLine]:
-        """All lines of an upload that match, a bounded number of them in memory. Raises `NoSuchList`, also where
-        another upload is kept meanwhile: its columns are others; and before the first line as `_chosen`.
+        """All matching lines of an upload, few of them in memory at a time. Raises `NoSuchList`, also if another upload
+        is kept meanwhile, whose columns differ; and before the first line as `_chosen`.
         """
         account_id, today = caller.account.id, self.today(zone)
         async with self._chosen(caller, chosen) as connection:
@@ -405,7 +405,7 @@ class ListService:
     async def count_subjects(
         self, caller: Caller, list_id: int, chosen: LineFilter, *, zone: tzinfo = UTC
     ) -> SubjectCounts:
-        """How many devices and actors lines that match mean, and how many are watched. Raises `InvalidInput`, and as
+        """How many devices and actors the matching lines mean, and how many are watched. Raises `InvalidInput` and as
         `_chosen`.
         """
         async with self._chosen(caller, chosen) as connection:
@@ -416,9 +416,8 @@ class ListService:
     async def watch(
         self, caller: Caller, list_id: int, chosen: LineFilter, tags: Collection[str] = (), *, zone: tzinfo = UTC
     ) -> WatchedLines:
-        """Watch the subjects of lines that match, in the order of the list, until the plan is full; those that are
-        watched get the tags too. Raises `InvalidInput`, `PeriodEnded`, `CapReached` for too many tags, and as
-        `_chosen`.
+        """Watch the subjects of matching lines, in the order of the list, until the plan is full. Subjects watched
+        before get the tags too. Raises `InvalidInput`, `PeriodEnded`, `CapReached` for too many tags, and as `_chosen`.
         """
         caller.account.require_active(self._clock.now())
         async with self._chosen(caller, chosen) as connection:
@@ -433,13 +432,13 @@ class ListService:
         return WatchedLines(counted["new"], counted["watched"] + counted["twice"], left, counted["invalid"])
 
     def today(self, zone: tzinfo = UTC) -> date:
-        """The day now, in a time zone."""
+        """The present day in a time zone."""
         return day_of(self._clock.now(), zone)
 
     @asynccontextmanager
     async def _chosen(self, caller: Caller, chosen: LineFilter) -> AsyncIterator[AsyncConnection]:
-        """A connection for reading the lines of a filter. Raises `Overloaded`, and `RateLimited` for words where the
-        account has used its share of the processor.
+        """A connection for reading the lines of a filter. Raises `Overloaded`; and, for a filter with words,
+        `RateLimited` if the account has used its share of the processor.
         """
         async with self._reading(caller, reads_cells=chosen.reads_cells, has_words=chosen.has_words) as connection:
             yield connection
@@ -448,8 +447,8 @@ class ListService:
     async def _reading(
         self, caller: Caller, *, reads_cells: bool, has_words: bool = False
     ) -> AsyncIterator[AsyncConnection]:
-        """A connection for reading lines. What reads the cells of all of them waits for a place, which raises
-        `Overloaded` where none is free in time, and counts as work of the account.
+        """A connection for reading lines. Reading the cells of all lines counts as work of the account and waits for a
+        slot; raises `Overloaded` if none is free in time.
         """
         account_id = caller.account.id
         async with AsyncExitStack() as held:
@@ -468,7 +467,7 @@ class ListService:
                         seconds = time.monotonic() - began
             finally:
                 if reads_cells and seconds >= COUNTED_SECONDS:
-                    with suppress(DatabaseUnavailable):  # what is stored can be read with a full disk too
+                    with suppress(DatabaseUnavailable):  # a full disk must not stop reads
                         await run_uncancelled(self._work.spend(account_id, seconds))
 
     async def _with_stored(
@@ -533,7 +532,7 @@ class ListService:
         )
 
     async def _keep_byte_cap(self, connection: AsyncConnection, caller: Caller, length: int) -> None:
-        """Raise `CapReached` where a file of so many bytes is too much beside what is stored."""
+        """Raise `CapReached` if the account would store too many bytes with a file of this length."""
         plan = await self._shares.of(connection, caller.account.id)
         most = plan.stored_bytes if plan is not None else 0
         total = await repository.stored_bytes(connection, caller.account.id) + length
@@ -544,7 +543,7 @@ class ListService:
         raise CapReached(too_many_bytes(most, total) + more)
 
     async def _require_room(self) -> None:
-        """Raise `Overloaded` where the disk has little room."""
+        """Raise `Overloaded` if the disk is nearly full."""
         if await self._disk.problem() is not None:
             raise Overloaded(NO_ROOM)
 
@@ -558,7 +557,7 @@ class ListService:
 
 
 def too_many_bytes(most: int, total: int) -> str:
-    """What is said where the files and lines of an account's lists would have too many bytes together."""
+    """The message if the files and lines of an account's lists would have too many bytes together."""
     return (
         f"The files and lines of lists may have {most / MIB:g} MiB together, and would have {total / MIB:.1f} MiB."
         " Discard a file, delete a list, or send fewer columns."
@@ -568,7 +567,7 @@ def too_many_bytes(most: int, total: int) -> str:
 async def keep_upload(
     connection: AsyncConnection, account_id: int, most: int, item_list: ItemList, upload_id: int
 ) -> None:
-    """Let an upload be its list. The caller has locked the account. Raises `InvalidInput`, `CapReached`."""
+    """Make an upload its list's lines. The caller has locked the account. Raises `InvalidInput`, `CapReached`."""
     upload = _upload_of(item_list, upload_id)
     if upload.state == "kept":
         return
@@ -579,7 +578,7 @@ async def keep_upload(
 
 
 async def _keep_cap(connection: AsyncConnection, account_id: int, most: int, item_list: ItemList, total: int) -> None:
-    """Raise `CapReached` where a list with so many lines is too many beside the others of the account."""
+    """Raise `CapReached` if the account's lists would have too many lines with this total."""
     others = await repository.lines_kept(connection, account_id, but=item_list.id)
     if others + total > most:
         raise CapReached(
@@ -603,7 +602,7 @@ def _upload_of(item_list: ItemList, upload_id: int) -> Upload:
 
 
 def _lines_of(item_list: ItemList, upload_id: int | None) -> tuple[Upload, int | None]:
-    """The upload whose lines are asked for, and the one that it is compared with."""
+    """The upload to read lines of, and the id of the one that it is compared with."""
     if upload_id is not None:
         return _upload_of(item_list, upload_id), None if item_list.kept is None else item_list.kept.id
     if item_list.kept is None:

@@ -15,7 +15,7 @@ from sqlalchemy import (
 
 from registerwatch.platform.db.tables import ROW_ID, metadata, of_account
 
-item_lists = Table(  # lists of articles that an account keeps, such as those of its enterprise resource planning
+item_lists = Table(  # lists of articles that an account saves, such as those of its enterprise resource planning
     "item_lists",
     metadata,
     Column("id", ROW_ID, primary_key=True),
@@ -27,7 +27,7 @@ item_lists = Table(  # lists of articles that an account keeps, such as those of
     sqlite_autoincrement=True,
 )
 
-list_uploads = Table(  # files that were sent for a list: the one that it has now, and one that waits to be kept
+list_uploads = Table(  # files that were sent for a list: the kept one, and one that waits to be kept
     "list_uploads",
     metadata,
     Column("id", ROW_ID, primary_key=True),

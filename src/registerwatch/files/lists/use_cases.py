@@ -16,7 +16,7 @@ from registerwatch.watches.imports.import_list import ImportService
 
 
 class Lists(msgspec.Struct, frozen=True):
-    """What surfaces and background work call."""
+    """The use cases that surfaces and background work call."""
 
     service: ListService
     worker: ListWorker
@@ -32,7 +32,7 @@ def build_lists(
     work: WorkBudget,
     disk: DiskCheck,
 ) -> Lists:
-    """The use cases over one database. No files are taken while `disk` has little room."""
+    """Build the use cases. No files are accepted while `disk` is nearly full."""
     reader = TableReader(table_processes(budget=work))
     worker = ListWorker(database, clock, copy, reader, shares, work)
     service = ListService(

@@ -1,4 +1,4 @@
-"""Reads and matches the files of lists, and keeps the lines of all lists up with the copy."""
+"""The worker of lists: it reads and matches files, and updates the lines of all lists from the copy."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -28,13 +28,13 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.thread_pauses import with_pauses
 
 AT_ONCE = 1_000
-"""Lines that are matched and stored together; so many are done anew where a node is killed."""
+"""Lines that are matched and stored together; if a node is killed, at most this many are done again."""
 LEASE_SECONDS = 120
-"""Longer than any file takes to be read, and any step to be matched."""
+"""Longer than reading any file and matching any batch takes."""
 IDLE_SECONDS = 2.0
 CHANGES_AT_ONCE = 2_000
 KEPT_WAITING_SECONDS = 7 * 24 * 3600
-"""Uploads that nobody keeps are deleted after so long."""
+"""How long an upload that is not kept is stored."""
 
 NO_TIME_LEFT = "The account has used its processor time of this hour for files, photos and lists."
 NO_ROWS = "The file has no rows below its heading."
@@ -43,11 +43,11 @@ log = structlog.get_logger(__name__)
 
 
 class LeaseLost(Exception):
-    """The upload was discarded, is to be read in another way, or another node works on it."""
+    """The upload was discarded, must be read in another way, or has another node working on it."""
 
 
 class ListWorker:
-    """The work on lists of one process. Any number of processes may do it."""
+    """The worker of one process. Any number of processes may have one."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ListWorker:
         self._woken.set()
 
     async def step(self) -> None:
-        """Work off what waits, then wait for more: until `wake` is called, or for two seconds."""
+        """Do the waiting work, then wait until `wake` is called, at most two seconds."""
         self._woken.clear()
         await self.work_off()
         try:
@@ -86,14 +86,14 @@ class ListWorker:
             pass
 
     async def follow(self) -> None:
-        """Bring the lines of all lists up to what the copy has now."""
+        """Update the lines of all lists from the copy."""
         while await self._follow_changes():
             pass
         while await self._match_due():
             pass
 
     async def forget(self) -> int:
-        """Delete uploads that nobody kept; how many."""
+        """Delete old uploads that were not kept. Returns how many rows."""
         async with self._database.transaction() as connection:
             return await repository.forget(connection, int(self._clock.now()) - KEPT_WAITING_SECONDS)
 
@@ -125,7 +125,7 @@ class ListWorker:
         return True
 
     async def _work_on(self, work: "_Work", content: bytes, account_id: int) -> None:
-        """Read the file and match its lines, from where another node may have left them."""
+        """Read the file and match the lines that no other node has matched."""
         table = await self._reader.read(content, account_id, work.upload.choices)
         if not table.rows:
             raise InvalidInput(NO_ROWS)
@@ -147,7 +147,7 @@ class ListWorker:
         await work.end(account_id, most)
 
     async def _follow_changes(self) -> bool:
-        """Take in some changes of the copy; whether there may be more."""
+        """Apply some changes of the copy. Returns whether there may be more."""
         async with self._database.reading() as connection:
             oldest = await repository.oldest_revision(connection)
             if oldest is None or oldest >= await revision_of_copy(connection):
@@ -155,7 +155,7 @@ class ListWorker:
         async with self._database.transaction() as connection:
             uploads = await repository.locked_revisions(connection)
             since = min(uploads.values(), default=None)
-            last = await revision_of_copy(connection)  # before the changes: what comes meanwhile is not passed over
+            last = await revision_of_copy(connection)  # read before the changes, so that later ones are not skipped
             if since is None or since >= last:
                 return False
             udis, until = await changed_udis(connection, since, CHANGES_AT_ONCE)
@@ -171,7 +171,7 @@ class ListWorker:
         return bool(udis)
 
     async def _match_due(self) -> bool:
-        """Match some lines again that the copy did not have; whether there may be more."""
+        """Match again some lines that the copy did not have. Returns whether there may be more."""
         now = int(self._clock.now())
         async with self._database.reading() as connection:
             waiting = await line_repository.due(connection, now, AT_ONCE)
@@ -194,7 +194,7 @@ class ListWorker:
 
 
 class _Work:
-    """An upload that this node has a lease of. Every step raises `LeaseLost` where it has it no more."""
+    """An upload under this node's lease. Every step raises `LeaseLost` if the node no longer has it."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class _Work:
             await self._set(connection, values)
 
     async def begin(self, table: Table, size: int) -> None:
-        """Note how the file was read, and how many bytes its lines have. Lines that another node has matched stay."""
+        """Store how the file was read, and the bytes of its lines. Lines that another node has matched stay."""
         async with self._database.reading() as connection:
             revision = await revision_of_copy(connection)
         first = {} if self._matched else {"revision": revision}
@@ -239,7 +239,7 @@ class _Work:
         self._lease, self._matched = lease, matched
 
     async def end(self, account_id: int, most: int) -> None:
-        """Let the upload be ready; one that is to be kept by itself is, unless there is no room for it."""
+        """Make the upload ready, and keep it if it is to be kept automatically and the plan allows it."""
         async with self._database.transaction() as connection:
             await lock_account(connection, account_id)
             await line_repository.number_keys(connection, self.upload.id)
@@ -253,9 +253,7 @@ class _Work:
                 await repository.note_problem(connection, self.upload.id, str(error))
 
     async def fail(self, problem: str, *, is_kept: bool) -> None:
-        """Say why the file cannot be read, and drop it unless it was read in another way. One that was taken back says
-        nothing.
-        """
+        """Store why the file cannot be read, and delete it unless `is_kept`. Without the lease nothing is stored."""
         async with self._database.transaction() as connection:
             failed = {
                 "state": "failed",

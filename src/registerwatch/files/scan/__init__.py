@@ -1,1 +1,1 @@
-"""Codes on labels: which symbols a photo shows, and what the codes in them are together."""
+"""Photos of labels: the symbols that they show, and the codes in these."""

@@ -1,8 +1,8 @@
-"""Photos of labels are read in a process of their own, which has bounds of time and memory and keeps nothing of them.
+"""Reading photos of labels in a separate process, which has bounds of time and memory and stores nothing.
 
     python -I -m registerwatch.files.scan.photo_process < photo.jpg
 
-writes the symbols that it shows as JSON. Exit code 3: the file is no photo, and the output says why.
+writes the symbols that it shows as JSON. Exit code 3: the file is not a photo, and the output says why.
 """
 
 import sys
@@ -25,7 +25,7 @@ from registerwatch.register.identifiers.gs1_fields import load_fields
 
 MAX_AT_A_TIME, MAX_OF_ACCOUNT, MAX_OF_NETWORK = 2, 1, 1
 WAIT_SECONDS = 15.0
-"""So long a photo waits for those before it."""
+"""How long a photo waits for those before it."""
 BOUNDS = ProcessBounds(cpu_seconds=10, wall_seconds=45, memory_bytes=512 * 1024 * 1024)
 """Most photos take a second of processor time; beside a busy service a process has a tenth of a core."""
 
@@ -65,9 +65,9 @@ class PhotoReader:
         self._processes = processes or photo_processes()
 
     async def read(self, content: bytes, account_id: int, network: str | None = None) -> Sequence[Symbol]:
-        """The symbols that a photo shows, which an account has sent from a network.
+        """The symbols in a photo that an account has sent from a network.
 
-        Raises `InvalidInput` for what is no photo or cannot be read, `Overloaded` where too many are being read.
+        Raises `InvalidInput` if it is not a photo or cannot be read, `Overloaded` if too many are being read.
         """
         _require_photo(content)
         try:
@@ -78,7 +78,7 @@ class PhotoReader:
 
 
 def _require_photo(content: bytes) -> None:
-    """Raises `InvalidInput` for what does not begin as a photo does: no process is started for it."""
+    """Raise `InvalidInput` for a file that does not begin as a photo does, before a process is started for it."""
     if content.startswith((JPEG, PNG)) or (content.startswith(RIFF) and content[8:12] == WEBP):
         return
     raise InvalidInput(IS_HEIF if content[4:8] == b"ftyp" and content[8:12] in HEIF else NO_PHOTO)

@@ -1,4 +1,4 @@
-"""From a photo to the symbols that it shows: DataMatrix, GS1-128 and other codes of labels.
+"""The symbols that a photo shows: DataMatrix, GS1-128 and other codes of labels.
 
 Only the process that reads photos (`photo_process`) imports this: its libraries parse what strangers sent.
 """
@@ -16,18 +16,18 @@ from registerwatch.files.scan.symbols import MAX_SYMBOLS, Symbol
 
 FORMATS = ("JPEG", "PNG", "WEBP")
 LOADED = ("PIL.MpoImagePlugin", "PIL.WebPImagePlugin", "PIL.TiffImagePlugin")
-"""What Pillow itself loads when it meets a photo of these formats; the last one reads how a camera was held."""
+"""Modules that Pillow loads for photos of these formats; the last one reads the camera's orientation."""
 OF_JPEG = frozenset({"JPEG", "MPO"})
-"""MPO has several JPEGs, of which the first is read."""
+"""MPO holds several JPEGs; the first is read."""
 MAX_SIDE, MAX_PIXELS, MAX_JPEG_PIXELS = 16_000, 25_000_000, 64_000_000
-"""Of a photo as it was sent; what its header says is checked before anything is decoded. Cameras make JPEG, which can
-be decoded smaller; other formats take memory for each pixel.
+"""Limits of a photo as it was sent, checked from its header before decoding. Cameras make JPEG, which can be decoded
+smaller; other formats take memory for each pixel.
 """
 MAX_READ_PIXELS = 16_000_000
-"""Of a photo as it is read: a larger one is made smaller while it is decoded."""
+"""The most pixels of a photo that is read: a larger one is made smaller while it is decoded."""
 MAX_TRIED_PIXELS = 4_000_000
-"""Of the further views of a photo in which no device was found at first."""
-TRIED_TURNS = (22, 45, 67)
+"""The most pixels of further views of a photo, which are tried if no device was found."""
+TRIED_DEGREES = (22, 45, 67)
 MIN_SIDE = 16
 
 SYMBOLOGIES = zxingcpp.BarcodeFormats(
@@ -40,7 +40,7 @@ SYMBOLOGIES = zxingcpp.BarcodeFormats(
         zxingcpp.BarcodeFormat.ITF14,
     ]
 )
-"""What UDIs are printed in; HIBC stands in Code 39 too."""
+"""Symbologies in which UDIs are printed; HIBC uses Code 39 too."""
 
 DAMAGED = "This photo is damaged or incomplete. Take another one."
 TOO_LARGE = (
@@ -50,16 +50,16 @@ TOO_LARGE = (
 
 
 def load_formats() -> None:
-    """Load what reads each format: a process that can open no file cannot do so when it meets one."""
+    """Load the modules that read each format: a process without access to files cannot load them later."""
     Image.preinit()
     for name in LOADED:
         import_module(name)
 
 
 def symbols_in_photo(content: bytes) -> list[Symbol]:
-    """The symbols in a photo, none twice. Raises `InvalidInput` for what is none, is damaged or too large.
+    """The symbols in a photo, without duplicates. Raises `InvalidInput` if it is not a photo, damaged or too large.
 
-    It is looked at in further ways until a symbol names a device: a label may have others, with a lot or a link.
+    Further views are tried until a symbol names a device: a label may have others, with a lot or a link.
     """
     found: dict[Symbol, None] = {}
     for view in _views(_decoded(content)):
@@ -100,15 +100,15 @@ def _grey(photo: Image.Image) -> Image.Image:
 
 
 def _views(photo: Image.Image) -> Iterator[Image.Image]:
-    """The photo, then what is tried where no device was found in it: without noise, turned, enlarged.
+    """The photo, then views to try if no device was found in it: without noise, rotated, enlarged.
 
-    A linear code is found where a line that is level or upright crosses all of its bars.
+    A linear code is found if a level or upright line crosses all of its bars.
     """
     yield photo
     small = _within(photo, MAX_TRIED_PIXELS)
     yield small.filter(ImageFilter.GaussianBlur(1.5))
     soft = small.filter(ImageFilter.GaussianBlur(0.8))
-    for degrees in TRIED_TURNS:
+    for degrees in TRIED_DEGREES:
         yield soft.rotate(degrees, resample=Image.Resampling.BILINEAR, expand=True, fillcolor=255)
     if small.width * small.height * 4 <= MAX_READ_PIXELS:
         yield small.resize((small.width * 2, small.height * 2), Image.Resampling.BICUBIC)
@@ -120,7 +120,7 @@ def _within(photo: Image.Image, pixels: int) -> Image.Image:
 
 
 def _factor(size: tuple[int, int], pixels: int) -> int:
-    """The smallest whole number by which the sides are divided so that a photo has at most so many pixels."""
+    """The smallest whole number by which to divide the sides so that a photo has at most `pixels`."""
     factor = 1
     while (size[0] // factor) * (size[1] // factor) > pixels:
         factor += 1

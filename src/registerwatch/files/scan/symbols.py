@@ -1,4 +1,4 @@
-"""Symbols that a photo shows, and the codes that they are together. Pure."""
+"""The symbols in a photo, and the codes that they form together. Pure."""
 
 from collections.abc import Sequence
 
@@ -7,24 +7,24 @@ from msgspec import Struct
 from registerwatch.register.identifiers import MAX_CODE_LENGTH, ParsedCode, read_code
 
 MAX_SYMBOLS = 40
-"""Of one photo: a sheet of labels has as many."""
+"""The most symbols of one photo, enough for a sheet of labels."""
 GS = "\x1d"
 OF_GS1 = frozenset({"]C1", "]d2", "]Q3"})
-"""Symbology identifiers that announce GS1 element strings, of the symbols that are read."""
+"""Symbology identifiers of GS1 element strings, among the symbols that are read."""
 
 
 class Symbol(Struct, frozen=True, array_like=True):
     """One symbol in a photo."""
 
     form: str
-    """What it is called, such as `Data Matrix`."""
+    """The name of its symbology, such as `Data Matrix`."""
     identifier: str
     """Its symbology identifier (ISO/IEC 15424), such as `]d2`, which says whether it holds GS1 element strings."""
     text: str
 
     @property
     def code(self) -> str:
-        """The text as a hand scanner sends it that tells the symbology; without it where it says nothing of GS1."""
+        """The text, with the symbology identifier before it if that announces GS1, as some hand scanners send it."""
         return f"{self.identifier}{self.text}" if self.identifier in OF_GS1 else self.text
 
     @property
@@ -36,8 +36,8 @@ class Symbol(Struct, frozen=True, array_like=True):
 def codes_of(symbols: Sequence[Symbol]) -> list[str]:
     """The codes in the symbols of one photo.
 
-    What several symbols say alike is one code, and so is a UDI whose device stands in one symbol and whose lot or dates
-    stand in another one, where the photo shows one device alone.
+    Symbols with the same text are one code. If the photo shows one device only, symbols with its device identifier, lot
+    and dates are one code.
     """
     distinct = list({each.text: each for each in reversed(symbols)}.values())[::-1]
     read = [(each, read_code(each.code)) for each in distinct if len(each.text) <= MAX_CODE_LENGTH]

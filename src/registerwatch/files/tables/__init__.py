@@ -1,1 +1,1 @@
-"""Spreadsheets and CSV files of users: any of them is read into a table of texts, and tables are written."""
+"""Spreadsheets and CSV files: any of them is read into a table of texts, and tables are written."""

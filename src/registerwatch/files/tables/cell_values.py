@@ -1,7 +1,7 @@
-"""Numbers, days and truth values among the cells of a table, whose cells are all kept as texts. Pure.
+"""Numbers, days and truth values among the cells of a table, which are all stored as texts. Pure.
 
-A text file has no types: there a column is one of numbers where all its cells are. A workbook has them: there a column
-may hold anything, but no text that has the form of a number.
+A text file has no types: a column there is numeric if all its cells are numbers. A workbook has types: a column there
+may hold anything but a text in the form of a number.
 """
 
 import re
@@ -18,8 +18,8 @@ _TRUTH = {"True": True, "False": False}
 
 
 def value_of(text: str) -> CellValue | None:
-    """What a text is the written form of, None for any other text. `007`, `1.50` and numbers of more than 15 digits are
-    texts: written again, the number would be another text.
+    """The value that a text is the written form of, None for any other text. `007`, `1.50` and numbers of more than 15
+    digits are texts, since the number would be written differently.
     """
     if _NUMBER.fullmatch(text):
         cell = number_cell(float(text))
@@ -30,7 +30,7 @@ def value_of(text: str) -> CellValue | None:
 
 
 def typed_columns(rows: Sequence[FileRow], width: int, codes: Collection[int], *, has_types: bool) -> Sequence[int]:
-    """The columns whose cells are values wherever they have the form of one. Columns of codes never are."""
+    """The columns in which a cell in the form of a value is one. Columns of codes are never among them."""
     return [
         column
         for column in range(width)
@@ -39,7 +39,7 @@ def typed_columns(rows: Sequence[FileRow], width: int, codes: Collection[int], *
 
 
 def _has_typed(column: int, rows: Sequence[FileRow]) -> bool:
-    """Whether a column of a workbook has values, and no text that looks like one."""
+    """Whether a column of a workbook has values, and no text in the form of one."""
     has_any = False
     for row in rows:
         if column < len(row.texts) and value_of(row.texts[column]) is not None:
@@ -50,7 +50,7 @@ def _has_typed(column: int, rows: Sequence[FileRow]) -> bool:
 
 
 def _has_numbers_alone(column: int, rows: Sequence[FileRow]) -> bool:
-    """Whether each cell of a column that holds something is a number."""
+    """Whether each cell of a column that is not empty is a number."""
     texts = [row.texts[column] for row in rows if column < len(row.texts) and row.texts[column]]
     return bool(texts) and all(_NUMBER.fullmatch(text) and value_of(text) is not None for text in texts)
 

@@ -1,10 +1,10 @@
-"""Lists as CSV, written a batch at a time.
+"""CSV files, written a batch of rows at a time.
 
-CSV is UTF-8 with a byte order mark: without it Excel takes the file for the code page of the computer, and "Dräger" is
+CSV is UTF-8 with a byte order mark: without it Excel decodes the file with the computer's code page, and "Dräger" is
 not readable.
 
-Rows are read a batch at a time, and one thread of the process writes all files, so that neither the memory nor the time
-of others depends on how long a list is.
+Rows are read a batch at a time, and one thread of the process writes all files, so that a long list takes neither much
+memory nor the time of others.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from typing import TypeVar
 from registerwatch.files.tables.formula_guard import guarded
 
 Cell = str | int | float | date | datetime | None
-"""Instants have no zone: they are in that of the reader, whose name is in the header."""
+"""Instants have no zone: they are in the reader's zone, which the header names."""
 Row = Sequence[Cell]
 Rows = AsyncIterable[Row] | Iterable[Row]
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 async def csv_chunks(headings: Sequence[str], rows: Rows) -> AsyncIterator[bytes]:
-    """A CSV file in pieces. The first one has the heading and the first rows, whose errors it raises."""
+    """A CSV file in chunks. The first one has the heading and the first rows, and raises their errors."""
     read = batches(rows)
     first: Sequence[Row] = await anext(read, [])
     yield (BYTE_ORDER_MARK + await in_writer(lambda: csv_text([headings, *first]))).encode()
@@ -49,14 +49,14 @@ def csv_text(rows: Iterable[Row]) -> str:
 
 
 def csv_cell(value: Cell) -> str:
-    """A value as text that no program takes for a formula, in one line."""
+    """A value as text in one line that no program reads as a formula."""
     if not isinstance(value, str):
         return "" if value is None else str(value)
     return guarded(value)
 
 
 async def batches(rows: Rows) -> AsyncIterator[Sequence[Row]]:
-    """The rows, a few hundred at a time."""
+    """The rows in batches of `BATCH_ROWS`."""
     if not isinstance(rows, AsyncIterable):
         left = iter(rows)
         while read := await in_writer(lambda: list(islice(left, BATCH_ROWS))):
@@ -73,7 +73,7 @@ async def batches(rows: Rows) -> AsyncIterator[Sequence[Row]]:
 
 
 async def in_writer(work: Callable[[], T]) -> T:
-    """What `work` gives in the thread that writes. Whoever is cancelled waits for it: it uses what they give back."""
+    """Do `work` in the writing thread. A cancelled caller waits for its end, since it uses what the caller releases."""
     future = asyncio.get_running_loop().run_in_executor(_WRITER, work)
     try:
         return await asyncio.shield(future)

@@ -1,6 +1,6 @@
-"""Rows of a text with separators: which separator it has, and where its cells end.
+"""Rows of a text with separators: finding its separator, and splitting its cells.
 
-Quoted cells may hold line breaks. A quote that never ends makes a cell of the rest of its line, and of no other one.
+Quoted cells may hold line breaks. A quote that never ends makes the rest of its line a cell, but not further lines.
 """
 
 import csv
@@ -12,16 +12,16 @@ from itertools import islice
 from registerwatch.files.tables.cells import MIN_DIGITS
 
 DELIMITERS: Sequence[str] = (";", "\t", "|", ",")
-"""Those that can be chosen; of two that fit equally well the first is taken."""
+"""Separators that can be chosen; of two that fit equally well the first is used."""
 MAX_LINES_OF_ROW = 50
-"""A quote that has not ended by then never does."""
+"""A quote that has not ended after this many lines counts as one that never ends."""
 MAX_SAMPLE_ROWS = 200
-"""The separator is looked for in so many rows that hold something."""
+"""The separator is found from at most this many rows, empty ones not counted."""
 
 _NONE = "\x1f"
 """A separator that no text has."""
 _ANNOUNCED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
-"""The first line that Excel understands, and nobody else."""
+"""A first line that names the separator, which only Excel understands."""
 _DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 _CODE_BEFORE_COMMA = re.compile(rf"(?<![0-9,.])[0-9]{{{MIN_DIGITS},}},[0-9]")
 
@@ -35,15 +35,15 @@ def split_lines(text: str) -> list[str]:
 
 
 def announced_delimiter(lines: Sequence[str]) -> str:
-    """The separator that the first line names, as in `sep=;`; empty where it names none."""
+    """The separator that the first line names, as in `sep=;`; empty if it names none."""
     found = _ANNOUNCED.fullmatch(lines[0].strip(" ")) if lines else None
     return found[1] if found and found[1] in DELIMITERS else ""
 
 
 def delimiter_of(lines: Sequence[str]) -> str:
-    """The separator that most rows agree about; empty where each line is one cell.
+    """The separator that most rows agree about; empty if each line is one cell.
 
-    Commas of decimals are none: they do not count beside another separator, nor alone, unless they are behind a code.
+    Decimal commas are not separators: they do not count beside another separator, nor alone, unless after a code.
     """
     first = [line for line in islice(lines, MAX_SAMPLE_ROWS * 5) if line.strip()][:MAX_SAMPLE_ROWS]
     found = {each: _agreement(first, each) for each in DELIMITERS[:-1]}
@@ -55,48 +55,48 @@ def delimiter_of(lines: Sequence[str]) -> str:
 
 
 def rows_of(lines: Sequence[str], delimiter: str, *, after: int = 0) -> Iterator[Row]:
-    """The rows of lines that come `after` so many others, also empty ones; an empty separator splits none."""
+    """The rows of lines, with empty ones. `after` lines come before them. An empty separator splits nothing."""
     delimiter = delimiter or _NONE
-    place = 0
-    while place < len(lines):
-        feed = _Feed(lines, place)
+    index = 0
+    while index < len(lines):
+        feed = _Feed(lines, index)
         reader = csv.reader(feed, delimiter=delimiter, strict=True)
         try:
             for cells in reader:
-                yield after + place + 1, cells
-                place = feed.begin_row()
+                yield after + index + 1, cells
+                index = feed.begin_row()
         except csv.Error:
-            yield after + place + 1, cells_of_line(lines[place], delimiter)
-            place += 1
+            yield after + index + 1, cells_of_line(lines[index], delimiter)
+            index += 1
         else:
             return
 
 
 class _Feed:
-    """Lines for a reader of CSV, but no more than one row can have."""
+    """Lines for a CSV reader, at most `MAX_LINES_OF_ROW` for each row."""
 
-    def __init__(self, lines: Sequence[str], place: int) -> None:
+    def __init__(self, lines: Sequence[str], index: int) -> None:
         self._lines = lines
-        self._place = self._begin = place
+        self._index = self._begin = index
 
     def begin_row(self) -> int:
         """The index of the line where the next row begins."""
-        self._begin = self._place
-        return self._place
+        self._begin = self._index
+        return self._index
 
     def __iter__(self) -> "_Feed":
         return self
 
     def __next__(self) -> str:
-        if self._place >= len(self._lines) or self._place - self._begin >= MAX_LINES_OF_ROW:
+        if self._index >= len(self._lines) or self._index - self._begin >= MAX_LINES_OF_ROW:
             raise StopIteration
-        line = self._lines[self._place]
-        self._place += 1
+        line = self._lines[self._index]
+        self._index += 1
         return f"{line}\n"
 
 
 def cells_of_line(line: str, delimiter: str) -> list[str]:
-    """The cells of a line, whatever quotes it has: one that never ends makes a cell of the rest."""
+    """The cells of a line, whatever quotes it has: a quote that never ends makes the rest one cell."""
     try:
         return next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
@@ -104,8 +104,8 @@ def cells_of_line(line: str, delimiter: str) -> list[str]:
 
 
 def _agreement(lines: Sequence[str], delimiter: str) -> float:
-    """How well a separator fits: the share of rows with the most frequent number of cells, and a little more where
-    they have many. 0 where most rows have one cell.
+    """How well a separator fits: the share of rows with the most frequent number of cells, and a little more if they
+    have many. 0 if most rows have one cell.
     """
     widths = Counter(len(cells) for _, cells in rows_of(lines, delimiter) if any(cells))
     if not widths:
@@ -118,5 +118,5 @@ def _agreement(lines: Sequence[str], delimiter: str) -> float:
 
 
 def _has_other_commas(lines: Sequence[str]) -> bool:
-    """Whether some commas cannot be those of decimals."""
+    """Whether some commas cannot be decimal commas."""
     return any("," in _DECIMAL_COMMA.sub("", line) or _CODE_BEFORE_COMMA.search(line) for line in lines)

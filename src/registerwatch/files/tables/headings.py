@@ -1,4 +1,4 @@
-"""Which row of a table has its headings, and which column the codes of devices or actors. Pure."""
+"""Finding the row of a table with its headings, and the column with the codes of devices or actors. Pure."""
 
 import re
 import unicodedata
@@ -27,21 +27,21 @@ OTHER_DEVICE_HEADINGS = (
     *("codigoudi", "codigoudidi", "codigogtin", "codigoean", "codigodebarras", "codigobarras", "codbarras"),
     *("streepjescode", "barcodenr", "kodkreskowy", "kodean", "kodudi", "streckkod", "stregkode", "strekkode"),
 )
-"""What exports of hospitals and dealers call it. PZNs are not among them: no code parser reads one without its PPN."""
+"""Headings in exports of hospitals and dealers. PZN is not among them: no parser reads one without its PPN."""
 OTHER_ACTOR_HEADINGS = ("srnnummer", "srnnumber", "herstellersrn", "srnhersteller", "srnfabricant", "fabricantsrn")
 MAX_HEADING_ROWS = 20
-"""The heading is looked for in so many rows that hold something: exports often begin with titles."""
+"""The heading is found in this many first rows, empty ones not counted: exports often begin with titles."""
 MAX_SAMPLE_ROWS = 200
-"""Rows below the heading whose cells tell what a column holds."""
+"""Rows below the heading whose cells decide what a column holds."""
 CERTAIN_SHARE = 0.5
 """A column whose share of codes is above it holds codes, whatever headings of other columns say."""
 MIN_SHARE = 0.2
-"""Below it, codes are there by chance."""
+"""Below this share, codes are there by chance."""
 
 _WORDS = frozenset({"gtin", "ean", "udi", "udidi", "iud", "barcode", "strichcode"})
 _BASIC = frozenset({"basic", "basis", "base", "basico", "basica", "buidi", "budi"})
 _OF_WORDS = " "
-"""Stands for headings that have such a word among others."""
+"""Stands for headings with such a word among others."""
 _RANKS = {
     name: rank
     for rank, name in enumerate(
@@ -54,7 +54,7 @@ Cells = Sequence[str]
 
 
 def normal(text: str) -> str:
-    """A heading without spaces, signs and accents, in small letters."""
+    """A heading in lower case without spaces, signs and accents."""
     if len(text) > MAX_CELL_LENGTH:
         return ""
     plain = text if text.isascii() else unicodedata.normalize("NFKD", text)
@@ -68,7 +68,7 @@ def names_codes(heading: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_code(text: str) -> bool:
-    """Whether a text certainly is the code of a device or an actor: an SRN, or one whose check digit is right."""
+    """Whether a text is certainly the code of a device or an actor: an SRN, or a code with a right check digit."""
     found = read_code(bare(text))
     if found.subject is None:
         return False
@@ -78,7 +78,7 @@ def is_code(text: str) -> bool:
 
 
 def heading_row_of(rows: Sequence[FileRow]) -> int:
-    """The index of the row with the headings, -1 where there is none. Titles above it do not matter."""
+    """The index of the row with the headings, -1 if there is none. Titles above it do not matter."""
     first = rows[:MAX_HEADING_ROWS]
     width = _usual_width(rows)
     named = _rows_that_name_codes(first)
@@ -125,7 +125,7 @@ def code_columns_of(headings: Cells, rows: Sequence[FileRow]) -> Sequence[int]:
 
 
 def distinct_headings(written: Cells, width: int) -> Sequence[str]:
-    """A heading for each column: `Column C` where there is none, `Name (2)` where two are alike."""
+    """A heading for each column: `Column C` if it has none, `Name (2)` if two are alike."""
     found: dict[str, None] = {}
     for column in range(width):
         text = written[column] if column < len(written) else ""
@@ -139,7 +139,7 @@ def distinct_headings(written: Cells, width: int) -> Sequence[str]:
 
 
 def _rank_of_heading(text: str) -> int | None:
-    """How well a heading names codes: the smaller the better. None for one that does not."""
+    """How well a heading names codes: a smaller rank is better. None for one that does not."""
     name = normal(text)
     if name in _RANKS:
         return _RANKS[name]
@@ -148,9 +148,9 @@ def _rank_of_heading(text: str) -> int | None:
 
 
 def _share_of_codes(column: int, rows: Iterable[FileRow]) -> float:
-    """The share of cells that certainly are codes. A shortened number counts by half, as it may have been one; so does
-    a number of eight digits, as one in ten has a right check digit by chance, such as dates in texts. A date of a
-    workbook is no code.
+    """The share of cells that certainly are codes. A shortened number counts half, since it may have been a code. So
+    does a number of eight digits, such as a date in a text: one in ten has a right check digit by chance. A workbook's
+    date is not a code.
     """
     cells = [(row.texts[column], row.problems.get(column, "")) for row in rows if column < len(row.texts)]
     filled = [(text, problem) for text, problem in cells if text]
@@ -164,11 +164,11 @@ def _certainty(text: str, problem: CellProblem) -> float:
         return 0.0
     if len(text) == MIN_DIGITS and is_number(text):
         return 0.5
-    return 1.0 if kind(text) == "udi" else 0.9  # of two columns that of the devices
+    return 1.0 if kind(text) == "udi" else 0.9  # prefer a column of devices to one of actors
 
 
 def _usual_width(rows: Sequence[FileRow]) -> int:
-    """How many cells most rows fill."""
+    """The most frequent number of cells in a row."""
     widths = Counter(_filled(row.texts) for row in rows)
     return max(widths, key=lambda each: (widths[each], each), default=0)
 
@@ -186,8 +186,8 @@ def _has_data(row: FileRow) -> bool:
 
 
 def _is_above_data(row: FileRow, below: Sequence[FileRow]) -> bool:
-    """Whether a text of the row is above data, or, where the table has no data, all its texts are short and distinct,
-    and none is one of the cells below it.
+    """Whether a text of the row is above data. In a table without data: whether its texts are short, distinct, and not
+    among the cells below.
     """
     if any(row.texts[column : column + 1] and _has_data_in(column, below) for column in range(len(row.texts))):
         return True

@@ -1,4 +1,4 @@
-"""Files are read in a process of their own, which has bounds of time and memory and none of the service's secrets.
+"""Reading files in a separate process, which has bounds of time and memory and none of the service's secrets.
 
     python -I -m registerwatch.files.tables.process
 
@@ -27,7 +27,7 @@ from registerwatch.register.identifiers.gs1_fields import load_fields
 
 MAX_AT_A_TIME, MAX_OF_ACCOUNT = 2, 1
 WAIT_SECONDS = 20.0
-"""So long a file waits for those before it."""
+"""How long a file waits for those before it."""
 BOUNDS = ProcessBounds(cpu_seconds=30, wall_seconds=120, memory_bytes=1024 * 1024 * 1024)
 """50,000 rows of 10 columns take 2.5 seconds of processor time and 125 MiB; on a busy machine they wait for it."""
 
@@ -62,7 +62,7 @@ def table_processes(
 
 
 class TooMuchWork(InvalidInput):
-    """The file used up what a process may use. It is not to be read again."""
+    """The file reached a limit of the process. It must not be read again."""
 
 
 class TableReader:
@@ -72,12 +72,12 @@ class TableReader:
         self._processes = processes or table_processes()
 
     async def read(self, content: bytes, account_id: int, choices: ReadChoices, network: str | None = None) -> Table:
-        """The table in a file, which came from a network, if from any. Raises `InvalidInput`, which may be
-        `TooMuchWork`; `RateLimited`; and `Overloaded` where too many are being read.
+        """The table in a file. `network` is the sender's, if any. Raises `InvalidInput`, also as `TooMuchWork`;
+        `RateLimited`; and `Overloaded` if too many are being read.
         """
         if len(content) > MAX_FILE_BYTES:
             raise InvalidInput(TOO_LARGE)
-        check_beginning(content, choices.encoding)  # no process is started for what is no list
+        check_beginning(content, choices.encoding)  # so that no process is started for another file
         try:
             output = await self._processes.run(msgspec.json.encode(choices) + b"\n" + content, account_id, network)
         except ProcessFailed:

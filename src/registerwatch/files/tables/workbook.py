@@ -1,8 +1,8 @@
 """The sheets of a workbook (.xlsx, .xlsb or .ods), read by calamine: their cells as a person sees them.
 
-Numbers become their digits. What a spreadsheet has destroyed (dates, numbers of more than 15 digits) is marked as such.
-Formulas have the results that were stored, errors and formulas without a result are empty. Hidden rows and columns are
-read: a filter hides them too.
+Numbers become their digits. Cells that a spreadsheet has damaged (dates, numbers of more than 15 digits) are marked.
+Formulas have their stored results; errors and formulas without a result are empty. Hidden rows and columns are read,
+since a filter hides them too.
 """
 
 import io
@@ -17,10 +17,10 @@ from registerwatch.files.tables.cells import Cell, CellProblem, FileRow, number_
 from registerwatch.files.tables.table import MAX_COLUMNS
 
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024
-"""As the archive says. calamine refuses a part that is larger than that."""
+"""The limit of the sizes in the archive's directory. calamine refuses a part larger than its size there."""
 MAX_SHEETS = 50
 MAX_TEXT_LENGTH = 1_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are read."""
 
 TOO_LARGE = "This workbook is too large when it is unpacked. Save the column of identifiers alone, as .xlsx or CSV."
 
@@ -28,8 +28,8 @@ Value = str | float | bool | date | datetime | time | timedelta
 
 
 class Workbook:
-    """The visible sheets of a workbook. Raises `InvalidInput` for one that is too large, and whatever calamine and
-    `zipfile` make of what is no workbook, or a damaged one.
+    """The visible sheets of a workbook. Raises `InvalidInput` if it is too large, and any error of calamine and
+    `zipfile` if it is damaged or not a workbook.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -43,16 +43,16 @@ class Workbook:
             if (sheet.typ, sheet.visible) == (SheetTypeEnum.WorkSheet, SheetVisibleEnum.Visible)
         ]
         self.sheets: Sequence[str] = [one_line(self._workbook.sheet_names[index]) for index in self._indexes]
-        """Their names, in the order of the workbook; several may be alike when they are cut."""
+        """Names of sheets in the workbook's order; cut names may be alike."""
 
-    def rows(self, place: int) -> Iterator[FileRow]:
-        """The rows of the sheet at a place in `sheets` that hold something, by their numbers."""
-        sheet = self._workbook.get_sheet_by_index(self._indexes[place])
+    def rows(self, position: int) -> Iterator[FileRow]:
+        """The rows of the sheet at a position in `sheets`, in order, without empty ones."""
+        sheet = self._workbook.get_sheet_by_index(self._indexes[position])
         return _rows(sheet)
 
 
 def _rows(sheet: CalamineSheet) -> Iterator[FileRow]:
-    """Calamine gives all rows from the first on, and their cells from the first column that holds something."""
+    """The rows that are not empty. Calamine gives all rows, with cells from the first column that is not empty."""
     first_column = sheet.start[1] if sheet.start else 0
     for number, values in enumerate(sheet.iter_rows(), start=1):
         if any(value != "" for value in values):
@@ -71,7 +71,7 @@ def _row(number: int, first_column: int, values: Sequence[Value]) -> FileRow:
             problems[column] = cell.problem
         if not isinstance(value, str):
             typed.append(column)
-    last = next((place for place in range(len(values), kept, -1) if values[place - 1] != ""), kept)
+    last = next((column for column in range(len(values), kept, -1) if values[column - 1] != ""), kept)
     left_out = max(0, first_column + last - MAX_COLUMNS)
     return FileRow(number, texts, problems, left_out, typed)
 
