@@ -21,8 +21,8 @@ from registerwatch.rest.openapi.description import (
     answer,
 )
 from registerwatch.rest.routing.auth import ActiveAccount, Reader, WatchEditor
+from registerwatch.rest.routing.large_body import LargeBodyRoute
 from registerwatch.rest.routing.parameters import DEFAULT_PAGE, MAX_PAGE, RowId, row_id
-from registerwatch.rest.routing.placed_body import PlacedBodyRoute
 from registerwatch.rest.routing.routers import account_router
 from registerwatch.watches.tags import tags_of_text
 from registerwatch.web.answers.answers import Done
@@ -45,7 +45,7 @@ from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.responses import NOT_CACHED, json_response, private_response
 
 router = account_router("lists")
-files = account_router("lists", route_class=PlacedBodyRoute)
+files = account_router("lists", route_class=LargeBodyRoute)
 
 FILE_BODY = {
     "requestBody": {

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from registerwatch.errors import InvalidInput
 from registerwatch.rest.routing.direct_route import Handler
-from registerwatch.rest.routing.placed_body import PlacedBodyRoute
+from registerwatch.rest.routing.large_body import LargeBodyRoute
 from registerwatch.web.limits.body_limits import MAX_BODY_BYTES
 
 CSV = "text/csv"
@@ -44,10 +44,10 @@ CHARSETS = frozenset(
 _CHARSET = re.compile(r";[ \t]*charset=\"?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
 
 
-class CsvBodyRoute(PlacedBodyRoute):
+class CsvBodyRoute(LargeBodyRoute):
     """Takes `text/csv` as well: the endpoint sees the JSON object that would hold it.
 
-    The application's `state.large_bodies` has the places of accounts that send one.
+    The application's `state.large_bodies` has the slots of accounts that send one.
     """
 
     def get_body_handler(self) -> Handler:

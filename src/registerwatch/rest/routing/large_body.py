@@ -1,4 +1,4 @@
-"""Routes whose large bodies wait for a place: few are received at a time, of accounts alone."""
+"""Routes that receive few large bodies at a time, and only from accounts."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,23 +13,23 @@ from registerwatch.web.limits.rate_limits import Limit
 _count = counted(Limit.ACCOUNT)
 
 
-class PlacedBodyRoute(IdempotentRoute):
-    """Receives the body of a POST of an account when there is a place for it."""
+class LargeBodyRoute(IdempotentRoute):
+    """Receives the body of an account's POST when a slot is free."""
 
     def get_route_handler(self) -> Handler:
-        """The handler of the route; of a POST behind the place of its body."""
+        """The handler of the route; a POST first waits for a slot."""
         handle = self.get_body_handler()
         if "POST" not in (self.methods or ()):
             return handle
 
-        async def handle_in_place(request: Request) -> Response:
+        async def handle_in_slot(request: Request) -> Response:
             await _count(request)
             caller = await caller_of(request)
-            async with slot_for_body(request, caller.account.id) as placed:
-                return await handle(placed)
+            async with slot_for_body(request, caller.account.id) as admitted:
+                return await handle(admitted)
 
-        return handle_in_place
+        return handle_in_slot
 
     def get_body_handler(self) -> Handler:
-        """The handler of a request that has its place."""
+        """The handler of a request that has a slot."""
         return super().get_route_handler()
