@@ -1,4 +1,4 @@
-"""The account: what it is, its people, its keys, its end."""
+"""The account over REST: its data, users, keys and deletion."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
@@ -50,7 +50,7 @@ router = account_router("account")
 def counted_by_account(limit: Limit) -> Callable[[Request, Caller], Awaitable[None]]:
     """A dependency that counts requests of an account, `dependencies=[Depends(counted_by_account(Limit.X))]`.
 
-    A member counts for themselves: what they may do takes nothing from the owners.
+    A member's requests are counted separately, so they take nothing from the owners' limit.
     """
 
     async def count(request: Request, caller: Manager) -> None:
@@ -60,7 +60,7 @@ def counted_by_account(limit: Limit) -> Callable[[Request, Caller], Awaitable[No
 
 
 def counted_by_owners(limit: Limit) -> Callable[[Request, Caller], Awaitable[None]]:
-    """The same for routes that only owners and API keys may use: others are refused uncounted."""
+    """As `counted_by_account`, for routes of owners and API keys: others are refused uncounted."""
 
     async def count(request: Request, caller: OwnerOrKey) -> None:
         await limits_of(request).check_party(request, limit, party_of(caller))

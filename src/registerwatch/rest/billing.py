@@ -179,5 +179,5 @@ async def receive_event(
 
 
 async def _account(service: Service, caller: Caller) -> Response:
-    """The account as it is after what was just applied."""
+    """The account after the change that was just applied."""
     return private_response(await account_object(service, await service.accounts.members.renewed(caller)))

@@ -92,7 +92,7 @@ router = APIRouter(
 
 
 def _described(**schema: Any) -> dict[str, Any]:
-    """For the description alone: values are refused with better messages."""
+    """The values for the description only: the use case refuses others with better messages."""
     return {"json_schema_extra": schema}
 
 
@@ -146,7 +146,7 @@ class CertificateParameters(PageOfCertificates):
     )
 
     def selection(self) -> CertificateSelection:
-        """What is asked for. Raises `InvalidInput`."""
+        """The selection that the parameters mean. Raises `InvalidInput`."""
         return selection_of(
             number=self.number,
             srn=self.srn,
@@ -260,7 +260,7 @@ async def list_certificates_of_actor(
 
 
 def _kept(state: ListState, cache_control: str) -> str:
-    """How long an answer is kept: one of a list that was not read whole may be another the next moment."""
+    """How long an answer may be cached: one of a list that is not read completely may change at any moment."""
     return cache_control if state is ListState.COMPLETE else CACHE_NOTHING_YET
 
 

@@ -1,4 +1,4 @@
-"""Channels over REST: every way in which changes reach somebody."""
+"""Channels over REST: the targets to which changes are sent."""
 
 from typing import Annotated, Any
 
@@ -58,7 +58,7 @@ class ChoiceRequest(RequestBody):
     )
 
     def changed(self, before: Choice) -> Choice:
-        """A choice in which what was sent is as it was sent."""
+        """The choice with the fields that were sent."""
         sent: dict[str, Any] = {name: value for name, value in self if value is not None}
         sent |= {name: tuple(sent[name]) for name in ("tags", "watches") if name in sent}
         return replace(before, **sent)

@@ -1,4 +1,4 @@
-"""What a code says, without asking the register."""
+"""The contents of a code, without asking the register."""
 
 from datetime import UTC, datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Feeds over REST: making and ending them, and what readers and calendars fetch."""
+"""Feeds over REST: making and ending them, and their files for readers and calendars."""
 
 import asyncio
 from importlib import import_module
@@ -28,7 +28,7 @@ from registerwatch.web.responses import matches, private_response, weak_tag
 
 router = account_router("feeds")
 _CALENDAR = "registerwatch.notifications.feeds.calendar"
-"""Its library takes a moment to load, which few need: in a thread, so that others are answered meanwhile."""
+"""Its library takes a moment to load, and few need it. It is loaded in a thread, so that others are answered."""
 FEED_HEADERS = {"Cache-Control": "private, no-cache", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
 
 
@@ -188,7 +188,7 @@ async def expiring_calendar(
 
 
 def _links(public_url: str, parameters: FeedParameters, earlier: int | None) -> atom.PageLinks:
-    """The addresses of a page and its neighbours, with all that the request chose."""
+    """The addresses of a page and its neighbours, with the request's parameters."""
     chosen = parameters.model_dump(mode="json", exclude_unset=True)
 
     def address(before: int | None) -> str:
@@ -201,7 +201,7 @@ def _links(public_url: str, parameters: FeedParameters, earlier: int | None) -> 
 
 
 def _tagged(request: Request, body: bytes, media_type: str, told: bytes) -> Response:
-    """A file with an `ETag` of what it tells, or a 304 when the client has that already."""
+    """A file with an `ETag` of its content, or a 304 if the client has that content already."""
     headers = {**FEED_HEADERS, "ETag": weak_tag(told)}
     if matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)

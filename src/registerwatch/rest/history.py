@@ -1,4 +1,4 @@
-"""What this service observed of devices and actors over time."""
+"""Histories of devices and actors, as this service observed them."""
 
 from typing import Annotated
 

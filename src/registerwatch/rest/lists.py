@@ -1,4 +1,4 @@
-"""Saved lists over REST: sending files, how their lines stand, watching and exporting them."""
+"""Saved lists over REST: sending files, reading, watching and exporting their lines."""
 
 from typing import Annotated
 
@@ -79,7 +79,7 @@ class ReadParameters(BaseModel):
 
     @property
     def choices(self) -> ReadChoices:
-        """The same for the reader of tables."""
+        """The choices for the reader of tables."""
         delimiter = "\t" if self.delimiter == "tab" else self.delimiter
         return ReadChoices(self.encoding, delimiter, self.sheet, self.heading_row, self.code_column)
 
@@ -105,7 +105,7 @@ class ChosenLines(BaseModel):
 
     @property
     def chosen(self) -> LineFilter:
-        """The same for the service."""
+        """The filter for the service."""
         return LineFilter(self.coverage, self.text, self.watched)
 
 
@@ -119,7 +119,7 @@ class LineParameters(ChosenLines):
 
     @property
     def chosen(self) -> LineFilter:
-        """The same for the service. Raises `InvalidInput` for a change without an upload."""
+        """The filter for the service. Raises `InvalidInput` for a change without an upload."""
         if self.change is not None and self.upload is None:
             raise InvalidInput("`change` needs `upload`: a change is one of an upload beside the list.")
         return LineFilter(self.coverage, self.text, self.watched, self.change)

@@ -1,4 +1,4 @@
-"""`POST /v1/mail/bounces`: a mail provider reports what it could not deliver. 404 where no secret is set for it."""
+"""`POST /v1/mail/bounces`: a mail provider reports undeliverable mails. 404 if no secret is set for it."""
 
 import hmac
 from base64 import b64decode
@@ -93,7 +93,7 @@ async def receive_bounce(request: Request, service: InjectedService) -> Response
 
 
 def _is_allowed(header: str, secret: SecretStr) -> bool:
-    """Whether a header shows the secret, as a bearer or as the password of anybody."""
+    """Whether a header has the secret, as a bearer token or as the password of any user name."""
     scheme, _, value = header[:MAX_HEADER_LENGTH].partition(" ")
     shown = value.strip().encode()
     if scheme.lower() == "basic":

@@ -1,4 +1,4 @@
-"""Sessions over REST: which are open, and ending them."""
+"""Sessions over REST: listing open ones, and ending them."""
 
 from typing import Annotated
 

@@ -50,7 +50,7 @@ from registerwatch.web.responses import (
 )
 
 IDENTIFIER: Any = {"json_schema_extra": {"minLength": 1, "maxLength": MAX_LENGTH, "pattern": "[0-9A-Za-z]"}}
-"""What an identifier must be, for the description alone: `subject` refuses with a better message."""
+"""The form of an identifier, for the description only: `subject` refuses others with a better message."""
 NOT_MODIFIED: Responses = {
     304: {"description": "The client's copy, named in `If-None-Match`, is still right.", "content": {}}
 }
@@ -75,7 +75,7 @@ router = APIRouter(
 
 
 def _of_form(facet: Facet, description: str, example: str) -> Any:
-    """A filter whose values are not listed. `search_filters` refuses with a better message."""
+    """A filter without listed values. `search_filters` refuses wrong ones with a better message."""
     extra: Any = {"pattern": PATTERNS[facet]}
     return Field(None, json_schema_extra=extra, description=f"{description} Such as `{example}`; `unknown` for none.")
 
@@ -286,7 +286,7 @@ async def read_actor(
 
 
 def _filters_in(parameters: SearchParameters) -> Filters:
-    """The filters that were sent. Raises `InvalidInput`, also for one that is empty."""
+    """The filters that were sent. Raises `InvalidInput`, also for an empty one."""
     sent = {name: getattr(parameters, name) for name in _FILTER_NAMES if name in parameters.model_fields_set}
     given = {name: str(value) for name, value in sent.items() if value is not None}
     if empty := [name for name, value in given.items() if not value]:

@@ -1,4 +1,4 @@
-"""Getting in without a credential: trial, login, logout, a forgotten password."""
+"""Routes without a credential: trial, login, logout, a forgotten password."""
 
 from typing import Annotated, Any, Literal
 

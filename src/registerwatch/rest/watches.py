@@ -70,7 +70,7 @@ class WatchChange(RequestBody):
     options: OptionsRequest | None = Field(None, description="What the watch tells, and whether it is sent.")
 
     def change(self) -> WatchPatch:
-        """The same for the use case. Raises `InvalidInput` where there is nothing to change."""
+        """The change for the use case. Raises `InvalidInput` if there is nothing to change."""
         sent = self.model_dump(exclude_none=True)
         if not sent:
             raise InvalidInput(NOTHING_TO_CHANGE)

@@ -1,1 +1,1 @@
-"""What routes of accounts, channels, webhooks and health answer."""
+"""Answers of the routes of accounts, channels, webhooks and health."""

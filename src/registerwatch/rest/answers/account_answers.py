@@ -1,4 +1,4 @@
-"""What the routes of accounts, their users and keys answer."""
+"""Answers of the routes of accounts, their users and keys."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -151,7 +151,7 @@ class CreatedKey(Answer):
 
     @classmethod
     def of(cls, key: NewKey) -> "CreatedKey":
-        """A key with what it really has: its label is trimmed, and its end may be that of the key that made it."""
+        """A key as stored: its label is trimmed, and its end may be that of the key that made it."""
         return cls(key.secret, key.label, key.id, key.scope.value, iso_or_none(key.expires_at))
 
 
@@ -215,7 +215,7 @@ class AuditTrail(Answer):
 
 
 async def account_object(service: Service, profile: Profile) -> AccountObject:
-    """An account as one of its users or keys sees it."""
+    """An account for one of its users or keys."""
     return AccountObject(**await _fields(service, profile))
 
 
@@ -236,14 +236,14 @@ async def signed_in_account(service: Service, opened: NewSession) -> SignedInAcc
 
 
 async def trial_account(service: Service, opened: NewSession) -> TrialAccount:
-    """The same after a sign-up, with the first key of a new account."""
+    """An account with its session after a sign-up, and with the first key if it is new."""
     fields = await _fields(service, opened.profile)
     key = UNSET if opened.api_key is None else opened.api_key
     return TrialAccount(**fields, session=opened.session, existing=opened.existing, api_key=key)
 
 
 async def _fields(service: Service, profile: Profile) -> dict[str, Any]:
-    """The fields of an account object. What was delivered last is there after a first delivery."""
+    """The fields of an account object. Those of the last delivery are missing before the first one."""
     account = profile.account
     webhooks = await service.notifications.webhooks.all(account.id)
     paid = await service.billing.shown(account.id)

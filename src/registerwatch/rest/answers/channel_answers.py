@@ -1,4 +1,4 @@
-"""What the routes of channels answer."""
+"""Answers of the routes of channels."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What `/health` and `/metrics` show of sweeps, of lists, of the pace of requests and of the checks of the register."""
+"""The parts of `/health` and `/metrics` about sweeps, lists, the pace of requests and checks of the register."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -238,7 +238,7 @@ def _unread_metric(status: RegisterStatus) -> Metric:
 
 
 def latency_metrics(latencies: Mapping[str, Latency]) -> list[Metric]:
-    """The metrics of how quickly events are told."""
+    """The metrics of how quickly changes become events."""
     seconds = GaugeMetricFamily(
         "registerwatch_event_latency_seconds",
         "From when a change was first visible to the event, of events of the last hour.",

@@ -1,4 +1,4 @@
-"""What the routes of webhooks answer."""
+"""Answers of the routes of webhooks."""
 
 from typing import Annotated, Literal
 
@@ -85,7 +85,7 @@ class DeliveryObject(Answer):
 
     @classmethod
     def of(cls, delivery: Delivery) -> "DeliveryObject":
-        """What was sent and answered."""
+        """A delivery with its bodies sent and answered."""
         return cls(
             id=delivery.id,
             type=delivery.type.value,

@@ -1,4 +1,4 @@
-"""What `/health` answers: rendered where something of it has changed since it was rendered last."""
+"""The answer of `/health`, which is rendered again only if one of its facts has changed."""
 
 from typing import Annotated, Literal
 
@@ -121,7 +121,7 @@ class Health(Answer):
 
 
 class _Stored(msgspec.Struct, frozen=True):
-    """What the database tells as of now; `register` may be some seconds old."""
+    """The facts in the database; `register` may be some seconds old."""
 
     copy: CopyState
     index: HealthIndex
@@ -129,7 +129,7 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 class _Facts(msgspec.Struct, frozen=True):
-    """Everything that the answer is made of; `stored` is None while the database cannot be read."""
+    """All facts of the answer; `stored` is None while the database cannot be read."""
 
     at: int
     problems: dict[str, str | None]
@@ -141,9 +141,9 @@ class _Facts(msgspec.Struct, frozen=True):
 
 
 class HealthReport:
-    """Answers `/health`. What it tells is looked up for each request, and rendered anew where it has changed.
+    """Answers `/health`. Facts are looked up for each request, and rendered again if one has changed.
 
-    Anybody may ask, as often as they like, and rendering costs as much as all looking up.
+    Any client may ask without a limit, and rendering costs as much as looking up all facts.
     """
 
     def __init__(self, service: Service, forwarded: ForwardedHeaders) -> None:
@@ -152,7 +152,7 @@ class HealthReport:
         self._rendered: tuple[_Facts, Response] | None = None
 
     async def answer(self) -> Response:
-        """200 where all parts work, else 503."""
+        """The answer: status 200 if all parts work, else 503."""
         facts = await self._facts()
         if self._rendered is None or self._rendered[0] != facts:
             content = self._content(facts)
@@ -182,7 +182,7 @@ class HealthReport:
         )
 
     async def _stored(self) -> _Stored:
-        """Raises `DatabaseUnavailable`."""
+        """Look up the facts in the database. Raises `DatabaseUnavailable`."""
         service = self._service
         copy = await service.records.state()
         return _Stored(copy, index_health(service, copy), await service.register_status.status())

@@ -1,4 +1,4 @@
-"""What `/health` and `/metrics` tell of the search index of this node."""
+"""The search index of this node in `/health` and `/metrics`."""
 
 from typing import Annotated
 
@@ -23,7 +23,7 @@ class HealthIndex(Answer):
 
 
 def index_health(service: Service, state: CopyState) -> HealthIndex:
-    """The part of the index in `/health`, beside a state of the copy."""
+    """The part of the index in `/health`, given the state of the copy."""
     indexer = service.indexer
     lag = indexer.lag_behind(state.copy_id, state.revision)
     return HealthIndex(service.index.documents, lag, indexer.problem(), indexer.rebuilds)

@@ -1,6 +1,6 @@
 """`/metrics` for Prometheus: requests by route, reads of the register, queues and how old they are.
 
-Only for the operator's own network: an address of the internet, and whatever a proxy passes on, gets 404.
+Only for the operator's own network: internet addresses and requests through a proxy get 404.
 """
 
 import ipaddress
@@ -32,7 +32,7 @@ router = APIRouter(include_in_schema=False, route_class=DirectRoute)
 
 @router.get("/metrics")
 async def metrics(request: Request, service: InjectedService) -> Response:
-    """Everything that is measured, with the state of the search index where this process keeps one."""
+    """All metrics, with the state of the search index if this process has one."""
     if not _is_near(request):
         raise HTTPException(404)
     families = [_requests(request.app.state.request_counts), *await _families(service)]
@@ -150,7 +150,7 @@ def _age(since: int | None, now: float) -> float:
 
 
 def _is_near(request: Request) -> bool:
-    """Whether it comes from the operator's own network, and not through a proxy."""
+    """Whether a request comes from the operator's own network, not through a proxy."""
     if any(name in request.headers for name in PASSED_ON) or request.client is None:
         return False
     try:

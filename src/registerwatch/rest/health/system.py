@@ -1,4 +1,4 @@
-"""Health of the service: for people, for who restarts it, for who sends it requests."""
+"""Health of the service, for people, process supervisors and load balancers."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -19,7 +19,7 @@ UNINDEXED = "The search index is not built yet."
 ENDING = "The process is ending."
 
 liveness = APIRouter(tags=["system"], generate_unique_id_function=operation_id, route_class=DirectRoute)
-"""The route that needs nothing."""
+"""The route that needs no service."""
 router = APIRouter(tags=["system"], generate_unique_id_function=operation_id, route_class=DirectRoute)
 
 

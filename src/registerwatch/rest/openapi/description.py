@@ -1,4 +1,4 @@
-"""How routes are described in `/openapi.json`: answers by the structs that they are, errors, parameters.
+"""The description of routes in `/openapi.json`: answers from their structs, errors, parameters.
 
 FastAPI describes requests from their pydantic models; answers are msgspec structs, whose schemas are added here.
 """
@@ -26,30 +26,30 @@ UNKNOWN_FIELD = "unknown_field"
 """Type of a validation error: its message is a whole sentence."""
 
 EXTENSION = "x-access"
-"""Who may call an operation, beside the standard's `security`: `scope` is the least scope of a key that is enough,
-`owners_only` whether a member's session is not.
+"""Who may call an operation, beside the standard's `security`: `scope` is the least sufficient scope of a key,
+`owners_only` says whether a member's session is refused.
 """
 
 _REF = "#/components/schemas/{name}"
 
 _described: dict[str, type] = {}
-"""Every type that a route answers, by name; filled while the modules of routes are imported."""
+"""Every type of an answer, by name; filled while the modules of routes are imported."""
 
 
 def operation_id(route: APIRoute) -> str:
-    """The name of an operation, which generators of clients make a method of: that of its function."""
+    """The name of an operation, which is its function's; client generators name methods after it."""
     return route.name
 
 
 class RequestBody(BaseModel):
-    """Base of request bodies. A field that is not named is refused."""
+    """Base of request bodies. Unknown fields are refused."""
 
     model_config = ConfigDict(hide_input_in_errors=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_fields(cls, sent: Any) -> Any:
-        """Says it with the nearest field that there is, which pydantic's own error does not."""
+        """Refuse an unknown field and name the nearest known one, which pydantic's error does not."""
         unknown = unknown_names(sent, cls.model_fields) if isinstance(sent, dict) else ()
         if unknown:
             message = unknown_message("field", unknown, cls.model_fields)
@@ -58,7 +58,7 @@ class RequestBody(BaseModel):
 
 
 def schema_of(model: type) -> dict[str, Any]:
-    """A reference to the schema of a struct or dataclass that is answered."""
+    """A reference to the schema of an answer, a struct or dataclass."""
     _described[model.__name__] = model
     return {"$ref": _REF.format(name=model.__name__)}
 
@@ -100,21 +100,21 @@ def _object_body(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 NO_FIELDS = _object_body({"additionalProperties": False})
-"""For `openapi_extra` of a POST that needs a body, `{}`. `CheckedRoute` refuses an object with fields there."""
+"""`openapi_extra` of a POST that needs a body, `{}`. `CheckedRoute` refuses an object with fields there."""
 ANY_FIELDS = _object_body({})
-"""The same of a POST that takes any fields and ignores them."""
+"""`openapi_extra` of a POST that accepts any fields and ignores them."""
 
 
 class DescribedApi(FastAPI):
-    """FastAPI whose description holds the schemas of all answers, and what is no route."""
+    """FastAPI whose description also holds the schemas of all answers and `additions`."""
 
     def __init__(self, *, additions: Sequence[Callable[[dict[str, Any]], None]], **options: Any) -> None:
-        """`additions` add to the description, one after the other, when all routes are in it."""
+        """Apply `additions` to the description, one after the other, when all routes are in it."""
         super().__init__(**options)
         self._additions = additions
 
     def setup(self) -> None:
-        """Adds the route of the description. FastAPI's own renders it anew for each request, which takes 3 ms."""
+        """Add the route of the description. FastAPI's own renders it for each request, which takes 3 ms."""
         assert self.openapi_url is not None, "this application is described"
         prepared = PreparedAnswer(lambda: msgspec.json.encode(self.openapi()), JSON)
         route = Route(self.openapi_url, prepared, methods=["GET"], include_in_schema=False)
@@ -154,8 +154,8 @@ def _describe_idempotency(description: dict[str, Any]) -> None:
 
 
 def answer_schemas() -> dict[str, dict[str, Any]]:
-    """JSON schemas of every type that is answered, by name: no other fields, and all of them present but those that
-    can be left out.
+    """JSON schemas of every type of an answer, by name: other fields are excluded, and all fields required but those
+    that can be left out.
     """
     types = list(_described.values())
     _, schemas = msgspec.json.schema_components(types, ref_template=_REF)
@@ -175,20 +175,20 @@ def answer_schemas() -> dict[str, dict[str, Any]]:
 
 
 def _name_constant(about: dict[str, Any]) -> None:
-    """Describe a boolean that is always the same as a constant: generators of clients know no list of booleans."""
+    """Describe a boolean that is always the same as a constant: client generators do not support boolean enums."""
     if about.get("enum") in ([True], [False]):
         about["type"], about["const"] = "boolean", about.pop("enum")[0]
 
 
 def _put_format_on_strings(about: dict[str, Any]) -> None:
-    """Move the format of a field that may be null to its string: there generators of clients look for it."""
+    """Move the format of a field that may be null to its string, where client generators look for it."""
     for alternative in about.get("anyOf", ()):
         if alternative.get("type") == "string" and "format" in about:
             alternative["format"] = about.pop("format")
 
 
 def _add_example(about: dict[str, Any]) -> None:
-    """Give a field that has one of a few values an example, where it has none of its own."""
+    """Give a field with few possible values an example, if it has none."""
     choices = [about, *about.get("anyOf", ())]
     values = [value for each in choices for value in _values(each)]
     if values:
@@ -196,7 +196,7 @@ def _add_example(about: dict[str, Any]) -> None:
 
 
 def _values(schema: dict[str, Any]) -> list[Any]:
-    """The values of a schema that has few; of a boolean one of two."""
+    """The possible values of a schema, if there are few."""
     if "const" in schema:
         return [schema["const"]]
     return schema.get("enum") or [True] * (schema.get("type") == "boolean")
@@ -220,7 +220,7 @@ def _objects(types: Any) -> list[Any]:
 
 
 def _may_be_missing(model: type, name: str) -> bool:
-    """Whether an answer can lack the field: it is unset, or left out where it has its default."""
+    """Whether an answer can lack the field: it can be unset, or is left out if it has its default."""
     if not issubclass(model, msgspec.Struct):
         return False
     field = next(each for each in msgspec.structs.fields(model) if each.encode_name == name)
@@ -229,7 +229,7 @@ def _may_be_missing(model: type, name: str) -> bool:
 
 
 def describe_access(description: dict[str, Any], routes: Iterable[BaseRoute]) -> None:
-    """Add to every operation of a route that needs a credential what it needs of it."""
+    """Add to every operation the credential, scope and role that it needs."""
     for route in routes:
         if not isinstance(route, APIRoute) or not route.include_in_schema:
             continue

@@ -1,4 +1,4 @@
-"""How `/openapi.json` describes what the service sends to webhooks: the `webhooks` of OpenAPI 3.1."""
+"""The description of webhook deliveries in `/openapi.json`: the `webhooks` of OpenAPI 3.1."""
 
 from typing import Any
 
@@ -32,14 +32,14 @@ BODY, EVENT = schema_of(DeliveryBody), schema_of(DeliveredEvent)
 
 
 def describe_webhooks(description: dict[str, Any], service_name: str) -> None:
-    """Add both kinds of deliveries to a description, with the headers as the service names them."""
+    """Add both kinds of deliveries to a description, with the service's names of headers."""
     description["webhooks"] = {kind.value: {"post": _delivery(kind, service_name)} for kind in EventType}
     body = description["components"]["schemas"][DeliveryBody.__name__]
-    body["properties"]["events"]["items"] = EVENT  # they are kept as JSON, and have no type of their own
+    body["properties"]["events"]["items"] = EVENT  # events are stored as JSON, without a type of their own
 
 
 def _example(kind: EventType) -> dict[str, Any]:
-    """A body of this kind."""
+    """An example of a body."""
     return {
         "id": "whd_…",
         "type": kind.value,
@@ -62,7 +62,7 @@ def _delivery(kind: EventType, service_name: str) -> dict[str, Any]:
 
 
 def _service_headers(kind: EventType, service_name: str) -> list[dict[str, Any]]:
-    """Those of the contract."""
+    """The service's own headers."""
     headers = {
         "Timestamp": ("Unix seconds, part of what is signed.", "1795837080"),
         "Signature": (SIGNATURE, "sha256=…"),
@@ -73,7 +73,7 @@ def _service_headers(kind: EventType, service_name: str) -> list[dict[str, Any]]
 
 
 def _standard_headers() -> list[dict[str, Any]]:
-    """Those of Standard Webhooks."""
+    """The headers of Standard Webhooks."""
     headers = {
         "webhook-id": ("As `id` in the body.", "whd_…"),
         "webhook-timestamp": ("Unix seconds, part of what is signed.", "1795837080"),

@@ -1,1 +1,1 @@
-"""How a request reaches its route: who asks, parameters, bodies, errors."""
+"""The way of a request to its route: caller, parameters, body, errors."""

@@ -1,4 +1,4 @@
-"""Who asks, by the contract's auth levels and the scopes of keys: dependencies, which `/openapi.json` shows."""
+"""Dependencies that give the caller of a request and check roles and scopes of keys; `/openapi.json` shows them."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -25,7 +25,7 @@ BEARER = HTTPBearer(
     auto_error=False,
 )
 _CALLER = "caller"
-"""The key of the caller in a request's state."""
+"""The name of the caller in a request's state."""
 OWNERS_ONLY = "A member may not do this; ask an owner of the account, or use an API key."
 
 
@@ -37,11 +37,11 @@ async def _credential(
 
 
 SentCredential = Annotated[Credential | None, Depends(_credential)]
-"""The credential of a request, whether or not it is anybody's."""
+"""The credential of a request, which may be unknown."""
 
 
 async def caller_of(request: Request) -> Caller:
-    """Who asks, looked up once a request. Raises `Unauthenticated`."""
+    """The caller, looked up once a request. Raises `Unauthenticated`."""
     state = request.scope.setdefault("state", {})
     if _CALLER not in state:
         caller = await service_of(request).accounts.sessions.caller(sent_credential(request))
@@ -51,8 +51,8 @@ async def caller_of(request: Request) -> Caller:
 
 
 async def body_of_caller(request: Request) -> bytes:
-    """The whole body of a request whose caller was looked up. The caller is looked up again when it is next needed:
-    a body may come slowly, and a key or session that ended meanwhile is to do nothing. Raises `InvalidInput`.
+    """The whole body of a request whose caller was looked up. The caller will be looked up again when needed: a body
+    may arrive slowly, and a key or session that ended meanwhile must have no effect. Raises `InvalidInput`.
     """
     body = await received_body(request)
     request.scope.get("state", {}).pop(_CALLER, None)
@@ -60,36 +60,36 @@ async def body_of_caller(request: Request) -> bytes:
 
 
 def known_caller(request: Request) -> Caller | None:
-    """Who asks, where that was looked up before."""
+    """The caller, if it was looked up before."""
     caller: Caller | None = request.scope.get("state", {}).get(_CALLER)
     return caller
 
 
 class KeyOrSession:
-    """A dependency: who asks, where the scope of their key is enough. Every route of an account has one, and so names
-    a scope. Raises `Unauthenticated`, or `ScopeTooNarrow`.
+    """A dependency that gives the caller, if the scope of the key is sufficient. Every route of an account has one, and
+    so names a scope. Raises `Unauthenticated`, or `ScopeTooNarrow`.
     """
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
 
     async def __call__(self, request: Request, _credential: SentCredential) -> Caller:
-        """The parameter is what `/openapi.json` tells of it."""
+        """Give the caller. `/openapi.json` shows the parameter."""
         return await self.check(request)
 
     async def check(self, request: Request) -> Caller:
-        """The same before the route's parameters are read."""
+        """Give the caller before the route's parameters are read."""
         caller = await caller_of(request)
         caller.require_scope(self.scope)
         return caller
 
 
 Reader = Annotated[Caller, Depends(KeyOrSession(Scope.READ))]
-"""Raises `Unauthenticated`."""
+"""A caller who may read. Raises `Unauthenticated`."""
 WatchEditor = Annotated[Caller, Depends(KeyOrSession(Scope.WATCH))]
-"""Raises `Unauthenticated`, or `ScopeTooNarrow`."""
+"""A caller who may change watches. Raises `Unauthenticated`, or `ScopeTooNarrow`."""
 Manager = Annotated[Caller, Depends(KeyOrSession(Scope.MANAGE))]
-"""Raises `Unauthenticated`, or `ScopeTooNarrow`."""
+"""A caller who may manage the account. Raises `Unauthenticated`, or `ScopeTooNarrow`."""
 
 
 async def _active_account(request: Request, caller: WatchEditor) -> Caller:
@@ -98,13 +98,13 @@ async def _active_account(request: Request, caller: WatchEditor) -> Caller:
 
 
 async def require_owner_or_key(caller: Manager) -> Caller:
-    """Who asks, where they are no member. Raises `OwnerOnly`."""
+    """The caller, an owner or an API key. Raises `OwnerOnly` for a member."""
     if caller.role is not Role.OWNER:
         raise OwnerOnly(OWNERS_ONLY)
     return caller
 
 
 ActiveAccount = Annotated[Caller, Depends(_active_account)]
-"""For changes of watches. Raises `Unauthenticated`, `ScopeTooNarrow`, or `PeriodEnded`."""
+"""The caller of a change of watches. Raises `Unauthenticated`, `ScopeTooNarrow`, or `PeriodEnded`."""
 OwnerOrKey = Annotated[Caller, Depends(require_owner_or_key)]
-"""For managing the account. Raises `Unauthenticated`, `ScopeTooNarrow`, or `OwnerOnly`."""
+"""The caller of a change of the account. Raises `Unauthenticated`, `ScopeTooNarrow`, or `OwnerOnly`."""

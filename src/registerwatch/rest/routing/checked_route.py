@@ -1,7 +1,7 @@
-"""Routes that count a request and look at its credential before they read its body, and at it again afterwards.
+"""Routes that count a request and check its credential before they read its body, and check it again afterwards.
 
-FastAPI reads and parses the body of a request before it resolves the first dependency. So somebody without a credential
-could make the service parse as many bodies as they like.
+FastAPI reads and parses the body of a request before it resolves the first dependency. Without this, clients without a
+credential could make the service parse any number of bodies.
 """
 
 from collections.abc import Callable, Coroutine, Iterator
@@ -23,10 +23,10 @@ Check = Callable[[Request], Coroutine[Any, Any, Any]]
 
 
 class CheckedRoute(DirectRoute):
-    """A route whose dependencies that count a request, or need a caller, run before its body is read."""
+    """A route that counts a request and looks up its caller before reading its body."""
 
     def get_route_handler(self) -> Handler:
-        """The handler of the route, behind the checks."""
+        """The handler of the route, after the checks."""
         handler = super().get_route_handler()
         checks = tuple(_checks(self.dependant))
         takes_no_field = (self.openapi_extra or {}).items() >= NO_FIELDS.items()
@@ -45,7 +45,7 @@ class CheckedRoute(DirectRoute):
 
 
 def _checks(dependant: Dependant) -> Iterator[Check]:
-    """The checks among the dependencies of a route, in their order. Each remembers the request, so none runs twice."""
+    """The checks among the dependencies of a route, in order. Each remembers the request, so it runs only once."""
     for each in dependant.dependencies:
         if isinstance(each.call, Counted):
             yield each.call

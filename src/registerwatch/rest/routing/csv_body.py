@@ -1,7 +1,7 @@
-"""A request whose body is a list in `text/csv`, where a route takes a JSON object with the field `csv`.
+"""Lists in `text/csv` as bodies of routes that take a JSON object with the field `csv`.
 
-These bodies are large. So a text in one of few charsets is decoded, and of a large JSON object only the fields that the
-route has: a body of 2 MiB can hold a million objects that nobody asked for.
+These bodies are large. So only few charsets are decoded, and only the route's fields of a large JSON object: a body of
+2 MiB can hold a million other objects.
 """
 
 import json
@@ -28,7 +28,7 @@ CSV_BODY = {
         }
     }
 }
-"""For `openapi_extra` of a route of this kind."""
+"""The `openapi_extra` of a route that accepts `text/csv`."""
 MAX_CONTENT_TYPE_LENGTH = 200
 UTF_8 = "utf-8"
 CHARSETS = frozenset(
@@ -39,19 +39,19 @@ CHARSETS = frozenset(
         *("gb2312", "gbk", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr"),
     }
 )
-"""What spreadsheets write. Python knows more, and some take it minutes: `punycode` is quadratic."""
+"""The charsets that spreadsheets write. Python has others that take minutes: `punycode` is quadratic."""
 
 _CHARSET = re.compile(r";[ \t]*charset=\"?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
 
 
 class CsvBodyRoute(LargeBodyRoute):
-    """Takes `text/csv` as well: the endpoint sees the JSON object that would hold it.
+    """Accepts `text/csv` as well: the endpoint gets it as the equivalent JSON object.
 
     The application's `state.large_bodies` has the slots of accounts that send one.
     """
 
     def get_body_handler(self) -> Handler:
-        """The handler of the route, behind one that reads such a request."""
+        """The handler of the route, after one that reads either kind of body."""
         handle = super().get_body_handler()
 
         async def handle_either(request: Request) -> Response:
@@ -64,7 +64,7 @@ class CsvBodyRoute(LargeBodyRoute):
 
 
 class _CsvRequest(Request):
-    """A list in `text/csv`, which FastAPI takes for a JSON object."""
+    """A list in `text/csv`, which FastAPI reads as a JSON object."""
 
     def __init__(self, request: Request, charset: str) -> None:
         others = [each for each in request.scope["headers"] if each[0] != b"content-type"]
@@ -74,7 +74,7 @@ class _CsvRequest(Request):
         self._text: str | None = None
 
     async def body(self) -> bytes:
-        """The body as it was sent. Raises `InvalidInput` where it is no text."""
+        """The body as it was sent. Raises `InvalidInput` if it is not a text."""
         content = await super().body()
         if self._text is None:
             self._text = _text_of(content, self._charset)
@@ -94,9 +94,9 @@ class _Fields(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _LargeJsonRequest(Request):
-    """A JSON object of which only known fields are decoded where it is large.
+    """A JSON object; if it is large, only its known fields are decoded.
 
-    Of others the name of the first is enough for the refusal.
+    The name of the first unknown field is enough for the refusal.
     """
 
     async def json(self) -> Any:
@@ -107,7 +107,7 @@ class _LargeJsonRequest(Request):
 
 _fields = msgspec.json.Decoder(_Fields)
 _UNKNOWN = re.compile(r"unknown field `(.*)`", re.DOTALL)
-"""In the message of msgspec's error."""
+"""Finds the field's name in msgspec's error."""
 
 
 def _known_fields(content: bytes) -> object:
@@ -115,14 +115,14 @@ def _known_fields(content: bytes) -> object:
         found = msgspec.structs.asdict(_fields.decode(content))
     except msgspec.ValidationError as error:
         named = _UNKNOWN.search(str(error))
-        return {named[1]: None} if named else None  # an unknown field, or no object, which are refused by the model
+        return {named[1]: None} if named else None  # the model refuses an unknown field, and anything but an object
     except (msgspec.DecodeError, RecursionError) as error:
         raise json.JSONDecodeError(str(error), "", 0) from None
     return {name: _value_of(bytes(raw)) for name, raw in found.items() if raw is not msgspec.UNSET}
 
 
 def _value_of(raw: bytes) -> object:
-    """A long text is decoded; of anything else that is long nothing but that it is no text."""
+    """Decode texts and short values. Other long values become None, which is not a text either."""
     return json.loads(raw) if raw.startswith(b'"') or len(raw) <= MAX_BODY_BYTES else None
 
 

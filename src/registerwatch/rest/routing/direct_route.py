@@ -1,6 +1,6 @@
-"""Routes without a body whose parameters are read, and whose dependencies are called, without FastAPI's solver.
+"""Routes without a body that read parameters and call dependencies without FastAPI's solver.
 
-FastAPI looks at the annotation of every parameter again for every request. That took longer than most answers.
+FastAPI inspects the annotation of every parameter for every request. That took longer than most answers.
 """
 
 import inspect
@@ -28,9 +28,9 @@ _NO_QUERY = QueryParams()
 
 
 class DirectRoute(APIRoute):
-    """A route that calls its endpoint directly, where that has the form that nearly all of ours have.
+    """A route that calls its endpoint directly, if that has the form of nearly all our endpoints.
 
-    Any other one, and a request whose parameters are wrong, is left to FastAPI, which words the refusal.
+    FastAPI handles other endpoints, and requests with wrong parameters, which it refuses.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -40,7 +40,7 @@ class DirectRoute(APIRoute):
 
     @property
     def is_direct(self) -> bool:
-        """Whether the endpoint has the form that is called directly."""
+        """Whether the endpoint can be called directly."""
         return self._call is not None
 
     def get_route_handler(self) -> Handler:
@@ -77,57 +77,57 @@ def _app(handler: Handler) -> ASGIApp:
 
 
 async def _solved(handler: Handler, request: Request) -> Response:
-    """What FastAPI's handler answers, with the stacks that its solver puts dependencies on."""
+    """The answer of FastAPI's handler, with the exit stacks that its solver needs."""
     async with AsyncExitStack() as stack:
         request.scope["fastapi_inner_astack"] = request.scope["fastapi_function_astack"] = stack
         return await handler(request)
 
 
 class _OtherForm(Exception):
-    """An endpoint or a dependency takes, or is, something that is left to FastAPI."""
+    """The form of an endpoint or a dependency must be left to FastAPI."""
 
 
 class _WrongParameters(Exception):
-    """A parameter is missing, or is not of its type."""
+    """A parameter is missing or has a wrong type."""
 
 
 class _Step(msgspec.Struct, frozen=True):
-    """A dependency: what is called, the name by which it takes the request, the steps whose results it takes."""
+    """A dependency: its function, its parameter for the request, and its parameters for results of other steps."""
 
     call: Callable[..., Coroutine[Any, Any, Any]]
     request_name: str | None
     given: Sequence[tuple[str, int]]
 
     async def result(self, request: Request, results: Sequence[Any], values: Values) -> Any:
-        """What it gives; `values` are its own parameters, which are added to."""
-        for name, place in self.given:
-            values[name] = results[place]
+        """Call it. The results and the request are added to `values`, which are its own parameters."""
+        for name, index in self.given:
+            values[name] = results[index]
         if self.request_name is not None:
             values[self.request_name] = request
         return await self.call(**values)
 
 
 class _Call(msgspec.Struct, frozen=True):
-    """An endpoint with what is needed to call it. Each of `steps` runs once, in FastAPI's order."""
+    """An endpoint with its dependencies and parameters. Each of `steps` runs once, in FastAPI's order."""
 
     endpoint: _Step
     steps: Sequence[_Step]
     model: "_Model | None"
-    """The parameter that has all of the query's."""
+    """The parameter that holds all query parameters."""
     query: Sequence["_Field"]
     path: Sequence["_Field"]
     headers: Sequence["_Field"]
 
     @classmethod
     def of(cls, route: APIRoute) -> "_Call":
-        """Raises `_OtherForm`."""
+        """The call of a route. Raises `_OtherForm`."""
         dependant, hints = route.dependant, get_type_hints(route.endpoint)
         returned = hints.get("return")
         if route.body_field is not None or not (isinstance(returned, type) and issubclass(returned, Response)):
             raise _OtherForm
-        steps, places = list[_Step](), dict[Any, int]()
-        given = [(each.name, _add_step(each, steps, places)) for each in dependant.dependencies]
-        named = [(name, place) for name, place in given if name is not None]
+        steps, indexes = list[_Step](), dict[Any, int]()
+        given = [(each.name, _add_step(each, steps, indexes)) for each in dependant.dependencies]
+        named = [(name, index) for name, index in given if name is not None]
         model = _Model.only_one(dependant)
         return cls(
             _Step(_coroutine(dependant), dependant.request_param_name, named),
@@ -161,25 +161,25 @@ class _Call(msgspec.Struct, frozen=True):
 
 
 class _Field(msgspec.Struct, frozen=True):
-    """A parameter of the query, the path or the headers that has one value."""
+    """A query, path or header parameter with one value."""
 
     name: str
     alias: str
     field: Any
-    """FastAPI's own field of it, which has the type."""
+    """FastAPI's field, which has the type."""
     is_required: bool
     default: Any
 
     @classmethod
     def of(cls, field: Any, *, in_header: bool = False) -> "_Field":
-        """Raises `_OtherForm` for one of several values, or of a header without a name of its own."""
+        """The field of a parameter. Raises `_OtherForm` for several values, or a header without an alias."""
         if not _is_plain(field.field_info.annotation) or (in_header and "_" in field.alias):
             raise _OtherForm
         is_required = field.field_info.is_required()
         return cls(field.name, field.alias, field, is_required, None if is_required else field.get_default())
 
     def value(self, sent: Any) -> Any:
-        """The value of what was sent, None for nothing. Raises `_WrongParameters`."""
+        """Convert what was sent, None if nothing was. Raises `_WrongParameters`."""
         if sent is None and not self.is_required:
             return self.default
         value, problems = self.field.validate(sent)
@@ -189,16 +189,16 @@ class _Field(msgspec.Struct, frozen=True):
 
 
 class _Model(msgspec.Struct, frozen=True):
-    """A parameter that has all parameters of the query as its fields."""
+    """A parameter whose fields are all query parameters."""
 
     name: str
     model: type[BaseModel]
     several: Sequence[str]
-    """Those of the query's parameters that may be sent several times."""
+    """Query parameters that may be sent several times."""
 
     @classmethod
     def only_one(cls, dependant: Dependant) -> "_Model | None":
-        """None where the parameters stand one by one. Raises `_OtherForm`."""
+        """The model, None if query parameters are separate. Raises `_OtherForm`."""
         if len(dependant.query_params) != 1:
             return None
         field = dependant.query_params[0]
@@ -211,7 +211,7 @@ class _Model(msgspec.Struct, frozen=True):
         return cls(field.name, model, [each.alias or name for name, each in several.items()])
 
     def value(self, sent: QueryParams) -> BaseModel:
-        """What was sent. Raises `ValidationError`."""
+        """Convert the query. Raises `ValidationError`."""
         values: Values = dict(sent)
         for name in self.several:
             if name in values:
@@ -219,25 +219,25 @@ class _Model(msgspec.Struct, frozen=True):
         return self.model.model_validate(values)
 
 
-def _add_step(dependant: Dependant, steps: list[_Step], places: dict[Any, int]) -> int:
-    """The place of a dependency among the steps, behind those that it needs. Raises `_OtherForm`."""
+def _add_step(dependant: Dependant, steps: list[_Step], indexes: dict[Any, int]) -> int:
+    """The index of a dependency in the steps, after those that it needs. Raises `_OtherForm`."""
     call, needed = _coroutine(dependant), dependant.dependencies
-    if call in places:
-        return places[call]
+    if call in indexes:
+        return indexes[call]
     if isinstance(dependant.call, KeyOrSession):
-        step = _Step(dependant.call.check, "request", ())  # its parameter is for the description alone
+        step = _Step(dependant.call.check, "request", ())  # its parameter serves only the description
     elif dependant.query_params or dependant.path_params or dependant.header_params:
         raise _OtherForm
     else:
-        given = [(str(each.name), _add_step(each, steps, places)) for each in needed]
+        given = [(str(each.name), _add_step(each, steps, indexes)) for each in needed]
         step = _Step(call, dependant.request_param_name, given)
     steps.append(step)
-    places[call] = len(steps) - 1
-    return places[call]
+    indexes[call] = len(steps) - 1
+    return indexes[call]
 
 
 def _coroutine(dependant: Dependant) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """What is called. Raises `_OtherForm` for what is no coroutine function of known parameters."""
+    """The function of a dependency. Raises `_OtherForm` if it is not a coroutine function of known parameters."""
     call = dependant.call
     unknown = (
         dependant.cookie_params,

@@ -1,4 +1,4 @@
-"""The table from what went wrong to an HTTP answer, for JSON and for pages."""
+"""The table of HTTP answers to errors, for JSON and for pages."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -49,7 +49,7 @@ HEADERS_BY_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "
 JSON_PATHS = ("/v1", "/mcp", "/health", "/live", "/ready", "/openapi.json", "/.well-known")
 UNKNOWN_PATH = "There is nothing at this address. The interface is described at /openapi.json."
 MAX_PROBLEMS = 5
-"""That one answer tells: a list of thousands of values has as many."""
+"""Problems that one answer names: a list of thousands of values can have as many."""
 UNREADABLE = "A secret of this account cannot be read now. Who runs this service finds the reason in the log."
 NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: application/json`."
 
@@ -58,7 +58,7 @@ ErrorPage = Callable[[Request, str, int, Mapping[str, str]], Response]
 
 
 def install(app: FastAPI, error_page: ErrorPage | None, methods_at: Callable[[str], Sequence[str]]) -> None:
-    """Answer every error in one shape: as JSON for programs, by `error_page` for people, where there are pages.
+    """Answer every error in one shape: as JSON for programs, and by `error_page`, if given, for people.
 
     `methods_at` gives the methods that the routes take at a path.
     """
@@ -114,12 +114,12 @@ class _Answers:
 
     def _note_denial(self, request: Request, code: str) -> None:
         caller = known_caller(request)
-        if caller is not None:  # else anybody can cause it
+        if caller is not None:  # else any client can cause it
             what = f"{request.method} {request.scope['route'].path}"
             self._denials.note(caller, address_of(request), what=what, code=code)
 
     def _allowed(self, request: Request) -> str:
-        """What `Allow` says: a route that takes GET takes HEAD too, and JSON addresses answer OPTIONS."""
+        """The header `Allow`: a route that accepts GET accepts HEAD too, and JSON addresses answer OPTIONS."""
         path = request.url.path
         methods = set(self._methods_at(path))
         methods |= {"HEAD"} if "GET" in methods else set()
@@ -136,7 +136,7 @@ class _Answers:
 
 def _problem(problem: dict[str, object]) -> str:
     location, kind = problem.get("loc"), problem.get("type")
-    name = ".".join(str(place) for place in location[1:])[:80] if isinstance(location, (list, tuple)) else ""
+    name = ".".join(str(part) for part in location[1:])[:80] if isinstance(location, (list, tuple)) else ""
     message = str(problem.get("msg", "is not valid")).removeprefix("Value error, ")
     if kind == UNKNOWN_FIELD:
         return f"`{name}`: {message}" if name else message

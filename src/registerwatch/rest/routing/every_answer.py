@@ -1,6 +1,6 @@
-"""What every request and every answer get, in one step: all of it is on the way of the most frequent read.
+"""The outermost application: it adds headers to every answer, those to unexpected errors too, and logs requests.
 
-The outermost application, so the answers to unexpected errors have it too.
+All of it is one step, since it takes part in the most frequent read.
 """
 
 import time
@@ -28,14 +28,14 @@ OPEN_PATHS = ("/v1/", "/mcp")
 ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
 ALLOWED_HEADERS = b"Content-Type, X-API-Key, Authorization"
 ALLOWED_TOOL_HEADERS = ALLOWED_HEADERS + b", MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
-"""What tool clients in browsers send of themselves after they have begun; without it no browser would let them."""
+"""Headers of tool clients in browsers; browsers do not send headers that are not listed."""
 EXPOSED_HEADERS = (
     b"ETag, Retry-After, X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy"
 )
 PREFLIGHT_SECONDS = b"86400"
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"})
 HOT_ROUTES = (("/v1/devices/", "/v1/devices/{udi:path}"), ("/mcp", "/mcp"))
-"""Routes that are answered before the router sees them, by the beginning of their paths."""
+"""Routes that are answered before the router, by the beginning of their paths."""
 
 RequestCounts = Counter[tuple[str, str, int]]
 """Requests of one application by method, route and status."""
@@ -44,11 +44,11 @@ access_log = structlog.get_logger("registerwatch.access")
 
 
 class EveryAnswer:
-    """Adds to each answer the id of its request, `always`, what its limit has left, and policies where it has none.
+    """Adds to each answer its request's id, `always`, the rest of its limit, and policies if it has none.
 
-    Answers at `/v1/*` and `/mcp` let any web page read them: the headers are on each, requested or not, so that no
-    shared cache keeps an answer without them. HEAD is answered as GET; the server leaves out the body. Requests are
-    counted in a plain counter. With `logs` each leaves a line; its address is found by `trusted_proxies`.
+    Any web page may read answers at `/v1/*` and `/mcp`. Each has the headers for that, so that no shared cache stores
+    an answer without them. HEAD is answered as GET; the server leaves out the body. Requests are counted in a plain
+    counter. With `logs` each request is logged, with the client address that `trusted_proxies` give.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class EveryAnswer:
             await self._app(scope, receive, send)
             return
         method, path = scope["method"], scope["path"]
-        scope.setdefault("state", {})  # shared with whatever copies the scope further in
+        scope.setdefault("state", {})  # shared with inner applications that copy the scope
         inner = {**scope, "method": "GET"} if method == "HEAD" else scope
         request_id = begin_request(scope)
         is_open = path.startswith(OPEN_PATHS)
@@ -95,8 +95,8 @@ class EveryAnswer:
     async def _logged(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, method: str) -> None:
         """A line for one request: method, path, status, milliseconds, client address.
 
-        The query is left out, because it holds what people search for, and the tokens of feeds and mailed links. What
-        a path holds as a token is left out, too.
+        The query is left out, because it holds what people search for, and the tokens of feeds and mailed links. Tokens
+        in paths are left out, too.
         """
         status, started = 500, time.perf_counter()  # an exception that passes here is answered with 500
 
@@ -120,7 +120,7 @@ class EveryAnswer:
 
 
 async def _preflight(scope: Scope, _receive: Receive, send: Send) -> None:
-    """The answer to a browser that asks whether a page of another site may send a request."""
+    """The answer to a CORS preflight request."""
     headers = _PREFLIGHT if scope["path"].startswith("/v1/") else _TOOL_PREFLIGHT
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

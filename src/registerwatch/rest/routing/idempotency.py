@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a POST that is sent again gets the answer of the first time."""
+"""`Idempotency-Key`: a POST that is sent again gets the first answer."""
 
 import re
 
@@ -19,7 +19,7 @@ from registerwatch.web.responses import JSON, NOT_CACHED
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
 TELLS_A_SECRET_ONCE = frozenset({"/v1/keys", "/v1/feeds"})
-"""Routes whose answers hold what is stored as a digest alone."""
+"""Routes whose answers hold secrets of which only digests are stored."""
 BAD_KEY = f"`{HEADER}` has 1 to 255 visible characters of ASCII."
 
 _count = counted(Limit.ACCOUNT)
@@ -27,10 +27,10 @@ _KEY = re.compile(r"[!-~]{1,255}")
 
 
 class IdempotentRoute(CheckedRoute):
-    """A route that carries out a POST with an `Idempotency-Key` once, of one credential, within a day."""
+    """A route that carries out a POST once a day for each `Idempotency-Key` and credential."""
 
     def get_route_handler(self) -> Handler:
-        """The handler of the route, behind the look at what was answered before."""
+        """The handler of the route, after the lookup of an earlier answer."""
         handler = super().get_route_handler()
         if "POST" not in (self.methods or ()):
             return handler
@@ -44,12 +44,12 @@ class IdempotentRoute(CheckedRoute):
 
 
 async def _asked(request: Request, key: str) -> IdempotentRequest | None:
-    """What is asked; None without a right credential, which the route refuses. Raises `InvalidInput`."""
+    """The request to look up; None without a valid credential, which the route refuses. Raises `InvalidInput`."""
     if not _KEY.fullmatch(key):
         raise InvalidInput(BAD_KEY)
     await _count(request)
     try:
-        await caller_of(request)  # nobody else has a body received
+        await caller_of(request)  # a body is received only from a known caller
         refuse_declared_excess(request)
         body = await body_of_caller(request)
         caller = await caller_of(request)

@@ -1,4 +1,4 @@
-"""What happens to every request before a route sees it. Plain ASGI, because all of it is on the hot path."""
+"""Checks and fast answers before the router. Plain ASGI, because every request passes through them."""
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -39,10 +39,10 @@ class BodyRequired:
 
 
 class StoredDevices:
-    """Answers `GET /v1/devices/{udi}` straight from the copy; the rest, and any query, is left to the route.
+    """Answers `GET /v1/devices/{udi}` straight from the copy; other requests, and any query, are left to the route.
 
-    The route gives the same answer, several times slower; this is the fast path of the most frequent read. So it also
-    packs what it answers, and `Compression` stands behind it.
+    This is the fast path of the most frequent read: the route gives the same answer, several times slower. It comes
+    before `Compression`, so it compresses its own answers.
     """
 
     PREFIX = "/v1/devices/"
@@ -64,7 +64,7 @@ class StoredDevices:
         known = b""
         for name, value in scope["headers"]:
             if name == b"prefer":
-                return False  # who prefers to wait is kept waiting by the route
+                return False  # the route handles `Prefer: wait`
             if name == b"if-none-match":
                 known = b"%b,%b" % (known, value) if known else value
         try:

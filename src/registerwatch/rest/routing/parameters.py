@@ -1,4 +1,4 @@
-"""Parameters that many operations share, and refusing those that an operation does not have."""
+"""Parameters that many operations share, and a check for unknown ones."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from registerwatch.rest.routing.auth import KeyOrSession
 from registerwatch.web.unknown_names import unknown_message, unknown_names
 
 MAX_PAGE, DEFAULT_PAGE = 1_000, 100
-"""Rows of one page: at most, and where nobody says."""
+"""Rows of one page: the maximum and the default."""
 
 RowId = Annotated[
     str,
@@ -27,7 +27,7 @@ RowId = Annotated[
 
 
 class PageParameters(BaseModel):
-    """Which part of a list is answered. Without any, the list is as it always was."""
+    """Which part of a list is answered. Without any parameter it is the whole list."""
 
     after: int | None = Field(None, ge=0, le=MAX_ROW_ID, description="Only what comes after this id; 0 for all.")
     limit: int = Field(DEFAULT_PAGE, ge=1, le=MAX_PAGE, description="Most rows in the answer.")
@@ -35,7 +35,7 @@ class PageParameters(BaseModel):
     @field_validator("after", "limit", "before", mode="before", check_fields=False)
     @classmethod
     def _in_digits(cls, value: Any) -> Any:
-        """Raises `ValueError` for a text such as `7.0`, which would be taken for a whole number."""
+        """Raise `ValueError` for a text such as `7.0`, which would be read as a whole number."""
         if isinstance(value, str) and not _NUMBER.fullmatch(value):
             raise ValueError("Input should be a whole number, written in digits")
         return value
@@ -50,7 +50,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,40}")
 
 
 def row_id(text: str) -> int:
-    """A number; one that no row can have becomes 0, which no row has. Raises `InvalidInput` for anything else."""
+    """The number in a text; a number beyond all ids becomes 0, which no row has. Raises `InvalidInput` for others."""
     if not _NUMBER.fullmatch(text):
         raise InvalidInput("The id is a whole number.")
     number = int(text)
@@ -60,18 +60,18 @@ def row_id(text: str) -> int:
 async def only_known_parameters(request: Request) -> None:
     """A dependency that raises `InvalidInput` for a query parameter that the route does not describe.
 
-    A misspelt filter that is left out would make an answer look complete that is not. Raises `Unauthenticated`
-    or `ScopeTooNarrow` where the route needs a caller and there is none, or none who may.
+    If a misspelt filter were ignored, an incomplete answer would look complete. Raises `Unauthenticated` or
+    `ScopeTooNarrow` if the route needs a caller and there is none, or none who may call it.
     """
     if refusal := unknown_parameters(request):
         for level in _calls(request.scope["route"].dependant):
             if isinstance(level, KeyOrSession):
-                await level.check(request)  # who may not ask is told that alone
+                await level.check(request)  # a caller who may not ask learns nothing else
         raise InvalidInput(refusal)
 
 
 def unknown_parameters(request: Request) -> str:
-    """What is said of query parameters that the route of the request does not describe; empty where it has all."""
+    """The message about query parameters that the request's route does not have; empty if it has all."""
     if not request.scope["query_string"]:
         return ""
     known = _query_parameters(request.scope["route"])

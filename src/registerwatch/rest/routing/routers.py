@@ -1,4 +1,4 @@
-"""What the routers of an account's routes have in common."""
+"""Routers of an account's routes."""
 
 from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
@@ -20,7 +20,7 @@ from registerwatch.web.limits.rate_limits import Limit
 def account_router(
     tag: str, responses: Responses | None = None, *, route_class: type[APIRoute] = IdempotentRoute
 ) -> APIRouter:
-    """A router of routes that need a credential: counted, without unknown parameters, each POST carried out once.
+    """A router of routes that need a credential, are counted, refuse unknown parameters, and do each POST once.
 
     `responses` are errors that all of its routes can answer beside the usual ones.
     """
