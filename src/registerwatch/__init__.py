@@ -1,4 +1,4 @@
 """Registerwatch: a stored copy of EUDAMED that is searched, read and watched."""
 
 __version__ = "1.0.0"
-"""Of the package, of `/openapi.json`, `/health` and the tool endpoint."""
+"""The version of the package, `/openapi.json`, `/health` and the tool endpoint."""

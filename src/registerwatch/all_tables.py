@@ -22,5 +22,5 @@ DOMAINS = (
     registerwatch.sources.tables,
     registerwatch.watches.tables,
 )
-"""The modules that have them."""
+"""The modules that define tables."""
 SEALED = (*registerwatch.accounts.tables.SEALED, *registerwatch.notifications.tables.SEALED)

@@ -55,7 +55,7 @@ from registerwatch.web.route_table import install_route_table
 from registerwatch.web.security_headers import security_headers
 
 ROUTERS = (
-    certificates.router,  # before that of actors, which takes any path below theirs
+    certificates.router,  # before the actors' router, which matches any path below theirs
     codes.router,
     history.router,  # before the routes of devices and actors, whose codes may have slashes
     register.router,
@@ -95,7 +95,7 @@ def create_app(settings: Settings, *, background: bool = True) -> FastAPI:
 
 
 def work_app(service: Service) -> FastAPI:
-    """What can be asked of a process that serves nobody: metrics, and whether it lives."""
+    """The application of a process that only does background work: metrics and liveness."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     counts: RequestCounts = Counter()
     app.state.service, app.state.request_counts, app.state.has_index = service, counts, False
@@ -108,13 +108,13 @@ def work_app(service: Service) -> FastAPI:
 
 
 def prepare_first_requests() -> None:
-    """Do what the first request of its kind would do while others wait: half a second of the processor in a thread."""
+    """Do the slow work of first requests ahead of them, in a thread: half a second of the processor."""
     compile_templates()
     load_fields()
 
 
 def app_over(service: Service, *, background: bool = True) -> FastAPI:
-    """The application over a service that is already built; tests bring their own."""
+    """The application over a service that is built already, such as a test's own."""
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -137,7 +137,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         servers=[{"url": settings.public_url}],
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # looking for it costs a tenth of a hot read
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # checking for it costs a tenth of a hot read
         middleware=[
             Middleware(BodyRequired),
             *(() if forwarded.are_trusted else (Middleware(NoticeForwardedHeaders, forwarded=forwarded),)),
@@ -155,7 +155,7 @@ def app_over(service: Service, *, background: bool = True) -> FastAPI:
     app.state.workbooks = Workbooks(settings.data_dir)
     app.state.sitemap = Sitemap.of(service) if settings.reads_real_register else None
     for router in ROUTERS:
-        app.router.routes.extend(router.routes)  # `include_router` would build each of them anew, which takes 30 ms
+        app.router.routes.extend(router.routes)  # `include_router` would build each of them again, which takes 30 ms
     errors.install(app, routes.error_page, install_route_table(app).methods_at)
     app.add_exception_handler(PageInstead, answer_page_instead)
     app.middleware_stack = EveryAnswer(

@@ -1,4 +1,4 @@
-"""The one place where adapters are built from settings."""
+"""Builds all adapters and services from settings."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
 
 
 CERTIFICATE_SWEEP_SECONDS = 3600
-"""The list of all certificates is read once in so long; less often where sweeps are set to be rarer."""
+"""The interval of reading the list of all certificates, longer if sweeps are set to be rarer."""
 
 
 class Service(msgspec.Struct, frozen=True):
@@ -118,12 +118,12 @@ class Service(msgspec.Struct, frozen=True):
     index: SearchIndex
     indexer: Indexer
     bulk_sources: Mapping[str, BulkSource]
-    """Sources that list all their records, by what `copy fill --source` calls them."""
+    """Sources that list all their records, by their names in `copy fill --source`."""
     unread: UnreadFields
     unread_fields: UnreadFieldStore
     budgets: Mapping[Host, RequestBudget]
     register_requests: tuple[RegisterHttpClient, ...]
-    """What sends requests to the register and to the Data Lake."""
+    """The HTTP clients of the register and the Data Lake."""
     eudamed: EudamedClient
     register_checks: RegisterChecks
     register_status: RegisterStatusReader
@@ -145,7 +145,7 @@ class Service(msgspec.Struct, frozen=True):
     device_sweep: DeviceSweeper
     bulk_loader: BulkLoader
     daily_load: DailyLoad | None
-    """None where the copy is filled by hand alone."""
+    """None if the copy is only filled by hand."""
     certificate_sweep: CertificateSweep
     accounts: Accounts
     watches: Watches
@@ -169,7 +169,7 @@ class Service(msgspec.Struct, frozen=True):
             each.observer = observer
 
     async def close(self) -> None:
-        """Give everything back, in the order that lets work under way end well."""
+        """Close everything, in an order that lets running work finish."""
         await self.watches.close()
         await self.refresher.close()
         await self.notifications.outbox.close()
@@ -197,9 +197,9 @@ def build_service(
     page_size: int = PAGE_SIZE,
     start_pace: int = START_PER_MINUTE,
 ) -> Service:
-    """Build the adapters. Nothing is opened yet. Tests bring adapters of their own, and lists of few rows a page.
+    """Build the adapters. Nothing is opened yet. Tests pass adapters of their own, and lists of few rows a page.
 
-    `start_pace` is how many requests a minute the pace of a host starts at; a stand-in of one's own needs no caution.
+    `start_pace` is the initial pace of a host in requests a minute; a stand-in of one's own needs no caution.
     """
     clock = clock or SystemClock()
     database = Database(settings.database_address)
@@ -366,7 +366,7 @@ def build_service(
 
 
 def _datalake_headers(settings: Settings) -> dict[str, str]:
-    """The subscription key, where there is one."""
+    """The subscription key, if there is one."""
     key = settings.datalake_key
     return {} if key is None else {"Ocp-Apim-Subscription-Key": key.get_secret_value()}
 
@@ -383,7 +383,7 @@ def _budgets(settings: Settings, database: Database, clock: Clock, start_pace: i
 def _openid_provider(settings: Settings, clock: Clock) -> "ProviderClient | None":
     if not settings.oidc_issuer:
         return None
-    from registerwatch.accounts.provider.provider_client import ProviderClient  # takes a moment to load, which few need
+    from registerwatch.accounts.provider.provider_client import ProviderClient  # slow to load, and rarely needed
 
     secret = settings.oidc_client_secret
     return ProviderClient(
@@ -414,7 +414,7 @@ def _folders(settings: Settings, database: Database) -> set[Path]:
 
 
 async def _prepare_database(service: Service) -> None:
-    """Bring the database to its schema, and secrets in it under the present key."""
+    """Bring the database to its schema, and encrypt its secrets with the present key."""
     await upgrade(service.database)
     try:
         await reseal(service.database, SecretCipher(service.settings.secrets_keys), SEALED)
@@ -427,7 +427,7 @@ async def _prepare_database(service: Service) -> None:
 async def running(service: Service, *, background: bool = True) -> AsyncIterator[Service]:
     """The service with its database at the right schema, its index following the copy, and its background work.
 
-    Without `background` somebody else does that work.
+    Without `background` another process does that work.
     """
     await _prepare_database(service)
     await service.indexer.open()
@@ -445,7 +445,7 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
 
 @asynccontextmanager
 async def working(service: Service) -> AsyncIterator[Service]:
-    """The background work alone."""
+    """The service with its background work only."""
     await _prepare_database(service)
     unread_fields = asyncio.create_task(loops.store_unread_fields(service.unread_fields), name="unread fields")
     try:
@@ -457,7 +457,7 @@ async def working(service: Service) -> AsyncIterator[Service]:
 
 @asynccontextmanager
 async def _cancelled_at_end(tasks: Sequence[asyncio.Task[None]]) -> AsyncIterator[None]:
-    """Cancel all tasks at the end; each finishes what it cannot leave half-done."""
+    """Cancel all tasks at the end; each finishes steps that must not be interrupted."""
     try:
         yield
     finally:

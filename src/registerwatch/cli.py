@@ -12,11 +12,11 @@ from registerwatch.commands.lazy import CommandSource, LazyGroup
 from registerwatch.errors import RegisterwatchError
 
 PRIVATE_UMASK = 0o077
-"""What a command makes is for its user alone, whatever the umask of the shell that started it."""
+"""Only the user may read the files of commands, whatever the umask of the shell."""
 
 
 class Commands(LazyGroup):
-    """Every command. Its line here is the first one of what its `--help` says."""
+    """Every command. Its line here is the first line of its `--help`."""
 
     sources: ClassVar[Mapping[str, CommandSource]] = {
         "serve": CommandSource(
@@ -82,10 +82,10 @@ def _root(
 
 
 def main() -> None:
-    """Run a command. What it refuses is one line on standard error and exit code 1."""
+    """Run a command. A refusal is one line on standard error and exit code 1."""
     os.umask(PRIVATE_UMASK)
     try:
-        app(prog_name="registerwatch")  # however it was started: completion goes by the name
+        app(prog_name="registerwatch")  # fixed, because shell completion uses the name
     except RegisterwatchError as error:
         print(f"registerwatch: {error}", file=sys.stderr)
         sys.exit(1)

@@ -11,7 +11,7 @@ class RegisterwatchError(Exception):
 
 
 class InvalidInput(RegisterwatchError):
-    """The input is not valid; the message says what is."""
+    """The input is not valid; the message says what would be."""
 
     code = "invalid-input"
 
@@ -33,19 +33,19 @@ class WrongPassword(RegisterwatchError):
 
 
 class CrossSiteRequest(RegisterwatchError):
-    """A form was sent from a page of another site, or by what does not say from where."""
+    """A form was sent from a page of another site, or by a client that does not say from where."""
 
     code = "cross-site"
 
 
 class SecondFactorNeeded(RegisterwatchError):
-    """The password is right, and its user has a second factor, whose code is missing."""
+    """The password is right, but the code of the user's second factor is missing."""
 
     code = "second-factor-needed"
 
 
 class WrongCode(RegisterwatchError):
-    """The password is right, and the code of the second factor is not."""
+    """The password is right, but the code of the second factor is wrong."""
 
     code = "wrong-code"
 
@@ -55,7 +55,7 @@ class SignInStepOver(InvalidInput):
 
 
 class ProviderSignInFailed(RegisterwatchError):
-    """Somebody could not be signed in by the OpenID provider; the message says what to do."""
+    """The OpenID provider could not sign a user in; the message says what to do."""
 
     code = "provider-sign-in-failed"
 
@@ -73,19 +73,19 @@ class ScopeTooNarrow(RegisterwatchError):
 
 
 class KeyHasEnd(RegisterwatchError):
-    """An API key that ends was used for what would let its holder in afterwards."""
+    """An API key with an end was used to get access beyond that end."""
 
     code = "key-has-end"
 
 
 class PasswordTooNew(RegisterwatchError):
-    """The password was set without the one before it so lately that it does not yet prove who somebody is."""
+    """The password was lately set without the one before it, so it does not prove the user's identity yet."""
 
     code = "password-too-new"
 
 
 class SignupClosed(RegisterwatchError):
-    """The operator of the service keeps to themselves who gets an account, or who is added to one."""
+    """Only the operator of the service may open accounts or add users to them."""
 
     code = "signup-closed"
 
@@ -103,7 +103,7 @@ class CapReached(RegisterwatchError):
 
 
 class IdempotencyConflict(RegisterwatchError):
-    """A request with this key is under way, was another one, or its answer cannot be given again."""
+    """A request with this key is running, was a different one, or its answer cannot be repeated."""
 
     code = "idempotency-conflict"
 
@@ -173,9 +173,9 @@ class RegisterUnavailable(RegisterwatchError):
 
 
 class DatabaseUnavailable(RegisterwatchError):
-    """The database does not answer, or is of another version than the program.
+    """The database does not answer, or its version does not fit the program.
 
-    `summary` says it without names of hosts and files, for `/health`, which anybody may read.
+    `summary` is a message without names of hosts and files, for `/health`, which is public.
     """
 
     code = "database-unavailable"
@@ -192,7 +192,7 @@ class BulkLoadRefused(RegisterwatchError):
 
 
 class BackupRefused(RegisterwatchError):
-    """A backup cannot be written, or a file is none."""
+    """A backup cannot be written, or a file is not a backup."""
 
     code = "backup-refused"
 

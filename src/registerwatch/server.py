@@ -15,13 +15,13 @@ from registerwatch.web.limits.connections import raise_file_limit
 from registerwatch.web.limits.http_server import server_config
 
 SWITCH_SECONDS = 0.0005
-"""So long a thread that does not pause by itself (`with_pauses`), such as one that makes a file, keeps the interpreter
-while the event loop waits for it. It is 5 ms where nothing is said, for each step of a request (docs/performance.md).
+"""How long a thread that does not pause by itself (`with_pauses`), such as one that makes a file, keeps the interpreter
+while the event loop waits for it. Python's default is 5 ms, for each step of a request (docs/performance.md).
 """
 
 
 def serve(settings: Settings, host: str, port: int, *, background: bool = True) -> None:
-    """Serve until interrupted; requests under way are finished first."""
+    """Serve until interrupted; running requests are finished first."""
     logs.set_up(settings.log_format)
     raise_file_limit()
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -32,7 +32,7 @@ def serve(settings: Settings, host: str, port: int, *, background: bool = True) 
 
 
 class DrainingServer(uvicorn.Server):
-    """Ends in two steps: `/ready` answers 503 first, and it serves on until load balancers have noticed.
+    """A server that ends in two steps: `/ready` answers 503, and it serves on until load balancers have noticed.
 
     A second signal ends it at once.
     """

@@ -25,7 +25,7 @@ EUDAMED_URL = "https://ec.europa.eu/tools/eudamed/api"
 SECRETS_KEY_BYTES = 32
 MIN_DKIM_KEY_BITS = 1024
 MAX_BOUNCE_LOCAL_PART = 31
-"""Of the 64 signs of a local part, the plus and a token of 32 take the others."""
+"""A local part has 64 characters; the plus and a token of 32 need the others."""
 PAYMENT_API_URL = "https://api.stripe.com"
 EUDAMED_DATALAKE_URL = "https://api.datalake.sante.service.ec.europa.eu/eudamed"
 
@@ -290,7 +290,7 @@ class Settings(BaseSettings):
     @field_validator("smtp_url")
     @classmethod
     def _known_mail_server(cls, value: SecretStr | None) -> SecretStr | None:
-        problem = _trouble_with_mail_server(value.get_secret_value()) if value is not None else None
+        problem = _problem_of_smtp_url(value.get_secret_value()) if value is not None else None
         if problem is not None:
             raise ValueError(problem)
         return value
@@ -356,7 +356,7 @@ class Settings(BaseSettings):
 
     @property
     def secrets_keys(self) -> tuple[bytes, ...]:
-        """The keys of `secrets_key`, the one that encrypts first; none where it is not set."""
+        """The keys of `secrets_key`, the one that encrypts first; none if it is not set."""
         return _keys_of(self.secrets_key.get_secret_value()) if self.secrets_key is not None else ()
 
     @property
@@ -371,28 +371,28 @@ class Settings(BaseSettings):
 
     @property
     def user_agent(self) -> str:
-        """How the service names itself to the register: product, version, a contact address."""
+        """The user agent of requests to the register: product, version, a contact address."""
         return f"Registerwatch/1.0 (+{self.contact or self.public_url})"
 
     @property
     def webhook_user_agent(self) -> str:
-        """The same to receivers of webhooks, by the name that the headers have where one is set."""
+        """The user agent of webhook requests, with the service's name if one is set."""
         name = "Registerwatch" if self.service_name == DEFAULT_SERVICE_NAME else self.service_name
         return f"{name}/1.0 (+{self.contact or self.public_url})"
 
     @property
     def source_note(self) -> str:
-        """What every description of the service has to say where its records are not EUDAMED's; else empty."""
+        """The note that descriptions of the service show if its records are not EUDAMED's; else empty."""
         return "" if self.reads_real_register else NOT_EUDAMED
 
     @property
     def source_name(self) -> str:
-        """What the records were read from, for a sentence."""
+        """The source of the records, for a sentence."""
         return "EUDAMED" if self.reads_real_register else "a source that is not EUDAMED"
 
     @property
     def reads_real_register(self) -> bool:
-        """Whether reads go to the Commission's own service rather than to a stand-in."""
+        """Whether reads go to the Commission's own service, not to a stand-in."""
         return self.register_url == EUDAMED_URL
 
     @classmethod
@@ -408,7 +408,7 @@ class Settings(BaseSettings):
 
 
 class _ValueInFile(PydanticBaseSettingsSource):
-    """`REGISTERWATCH_<NAME>_FILE` names a file that holds the value."""
+    """Reads values from the files that `REGISTERWATCH_<NAME>_FILE` names."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         variable = f"{PREFIX}{field_name.upper()}_FILE"
@@ -437,7 +437,7 @@ def load_settings(**overrides: object) -> Settings:
 
 
 def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
-    """Names of variables with our prefix that no setting has: most likely misspelt."""
+    """Names of variables with our prefix that are not settings, probably misspelt."""
     known = {variable_name(name) for name in Settings.model_fields}
     known |= {f"{name}_FILE" for name in known}
     names = os.environ if environment is None else environment
@@ -454,7 +454,7 @@ def _variable(location: tuple[int | str, ...]) -> str:
 
 
 def _keys_of(value: str) -> tuple[bytes, ...]:
-    """The keys in a list with commas. Raises `ValueError`, whose message repeats nothing of it."""
+    """The keys in a list with commas. Raises `ValueError`, whose message repeats nothing of the list."""
     try:
         keys = tuple(b64decode(part.strip().translate(_STANDARD_BASE64), validate=True) for part in value.split(","))
     except ValueError:
@@ -480,8 +480,8 @@ def _prices_of(value: str) -> dict[str, str]:
     return prices
 
 
-def _trouble_with_mail_server(url: str) -> str | None:
-    """What is wrong with an SMTP URL, in words that repeat nothing of it: a password may be anywhere in it."""
+def _problem_of_smtp_url(url: str) -> str | None:
+    """What is wrong with an SMTP URL. The text repeats nothing of it, since a password may be anywhere in it."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").encode("idna"), parts.port
@@ -499,7 +499,7 @@ def _trouble_with_mail_server(url: str) -> str | None:
 
 
 def _is_signing_key(pem: str) -> bool:
-    from cryptography.exceptions import UnsupportedAlgorithm  # takes a moment to load, which few need
+    from cryptography.exceptions import UnsupportedAlgorithm  # slow to load, and rarely needed
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -522,7 +522,7 @@ def _problem_of_bounce_address(address: str) -> str | None:
 
 
 def _problem_of_imap_url(url: str) -> str | None:
-    """What is wrong with an IMAP URL, in words that repeat nothing of it."""
+    """What is wrong with an IMAP URL. The text repeats nothing of it."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

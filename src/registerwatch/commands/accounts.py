@@ -23,7 +23,7 @@ from registerwatch.platform.db.migrate import upgrade
 from registerwatch.settings import load_settings
 
 UNBROKEN = 1_000
-"""Characters of a line: enough for an e-mail address, a name and the other columns."""
+"""Characters of a line, enough for an e-mail address, a name and the other columns."""
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -122,7 +122,7 @@ def reset_second_factor(
 
 
 def instant(text: str) -> int:
-    """ISO 8601 as unix seconds, UTC where no zone is given. Raises `InvalidInput`."""
+    """ISO 8601 as unix seconds, UTC if no zone is given. Raises `InvalidInput`."""
     try:
         moment = datetime.fromisoformat(text)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
@@ -204,7 +204,7 @@ def _print(profile: Profile) -> None:
 
 
 def _console() -> Console:
-    """Shows texts as they were typed, and to a program that reads along nothing in part."""
+    """A console that shows texts unchanged, and does not cut them for a program that reads them."""
     return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else UNBROKEN)
 
 
@@ -215,7 +215,7 @@ def _until(account: Account) -> str:
 
 @asynccontextmanager
 async def _opened() -> AsyncIterator[Accounts]:
-    """Accounts over an up-to-date database."""
+    """The use cases of accounts, over an up-to-date database."""
     settings = load_settings()
     logs.set_up(settings.log_format)
     service = build_service(settings)

@@ -43,7 +43,7 @@ def back_up(
 
 
 def _tell_contents(file: Path) -> None:
-    """Say what in a backup is to be protected."""
+    """Print which contents of a backup must be protected."""
     encrypted, in_clear = backup.secrets_in(file)
     typer.echo(
         "It holds e-mail addresses, hashes of passwords, digests of keys and sessions, and secrets of webhooks and of"

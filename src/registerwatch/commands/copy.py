@@ -83,11 +83,11 @@ def reindex(
 
 async def _fill(settings: Settings, source: str, *, restart: bool) -> LoadProgress:
     built = build_service(settings)
-    if source in built.bulk_sources:  # else it is a file
+    if source in built.bulk_sources:  # any other source is a file
         warn_without_contact(settings)
     async with _opened(built) as service:
         chosen = service.bulk_source(source)
-        gc.freeze()  # else millions of new records let all loaded modules be looked through again and again
+        gc.freeze()  # else collections, with millions of new records, would scan all loaded modules again and again
         if restart:
             await service.bulk_loader.forget(chosen.load_name)
         forecast = forecast_line(await service.bulk_loader.forecast(chosen))

@@ -40,7 +40,7 @@ def prepare_secrets(settings: Settings) -> None:
 
 
 def bring_to_schema(address: str) -> str:
-    """Bring a database to this program's schema; its kind. Raises `DatabaseUnavailable`."""
+    """Bring a database to this program's schema. Returns its kind. Raises `DatabaseUnavailable`."""
     database = Database(address)
 
     async def run() -> None:

@@ -32,7 +32,7 @@ from registerwatch_standins.register.generated import GeneratedWorld
 
 CHANGES_PER_MINUTE = 30.0
 PACE = 100_000
-"""Requests a minute to stand-ins of its own, which need no caution."""
+"""Requests a minute to its own stand-ins, which need no caution."""
 EMAIL = "demo@example.org"
 WATCHED_DEVICES = 8
 
@@ -77,7 +77,7 @@ async def _run(folder: Path, *, port: int, devices: int, seed: int) -> None:
 
 
 class _Payments(msgspec.Struct, frozen=True):
-    """The stand-in payment provider, and what leads the service to it."""
+    """The stand-in payment provider, and the service's settings for it."""
 
     port: int = msgspec.field(default_factory=lambda: _free_port())
     key: str = msgspec.field(default_factory=lambda: f"sk_test_{token_hex(12)}")
@@ -113,7 +113,7 @@ class _Server(SideServer):
 
 
 async def _prepare(settings: Settings, password: str) -> str:
-    """Fill the copy, index it, open the account with this password; gives the account's key."""
+    """Fill the copy, index it, open the account with this password. Returns the account's key."""
     service = build_service(settings, mailer=MemoryMailer(_show_mail), start_pace=PACE)
     try:
         await upgrade(service.database)
@@ -133,7 +133,7 @@ async def _prepare(settings: Settings, password: str) -> str:
 
 
 async def _watch_some(service: Service, opened: NewSession) -> None:
-    """Let the account watch some devices and a manufacturer, so that there is something to see from the start."""
+    """Let the account watch some devices and a manufacturer, so that its pages are not empty."""
     caller = await service.accounts.sessions.caller(credential_of(None, opened.session))
     for filters in (Filters(StatusFilter.ON, RiskFilter.III), Filters(StatusFilter.ON)):
         found = await service.search.search("", filters)

@@ -28,7 +28,7 @@ class IndexingProcess:
         self._process = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE)  # noqa: S603  # our own module
 
     def finish(self) -> None:
-        """Tell the process that nothing more will be stored."""
+        """Let the process end once everything stored is indexed."""
         assert self._process.stdin is not None, "it was opened as a pipe"
         self._process.stdin.close()
 
@@ -60,7 +60,7 @@ def indexing_process() -> Iterator[IndexingProcess]:
 
 
 async def follow_fill(settings: Settings, filled: threading.Event) -> None:
-    """Index what is stored until `filled` is set and all is indexed, or until a running service turns out to index."""
+    """Index what is stored until `filled` is set and all is indexed, or until a running service is found to index."""
     documents = open_documents(settings.database_address, cache_megabytes=2)
     indexer = Indexer(documents, SearchIndex(settings.index_dir))
     try:

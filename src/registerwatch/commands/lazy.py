@@ -1,4 +1,4 @@
-"""Commands whose modules are loaded when they are typed, and not to list them."""
+"""Commands whose modules are loaded when they are used, but not to list them."""
 
 import sys
 from collections.abc import Mapping
@@ -15,17 +15,17 @@ from registerwatch.platform.collector import paused_collector
 
 @dataclass(frozen=True, slots=True)
 class CommandSource:
-    """Where a command is, and its line in the list of commands."""
+    """The location of a command, and its line in the list of commands."""
 
     module: str
     """A module of this package."""
     line: str
     function: str = "app"
-    """What is in the module: the command's function, or the `Typer` of a group of commands."""
+    """The name in the module of the command's function, or of the `Typer` of a group of commands."""
 
 
 class LazyCommand(TyperCommand):
-    """Stands in the list of commands in the place of one that is not loaded."""
+    """An entry in the list of commands for one that is not loaded."""
 
     def __init__(self, name: str, source: CommandSource) -> None:
         super().__init__(name, help=source.line)
@@ -43,7 +43,7 @@ class LazyCommand(TyperCommand):
         return typer.main.get_group(holder).commands[self.name]  # type: ignore[return-value]  # Typer makes no others
 
     def make_context(self, *given: Any, **options: Any) -> typer.Context:
-        """What runs, explains or completes a command begins here, and goes on with the command of the context."""
+        """Load the command and make its context. Running, help and completion begin here and use that command."""
         return self.load().make_context(*given, **options)  # type: ignore[return-value]  # the base is annotated with
 
 

@@ -1,4 +1,4 @@
-"""`registerwatch mail …`: looking whether mails go out."""
+"""`registerwatch mail …`: checking that mails go out."""
 
 from typing import Annotated
 

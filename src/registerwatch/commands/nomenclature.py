@@ -74,7 +74,7 @@ def show(code: Annotated[str, typer.Argument(help="A code such as Q010699.")]) -
 async def _replace(
     settings: Settings, read: Nomenclature | None, source: str, *, is_forced: bool
 ) -> tuple[Nomenclature, int]:
-    """Store what was read of a file, else what the register has. Gives it, and how many names there were before."""
+    """Store the names read from a file, else the register's. Returns them, and how many there were before."""
     service = build_service(settings)
     try:
         await upgrade(service.database)

@@ -18,17 +18,17 @@ NAME_HEADINGS = (
     *("term", "termemdn", "emdnterm", "termen", "termemdnen", "emdntermen", "name", "nameen"),
     *("description", "descriptionen", "english"),
 )
-"""Headings without blanks and signs; of several columns the one named first is used."""
+"""Headings without blanks and signs; of several columns the one listed first is used."""
 LOOKED_FOR = (
     "a row with the headings CODE (or EMDN CODE) and TERM (or TERM EMDN, EMDN TERM, NAME, DESCRIPTION), among the first"
     f" {MAX_HEADING_ROWS} rows of a sheet"
 )
 MAX_SHOWN = 8
-"""Headings of another file that a message names."""
+"""Headings of an unknown file that a message shows."""
 
 
 def read_nomenclature(path: Path) -> tuple[Nomenclature, str]:
-    """What a file has, and the sheet of a workbook that it is from. Raises `InvalidInput` for another file."""
+    """The terms in a file, and the workbook's sheet that has them. Raises `InvalidInput` for another file."""
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise InvalidInput(f"{path} has more than {MAX_FILE_BYTES // 1024**2} MiB; this is no nomenclature.")
@@ -42,7 +42,7 @@ def read_nomenclature(path: Path) -> tuple[Nomenclature, str]:
 
 
 def parse_nomenclature(content: bytes) -> tuple[Nomenclature, str]:
-    """The same of the content of a file. Of several sheets the one with the most terms counts."""
+    """The terms in a file's content, and their sheet: of several the one with the most terms."""
     tables = _tables(content)
     found = [(nomenclature_of(terms), table.choices.sheet) for table in tables if (terms := _terms(table)) is not None]
     if not found:
@@ -51,7 +51,7 @@ def parse_nomenclature(content: bytes) -> tuple[Nomenclature, str]:
 
 
 def _tables(content: bytes) -> list[Table]:
-    """Each visible sheet that holds something, or the text; every row of them, and cells in their whole length."""
+    """Each visible sheet that is not empty, or the text, with all rows and uncut cells."""
     choices = ReadChoices(heading_row=0)
     first = read_table(content, choices, max_cell_length=MAX_NAME_LENGTH + 1)
     others = [each for each in first.sheets if each != first.choices.sheet]
@@ -60,23 +60,23 @@ def _tables(content: bytes) -> list[Table]:
         try:
             tables.append(read_table(content, replace(choices, sheet=sheet), max_cell_length=MAX_NAME_LENGTH + 1))
         except InvalidInput:
-            continue  # a sheet without rows, or with another kind of content
+            continue  # a sheet without rows, or not a table
     return tables
 
 
 def _terms(table: Table) -> Sequence[Term] | None:
     """The terms below the headings, None without any headings."""
-    for place, row in enumerate(table.rows[:MAX_HEADING_ROWS]):
+    for index, row in enumerate(table.rows[:MAX_HEADING_ROWS]):
         headings = [normal(cell) for cell in row.cells]
         code, name = _first(CODE_HEADINGS, headings), _first(NAME_HEADINGS, headings)
         if code is not None and name is not None:
-            below = table.rows[place + 1 :]
+            below = table.rows[index + 1 :]
             return (*_below(below, code, name), *_categories(below, headings, code))
     return None
 
 
 def _below(rows: Sequence[TableRow], code: int, name: int) -> Iterator[Term]:
-    """Rows with a code or a name; remarks in other columns are none."""
+    """The terms of rows with a code or a name; rows with remarks in other columns are left out."""
     for row in rows:
         term = Term(f"Line {row.number}", _cell(row, code), _cell(row, name))
         if term.code or term.name:
@@ -84,7 +84,7 @@ def _below(rows: Sequence[TableRow], code: int, name: int) -> Iterator[Term]:
 
 
 def _categories(rows: Sequence[TableRow], headings: Sequence[str], code: int) -> Iterator[Term]:
-    """The codes of the first level that have no row of their own, by the columns of categories."""
+    """The codes of the first level without a row of their own, from the columns of categories."""
     category, description = _first(("category",), headings), _first(("categorydescription",), headings)
     if category is None or description is None:
         return
@@ -97,15 +97,15 @@ def _categories(rows: Sequence[TableRow], headings: Sequence[str], code: int) ->
 
 
 def _seen(tables: Sequence[Table]) -> str:
-    """What a file has instead, for people: in each sheet the first row that may be its headings."""
+    """What a file has instead, for people: the row of each sheet that looks most like its headings."""
     rows = [max(table.rows[:MAX_HEADING_ROWS], key=lambda row: sum(map(bool, row.cells))) for table in tables]
-    told = []
+    seen = []
     for table, row in zip(tables, rows, strict=True):
         cells = [f"“{cell[:40]}”" for cell in row.cells if cell]
         more = f" and {len(cells) - MAX_SHOWN} more" if len(cells) > MAX_SHOWN else ""
         sheet = f" of the sheet “{table.choices.sheet}”" if table.choices.sheet else ""
-        told.append(f"{', '.join(cells[:MAX_SHOWN])}{more} in row {row.number}{sheet}")
-    return "; ".join(told)
+        seen.append(f"{', '.join(cells[:MAX_SHOWN])}{more} in row {row.number}{sheet}")
+    return "; ".join(seen)
 
 
 def _first(wanted: Sequence[str], headings: Sequence[str]) -> int | None:

@@ -1,4 +1,4 @@
-"""`registerwatch register …`: looking at how the register answers, and the stand-in register."""
+"""`registerwatch register …`: checking how the register answers, and the stand-in register."""
 
 from pathlib import Path
 from typing import Annotated
@@ -41,7 +41,7 @@ def check_register(
     warn_without_contact(settings)
     try:
         status = register_check.run(settings, as_json=as_json, folder=record)
-    except RegisterwatchError as error:  # which would end with 1, as if something differed
+    except RegisterwatchError as error:  # uncaught it would end with 1, as if something differed
         typer.echo(f"registerwatch: {error}", err=True)
         status = 2
     raise typer.Exit(status)

@@ -1,4 +1,4 @@
-"""`registerwatch register check`: looking whether the register answers as this release relies on."""
+"""`registerwatch register check`: checking that the register answers as this release expects."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ EUDAMED_NAMES = frozenset(CheckName) - LAKE_NAMES
 
 
 async def look(service: Service, folder: Path | None) -> CheckReport:
-    """Look at everything, shown on standard error; answers are kept in `folder`. Raises `InvalidInput`."""
+    """Run all checks, shown on standard error; answers are stored in `folder`. Raises `InvalidInput`."""
     settings = service.settings
     addresses = {"EUDAMED": settings.register_url.rstrip("/"), "Data Lake": settings.datalake_url.rstrip("/")}
     if folder is None:
@@ -79,7 +79,7 @@ async def _look(service: Service, addresses: Mapping[str, str], recording: Recor
 def _usable(
     outcomes: Mapping[CheckName, Outcome], names: Collection[CheckName], is_usable: bool, setting: str
 ) -> dict[CheckName, Outcome]:
-    """The outcomes of a source. Where it refused every request, nothing of it was looked at: the address is wrong."""
+    """The outcomes of a source. If it refused every request, its address is wrong and nothing was checked."""
     own = {name: outcome for name, outcome in outcomes.items() if name in names}
     if is_usable:
         return own
@@ -90,7 +90,7 @@ def _usable(
 
 
 class _Recorder:
-    """Shows requests, counts and keeps their answers."""
+    """Shows requests, counts and stores their answers."""
 
     def __init__(self, shows: RequestObserver, recording: Recording | None, service: Service) -> None:
         self._shows, self._recording, self._clock = shows, recording, service.clock
@@ -102,11 +102,11 @@ class _Recorder:
         return any(url.startswith(base) for url in self._usable)
 
     def asks(self, url: str) -> None:
-        """Show it."""
+        """Show a request."""
         self._shows.asks(url)
 
     def answered(self, url: str, params: Mapping[str, str], response: httpx2.Response) -> None:
-        """Count and keep it."""
+        """Count and store an answer."""
         self.answers += 1
         if response.status_code == 200 and not is_web_page(response):
             self._usable.append(url)
@@ -115,12 +115,12 @@ class _Recorder:
         self._shows.answered(url, params, response)
 
     def failed(self, retry: Retry) -> None:
-        """Show it."""
+        """Show a failure."""
         self._shows.failed(retry)
 
 
 def run(settings: Settings, *, as_json: bool, folder: Path | None) -> int:
-    """Look, and print what was found; the exit status."""
+    """Run all checks and print the report. Returns the exit status."""
     report = asyncio.run(_look_once(settings, folder))
     print_report(report, as_json=as_json)
     if folder is not None:

@@ -33,8 +33,8 @@ def serve(
     make_folder(settings.data_dir)
     note_open_folder(settings.data_dir)
     protect_index(settings.index_dir)
-    bring_to_schema(settings.database_address)  # here a problem is one line; in the server it would be a traceback
+    bring_to_schema(settings.database_address)  # a problem here is one line; in the server it would be a traceback
     prepare_secrets(settings)
     with paused_collector():
-        from registerwatch import server  # takes a second to load, and what is said above is said sooner
+        from registerwatch import server  # takes a second to load, so the warnings come first
     server.serve(settings, host, port, background=background)

@@ -40,7 +40,7 @@ async def _work(settings: Settings, host: str, port: int | None) -> None:
 
 @asynccontextmanager
 async def _watched(service: Service, host: str, port: int | None) -> AsyncIterator[None]:
-    """The service with its metrics served, where there is a port for them."""
+    """Serve the service's metrics, if there is a port for them."""
     if port is None:
         yield
         return

@@ -1,1 +1,1 @@
-"""The tool endpoint: the Model Context Protocol over one HTTP request and one JSON answer."""
+"""The tool endpoint (Model Context Protocol): one HTTP request, one JSON answer."""

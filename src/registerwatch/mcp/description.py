@@ -1,4 +1,4 @@
-"""How `/openapi.json` describes the tool endpoint, which is answered before the router and its descriptions."""
+"""The description of the tool endpoint in `/openapi.json`, added by hand since it is not a route."""
 
 from typing import Any
 

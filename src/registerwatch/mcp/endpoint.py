@@ -1,6 +1,6 @@
 """`POST /mcp`: one HTTP request, one JSON answer, no session and no stream.
 
-Plain ASGI before the router, because a web framework takes longer than a tool.
+Plain ASGI before the router, because routing takes longer than a tool.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,13 +70,13 @@ class ToolEndpoint:
         await refusal(scope, receive, send)
 
     async def _answer_post(self, request: Request, send: Send) -> None:
-        """Raises `RateLimited` before any tool is used."""
+        """Answer a POST. Raises `RateLimited` before any tool is used."""
         await self._limits.check(request, Limit.TOOLS)
         try:
             read = protocol.messages_of(await request.body())
         except ClientDisconnect:
             return
-        except InvalidInput as error:  # of a body that is too large
+        except InvalidInput as error:  # the body is too large
             read = RpcError(INVALID_REQUEST, str(error))
         messages: Sequence[Message] = read if isinstance(read, list) else [read]
         for _ in range(sum(map(_is_call, messages)) - 1):  # the first is counted with its request
@@ -98,7 +98,7 @@ class ToolEndpoint:
         self._denials.note(caller, self._limits.address_of(request), what=tool, code=code)
 
     async def _answer(self, message: Message, context: ToolContext) -> bytes | None:
-        """The answer to one message; None where there is none to give."""
+        """The answer to one message; None if it gets none."""
         if isinstance(message, RpcError):
             return protocol.error(message)
         if not isinstance(message, Call) or message.id is None:
@@ -137,7 +137,7 @@ def _content(result: ToolResult) -> dict[str, Any]:
 
 
 def _initialized(source_note: str) -> dict[str, Any]:
-    """The answer to `initialize`. A client that asks for another version goes on with this one or disconnects."""
+    """The answer to `initialize`. A client that asks for another version uses this one or disconnects."""
     return {
         "protocolVersion": protocol.PROTOCOL_VERSION,
         "capabilities": {"tools": {}},

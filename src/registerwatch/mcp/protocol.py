@@ -100,7 +100,7 @@ def batch(answers: Sequence[bytes]) -> bytes:
 
 
 def _message(text: bytes | msgspec.Raw) -> Message:
-    """Raises `msgspec.DecodeError` for what is no JSON."""
+    """Read one message. Raises `msgspec.DecodeError` if it is not JSON."""
     try:
         envelope = _envelope.decode(text)
     except msgspec.ValidationError:

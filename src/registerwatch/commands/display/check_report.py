@@ -1,4 +1,4 @@
-"""What a look at everything that is relied on found: as lines for people, as JSON for programs, as an exit status."""
+"""The report of `register check`: lines for people, JSON for programs, an exit status."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from registerwatch.sources.checks.names import CheckName
 from registerwatch.sources.checks.outcomes import Outcome, Unanswered
 
 HOLDS, DIFFERS, UNANSWERED = 0, 1, 2
-"""Exit statuses: everything holds; something differs; nothing differs, and something could not be looked at."""
+"""Exit statuses: everything holds; something differs; nothing differs, but something could not be checked."""
 _STATES = {HOLDS: "holds", DIFFERS: "differs", UNANSWERED: "could not look"}
 _STYLES = {HOLDS: "green", DIFFERS: "bold red", UNANSWERED: "yellow"}
 
 
 class CheckReport(msgspec.Struct, frozen=True):
-    """What a look found. `began_at` is in unix seconds."""
+    """The results of all checks. `began_at` is in unix seconds."""
 
     outcomes: Mapping[CheckName, Outcome]
     addresses: Mapping[str, str]
@@ -33,27 +33,27 @@ class CheckReport(msgspec.Struct, frozen=True):
 
     @property
     def exit_status(self) -> int:
-        """How the command ends."""
+        """The exit status of the command."""
         states = {state_of(each) for each in self.outcomes.values()}
         return DIFFERS if DIFFERS in states else UNANSWERED if UNANSWERED in states else HOLDS
 
 
 def state_of(outcome: Outcome) -> int:
-    """Which of the three it is. What is another value than this release was verified with differs."""
+    """Which of the three statuses an outcome has. A value that this release was not verified with differs."""
     if isinstance(outcome, Unanswered):
         return UNANSWERED
     return HOLDS if outcome.is_ok and not outcome.note else DIFFERS
 
 
 def seen(outcome: Outcome) -> str:
-    """What was seen, or why nothing was."""
+    """What was seen, or why nothing was seen."""
     if isinstance(outcome, Unanswered):
         return outcome.reason
     return f"{outcome.found}. {outcome.note}" if outcome.note else outcome.found
 
 
 def print_report(report: CheckReport, *, as_json: bool) -> None:
-    """Print what was found on standard output, for people or for programs."""
+    """Print the report on standard output, for people or for programs."""
     if as_json:
         typer.echo(json.dumps(as_object(report), ensure_ascii=False, indent=1))
         return
@@ -91,9 +91,9 @@ def _ordered(report: CheckReport) -> list[tuple[CheckName, Outcome]]:
 
 
 def _print_table(report: CheckReport) -> None:
-    """What holds, what could not be looked at, what differs: the latter last, beside where the operator looks.
+    """Print what holds, what could not be checked, and last, next to the prompt, what differs.
 
-    Those that could not be looked at for one reason are one line; those that differ say what that means.
+    Assumptions that could not be checked for the same reason are one line; a difference is printed with its meaning.
     """
     console = Console(highlight=False)
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
@@ -114,7 +114,7 @@ _ORDER = (HOLDS, UNANSWERED, DIFFERS)
 
 
 def _grouped(outcomes: Sequence[tuple[CheckName, Outcome]]) -> list[tuple[list[CheckName], Outcome]]:
-    """The outcomes with their checks: all that could not be looked at for one reason are one."""
+    """The outcomes with their checks; those that could not be checked for the same reason are one."""
     groups: list[tuple[list[CheckName], Outcome]] = []
     for name, outcome in outcomes:
         if groups and isinstance(outcome, Unanswered) and groups[-1][1] == outcome:
@@ -136,7 +136,7 @@ def _description(names: Sequence[CheckName], outcome: Outcome) -> Text:
 
 
 def verdict(report: CheckReport) -> str:
-    """The last lines: how many hold, differ, could not be looked at, and what to do."""
+    """The last lines: how many hold, differ, could not be checked, and what to do."""
     states = [state_of(each) for each in report.outcomes.values()]
     counts = f"{states.count(HOLDS)} hold, {states.count(DIFFERS)} differ, {states.count(UNANSWERED)} not looked at"
     taken = f"{report.requests} answers in {report.seconds:.0f} s"
@@ -160,7 +160,7 @@ _CAUSES = {
     "throttling": "The register wants fewer requests: wait for some minutes, and lower"
     " REGISTERWATCH_REGISTER_REQUESTS_PER_MINUTE.",
 }
-"""What to do where nothing came, by words of the reason; the first that fits."""
+"""What to do if no answer came, by words of the reason; the first that fits."""
 
 
 def _advice(report: CheckReport) -> list[str]:
@@ -170,7 +170,7 @@ def _advice(report: CheckReport) -> list[str]:
 
 
 def summary(report: CheckReport) -> str:
-    """What was found, in Markdown."""
+    """The report in Markdown."""
     lines = [
         f"| {name.value} | {_STATES[state_of(outcome)]} | {seen(outcome).replace('|', '/')} |"
         for name, outcome in _ordered(report)

@@ -1,4 +1,4 @@
-"""What this machine keeps from processes that read what users send, told to the operator."""
+"""A report to the operator on how this machine confines processes that read files of users."""
 
 import structlog
 
@@ -16,14 +16,14 @@ log = structlog.get_logger(__name__)
 
 
 def protect_this_process() -> None:
-    """Hide this process from those of its user, and log a warning where those that it starts are not confined."""
+    """Hide this process from others of its user, and log a warning if processes that it starts are not confined."""
     hide_memory()
     if SECCOMP not in means():
         log.warning(confinement())
 
 
 def confinement() -> str:
-    """How processes that read what users send are confined here, in a sentence."""
+    """How processes that read files of users are confined here, in a sentence."""
     found = means()
     if SECCOMP in found:
         return f"{WHOLE} ({' and '.join(found)})."

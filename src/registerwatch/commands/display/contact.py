@@ -1,4 +1,4 @@
-"""Whom the register's operators can reach: what commands that read the register warn of."""
+"""The warning of commands that read the register without a contact address for its operators."""
 
 import structlog
 
@@ -10,6 +10,6 @@ log = structlog.get_logger(__name__)
 
 
 def warn_without_contact(settings: Settings) -> None:
-    """Log a warning where the real register is read, and its operators are not told whom to write to."""
+    """Log a warning if the real register is read without a contact address for its operators."""
     if settings.reads_real_register and not settings.contact:
         log.warning(NO_CONTACT)

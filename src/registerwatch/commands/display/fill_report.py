@@ -1,4 +1,4 @@
-"""What `registerwatch copy fill` says before, while and after it reads: how long, how far, what could not be read."""
+"""The output of `registerwatch copy fill`: expected time, progress, and fields that could not be read."""
 
 from collections.abc import Callable
 
@@ -7,11 +7,11 @@ from registerwatch.ingest.bulk_load import LoadForecast, LoadProgress
 from registerwatch.sources.unread_fields import UnreadCounts
 
 MAX_FIELDS = 20
-"""Unread fields that are listed; of more the number is."""
+"""Unread fields that are listed; further ones are counted."""
 
 
 def forecast_line(forecast: LoadForecast) -> str | None:
-    """How long a fill may take, None where it does not take long or nothing is known."""
+    """How long a fill may take, None if it is short or nothing is known."""
     hours = forecast.hours
     if forecast.records is None or forecast.seconds_per_thousand is None or hours is None:
         return None
@@ -25,7 +25,7 @@ def forecast_line(forecast: LoadForecast) -> str | None:
 
 
 class FillProgress:
-    """The note beside the progress bar: what has come of the next page, and how long the rest may take.
+    """The note beside the progress bar: the received size of the next page, and the time left.
 
     `monotonic` gives seconds. `show` is called with the note, and for a stored batch with records and total.
     """
@@ -38,7 +38,7 @@ class FillProgress:
         self._progress: LoadProgress | None = None
 
     def stored(self, progress: LoadProgress) -> None:
-        """A batch was stored."""
+        """Show that a batch was stored."""
         if self._first is None:
             self._first = progress.records
             self._began_at = self._monotonic()
@@ -46,7 +46,7 @@ class FillProgress:
         self._show(self._note(0), progress.records, progress.total)
 
     def received(self, size: int) -> None:
-        """So many bytes of the next batch have come."""
+        """Show how many bytes of the next batch were received."""
         self._show(self._note(size), None, None)
 
     def _note(self, size: int) -> str:

@@ -18,14 +18,14 @@ from rich.progress import (
 from rich.text import Text
 
 Advance = Callable[[int, int | None], None]
-"""Called with how many are done, and the total if it is known."""
+"""A function that gets how many are done, and the total if it is known."""
 
 ShowNote = Callable[[str, int | None, int | None], None]
-"""Called with a note, and where that is news with how many are done and the total."""
+"""A function that gets a note and, if they changed, how many are done and the total."""
 
 
 class _WaitColumn(ProgressColumn):
-    """What is waited for at the moment, if anything is."""
+    """The column that shows what the command waits for, if anything."""
 
     def __init__(self, waiting: Callable[[], str]) -> None:
         super().__init__()
@@ -37,14 +37,14 @@ class _WaitColumn(ProgressColumn):
 
 @contextmanager
 def bar(unit: str, total: int | None = None) -> Iterator[Advance]:
-    """A bar with the count, the rate in units a second, the time. Shown only where standard error is a terminal."""
+    """A bar with the count, the rate in units a second, the time. Shown only if standard error is a terminal."""
     with noted_bar(unit, total) as show:
         yield lambda done, of: show("", done, of)
 
 
 @contextmanager
 def noted_bar(unit: str, total: int | None = None, waiting: Callable[[], str] = lambda: "") -> Iterator[ShowNote]:
-    """The same with a note behind it, and what is waited for at each moment."""
+    """A bar as of `bar`, followed by a note and what the command waits for."""
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),

@@ -1,4 +1,4 @@
-"""What long commands show of the requests that they send, on standard error: which one, how many, what failed."""
+"""The display of a long command's requests on standard error: the current one, their number, failures."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,13 +14,13 @@ from registerwatch.sources.request_observer import Retry
 
 REFRESHES_PER_SECOND = 4
 FIRST_SECONDS_PER_REQUEST = 2.0
-"""What a request takes, as long as none was answered: the pace at which a new service begins."""
+"""The assumed duration of a request before any was answered: the initial pace of a new service."""
 
 Seconds = Callable[[], float]
 
 
 class Countdown:
-    """Shows what is repeated of requests: a line for each failure, and in a terminal the seconds until the next try."""
+    """Shows repeated requests: a line for each failure, and in a terminal the seconds until the next try."""
 
     def __init__(self, console: Console, monotonic: Seconds = time.monotonic) -> None:
         self._console = console
@@ -28,27 +28,27 @@ class Countdown:
         self._until: float | None = None
 
     def asks(self, url: str) -> None:
-        """The wait is over."""
+        """End the wait."""
         self._until = None
 
     def answered(self, url: str, params: Mapping[str, str], response: httpx2.Response) -> None:
-        """Nothing to show."""
+        """Show nothing."""
 
     def failed(self, retry: Retry) -> None:
-        """One line at once."""
+        """Show a line."""
         self._console.print(Text(f"{retry.words}."), soft_wrap=True)
         self._until = None if retry.seconds is None else self._monotonic() + retry.seconds
 
     @property
     def waiting(self) -> str:
-        """What is waited for now, empty for nothing."""
+        """What the command waits for now, empty for nothing."""
         if self._until is None:
             return ""
         return f"trying again in {max(0, round(self._until - self._monotonic()))} s"
 
 
 class LookDisplay(Countdown):
-    """Shows a look at a source besides: what is looked at, the number of the request, the time left."""
+    """Also shows the progress of checks: the current check, the number of the request, the time left."""
 
     def __init__(self, console: Console, expected: int, monotonic: Seconds = time.monotonic) -> None:
         super().__init__(console, monotonic)
@@ -58,17 +58,17 @@ class LookDisplay(Countdown):
         self._title = self._host = ""
 
     def looks_at(self, title: str) -> None:
-        """The next thing is looked at."""
+        """Show the next check."""
         self._title = title
 
     def asks(self, url: str) -> None:
-        """A request waits for its place, and is sent."""
+        """Count a request that waits for its slot and is sent."""
         super().asks(url)
         self._asked += 1
         self._host, self._asked_at = urlsplit(url).netloc, self._monotonic()
 
     def answered(self, url: str, params: Mapping[str, str], response: httpx2.Response) -> None:
-        """A response came."""
+        """Count a response."""
         self._answered += 1
 
     def __rich__(self) -> Text:
@@ -82,7 +82,7 @@ class LookDisplay(Countdown):
 
 @contextmanager
 def shown(display: LookDisplay, console: Console) -> Iterator[None]:
-    """Show a look while it goes on, where standard error is a terminal."""
+    """Show progress during the block, if standard error is a terminal."""
     if not console.is_terminal:
         yield
         return

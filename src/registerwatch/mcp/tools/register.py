@@ -1,4 +1,4 @@
-"""Tools that read the register's copy, and the register where the copy has nothing."""
+"""Tools that read the register's copy, and the register if the copy has nothing."""
 
 from typing import Annotated
 
@@ -94,7 +94,7 @@ async def search_devices(arguments: SearchArguments, context: ToolContext) -> To
     asks_register=True,
 )
 async def lookup_udi(arguments: UdiArguments, context: ToolContext) -> ToolResult:
-    """A device, under the name that some models look for."""
+    """A device. Some models look for a tool of this name."""
     return await _device(arguments, context)
 
 

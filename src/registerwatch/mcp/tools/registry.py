@@ -1,7 +1,7 @@
-"""What a tool is: its description for a model that has never seen the register, its arguments, and its function.
+"""Tools: a description for a model that does not know the register, arguments, and a function.
 
-A tool gives the same object as the REST route that it stands for, as JSON text. A payload whose `error` is set is a
-failure; nothing is raised to the client.
+A tool returns the same object as the equivalent REST route, as JSON text. A payload with `error` is a failure; nothing
+is raised to the client.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,10 +25,10 @@ log = structlog.get_logger(__name__)
 
 
 class ToolContext(msgspec.Struct, frozen=True):
-    """The service, the credential that the HTTP request carried, and what counts the caller's requests.
+    """The service, the HTTP request's credential, and functions about the request.
 
-    `client` tells the network that the request came from. `count` raises `RateLimited`. `denied` is told who may not
-    use which tool, and why. `scope` is what it needs of a key.
+    `client` returns the network of the request. `count` counts it and raises `RateLimited`. `denied` is called with a
+    caller who may not use the tool, the tool and the code of the error. `scope` is the scope that the tool needs.
     """
 
     service: Service
@@ -40,7 +40,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     scope: Scope = Scope.MANAGE
 
     async def caller(self) -> Caller:
-        """Who calls. Raises `Unauthenticated`, or `ScopeTooNarrow`."""
+        """The caller. Raises `Unauthenticated`, or `ScopeTooNarrow`."""
         credential = self.credential()
         if credential is None:
             raise Unauthenticated(NEEDS_KEY)
@@ -53,21 +53,21 @@ class ToolContext(msgspec.Struct, frozen=True):
         return caller
 
     async def active_caller(self) -> Caller:
-        """Who calls, where the account's period has not ended. Raises what `caller` does, and `PeriodEnded`."""
+        """The caller, if the account's period has not ended. Raises as `caller`, and `PeriodEnded`."""
         caller = await self.caller()
         caller.account.require_active(self.service.clock.now())
         return caller
 
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """What a tool answers, as JSON text."""
+    """The answer of a tool, as JSON text."""
 
     text: bytes
     is_error: bool
 
 
 class ToolAnnotations(msgspec.Struct, rename="camel", frozen=True):
-    """What a client may tell its user before a tool is used."""
+    """What a client may show its user before a tool is used."""
 
     title: str
     read_only_hint: bool
@@ -77,7 +77,7 @@ class ToolAnnotations(msgspec.Struct, rename="camel", frozen=True):
 
 
 class ToolDescription(msgspec.Struct, rename="camel", frozen=True):
-    """One tool as `tools/list` shows it."""
+    """A tool in `tools/list`."""
 
     name: str
     description: str
@@ -86,7 +86,7 @@ class ToolDescription(msgspec.Struct, rename="camel", frozen=True):
 
 
 class NoArguments(msgspec.Struct):
-    """For tools that need none."""
+    """The arguments of tools without any."""
 
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
@@ -96,9 +96,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """A tool. `empty_payload` is what a failure's payload has beside `error`; `scope` what it needs of a key, None
-    where it needs none.
-    """
+    """A tool. `empty_payload` is a failure's payload beside `error`; `scope` is None if no key is needed."""
 
     description: ToolDescription
     arguments: type[msgspec.Struct]
@@ -107,7 +105,7 @@ class Tool(msgspec.Struct, frozen=True):
     scope: Scope | None
 
     async def call(self, arguments: object, context: ToolContext) -> ToolResult:
-        """Use the tool. Every failure is told in the payload."""
+        """Use the tool. Every failure is reported in the payload."""
         try:
             needed = replace(context, tool=self.description.name, scope=self.scope or context.scope)
             sent = {} if arguments is None else arguments
@@ -126,7 +124,7 @@ class Tool(msgspec.Struct, frozen=True):
             return self._failure(INTERNAL)
 
     async def _refuse_unknown(self, arguments: object, context: ToolContext) -> None:
-        """Raises `InvalidInput` for arguments that the tool does not have, after the caller was checked."""
+        """Raise `InvalidInput` for arguments that the tool does not have, after the caller was checked."""
         known = [each.encode_name for each in msgspec.structs.fields(self.arguments)]
         unknown = unknown_names(arguments, known) if isinstance(arguments, dict) else ()
         if unknown:
@@ -148,9 +146,7 @@ def tool(
     is_read_only: bool = True,
     empty_payload: Mapping[str, Any] | None = None,
 ) -> Callable[[ToolFunction[Arguments]], Tool]:
-    """Make a tool of a function, under the function's name. One that asks for a caller has a scope; without it a key
-    needs all.
-    """
+    """Make a tool of a function, with its name. If it uses the caller it has a scope; without one a key needs all."""
 
     def decorated(function: ToolFunction[Arguments]) -> Tool:
         annotations = ToolAnnotations(
@@ -168,17 +164,17 @@ def tool(
 
 
 def text_argument(description: str, max_length: int) -> msgspec.Meta:
-    """The description of a text. Its length is checked by the use case, whose error REST gives, too."""
+    """The description of a text. The use case checks its length and raises the same error as in REST."""
     return msgspec.Meta(description=description, extra_json_schema={"minLength": 1, "maxLength": max_length})
 
 
 def payload(content: object, error: str | None = None) -> ToolResult:
-    """The result with this content, which tells the error where there is one."""
+    """The result with this content, and the error if there is one."""
     return ToolResult(_encode(content), error is not None)
 
 
 def _input_schema(arguments: type[msgspec.Struct]) -> Mapping[str, Any]:
-    """The arguments as `tools/list` describes them."""
+    """The schema of arguments in `tools/list`."""
     _, components = msgspec.json.schema_components([arguments])
     schema = components[arguments.__name__]
     return {name: schema[name] for name in ("type", "properties", "required")} | {"additionalProperties": False}

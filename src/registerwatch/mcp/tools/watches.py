@@ -1,4 +1,4 @@
-"""Tools of an account: what it watches and what changed. All need an API key on the HTTP request."""
+"""Tools of an account: its watches and their changes. All need an API key on the HTTP request."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -19,7 +19,7 @@ from registerwatch.web.limits.rate_limits import Limit
 MAX_CHANGES = 50
 
 MAX_WATCHES = 1_000
-"""On a page."""
+"""Watches of a page."""
 
 _WITH_KEY = " Needs an API key on the HTTP request."
 _After = Annotated[
@@ -33,7 +33,7 @@ def _choices(known: type[StrEnum], description: str) -> msgspec.Meta:
 
 
 def _explained_fields() -> list[str]:
-    """`cert_expiry is the certificate expiry`, of each field that is called something else than its name says."""
+    """The meaning of each field whose name differs from it: `cert_expiry is the certificate expiry`."""
     named = {name: field for name, field in FIELDS.items() if name not in {*NUMBER_OF, *NUMBERS}}
     return [f"{name} is the {field.name}" for name, field in named.items() if name.replace("_", " ") != field.name]
 
@@ -135,7 +135,7 @@ class ChangesArguments(msgspec.Struct):
 
     @property
     def is_plain(self) -> bool:
-        """Whether no argument was given, or none that demands anything."""
+        """Whether no argument restricts the events."""
         return self == ChangesArguments()
 
 
