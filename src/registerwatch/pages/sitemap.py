@@ -124,8 +124,8 @@ class Sitemap:
             yield [self._url(actor_address(srn)) for srn in batch]
 
     def _url(self, path: str, changed: str | None = None) -> str:
-        told = f"<lastmod>{escape(changed)}</lastmod>" if changed else ""
-        return f"<url><loc>{self._public_url}{path}</loc>{told}</url>\n"
+        modified = f"<lastmod>{escape(changed)}</lastmod>" if changed else ""
+        return f"<url><loc>{self._public_url}{path}</loc>{modified}</url>\n"
 
 
 async def _packed(root: str, batches: AsyncIterator[list[str]]) -> bytes | None:

@@ -80,14 +80,14 @@ class AuditQuery(msgspec.Struct, frozen=True):
 
     def address(self, *, path: str = PATH, **changed: str) -> str:
         """An address with the same filters, but for what is changed; on its first page."""
-        told = {
+        parameters = {
             "about": self.about.value if self.about else "",
             "by": self.actor,
             "from": self.first_day.isoformat() if self.first_day else "",
             "to": self.last_day.isoformat() if self.last_day else "",
             **changed,
         }
-        return with_query(path, told.items())
+        return with_query(path, parameters.items())
 
     @property
     def is_filtered(self) -> bool:

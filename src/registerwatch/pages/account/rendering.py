@@ -75,8 +75,8 @@ def app_page(
 
 def redirect_to(address: str, *, done: str = "", n: int | None = None, named: str = "") -> Response:
     """The answer to a form: the browser gets a page, so that reloading it sends nothing again."""
-    told = ("done", done), ("n", "" if n is None else str(n)), ("named", named)
-    return RedirectResponse(with_more(address, told), 303)
+    parameters = ("done", done), ("n", "" if n is None else str(n)), ("named", named)
+    return RedirectResponse(with_more(address, parameters), 303)
 
 
 def say_welcome(response: Response) -> None:
@@ -97,7 +97,7 @@ def _message(request: Request, done: Mapping[str, str]) -> str:
     """
     query = request.query_params
     template, number = done.get(query.get("done", ""), ""), query.get("n", "")
-    told = template.replace(
+    message = template.replace(
         "{n}", count(int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else ""
     )
-    return told.replace("{named}", isolated(one_line(query.get("named", ""))[:MAX_NAME_LENGTH]))
+    return message.replace("{named}", isolated(one_line(query.get("named", ""))[:MAX_NAME_LENGTH]))

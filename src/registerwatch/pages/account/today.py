@@ -46,7 +46,7 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
         channels=len([each for each in channels if _is_shown(each, visitor)]),
         failing_channels=[each for each in channels if _is_shown(each, visitor) and each.needs_care],
         paused_until=listed.paused_until,
-        is_nobody_told=not (has_feed or has_recipient([each.target for each in channels])),
+        has_no_notifications=not (has_feed or has_recipient([each.target for each in channels])),
         copy=await service.records.state(),
         must_confirm=must_confirm,
         steps=await _first_steps(
@@ -101,8 +101,8 @@ def _is_new(service: Service, visitor: Visitor) -> bool:
 
 def _asks_for_feeds(service: Service, visitor: Visitor, channels: Sequence[ListedChannel]) -> bool:
     """Whether the page depends on whether there are feeds."""
-    is_told = has_recipient([each.target for each in channels])
-    return not is_told or (visitor.is_owner and _is_new(service, visitor))
+    is_notified = has_recipient([each.target for each in channels])
+    return not is_notified or (visitor.is_owner and _is_new(service, visitor))
 
 
 def _is_shown(listed: ListedChannel, visitor: Visitor) -> bool:

@@ -6,7 +6,7 @@ import msgspec
 
 from registerwatch.copy.records import CopyState
 from registerwatch.notifications.targets.channel_models import ListedChannel
-from registerwatch.pages.account.channels.choice_words import place_of
+from registerwatch.pages.account.channels.choice_words import destination_of
 from registerwatch.pages.account.events.event_rows import EventRow
 from registerwatch.register.standing import DELISTED
 from registerwatch.watches.events.event_marks import MAX_COUNTED, UnseenEvents
@@ -58,7 +58,7 @@ class Today(msgspec.Struct, frozen=True):
     """Those that need somebody's care."""
     paused_until: int | None
     """Until when all channels wait; None where they do not."""
-    is_nobody_told: bool
+    has_no_notifications: bool
     copy: CopyState
     must_confirm: bool
     """Whether the address of who looks is still to be confirmed."""
@@ -110,4 +110,4 @@ class Today(msgspec.Struct, frozen=True):
     @staticmethod
     def called(listed: ListedChannel) -> str:
         """What a channel is called, or where it leads, without what its address may keep secret."""
-        return listed.target.name or place_of(listed.target)
+        return listed.target.name or destination_of(listed.target)

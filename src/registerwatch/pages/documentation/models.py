@@ -25,7 +25,7 @@ class Parameter(msgspec.Struct, frozen=True):
     """A parameter, and where it goes: `query`, `path` or `header`."""
 
     field: Field
-    place: str
+    location: str
 
 
 class Body(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ class Documentation:
         self._public_url = public_url
         self._guides: dict[str, Document] = {}
         self._bodies: dict[str, Markup] = {}
-        self._told: dict[str, Markup] = {}
+        self._with_links: dict[str, Markup] = {}
 
     @cached_property
     def groups(self) -> Sequence[Group]:
@@ -52,16 +52,20 @@ class Documentation:
         """The operations of a group, with the objects in their bodies."""
         if group.tag not in self._bodies:
             html = render(
-                "docs/group.html", group=group, told=self.told, object_address=_address_in(group), code_block=code_block
+                "docs/group.html",
+                group=group,
+                with_links=self.with_links,
+                object_address=_address_in(group),
+                code_block=code_block,
             )
             self._bodies[group.tag] = Markup(html)  # noqa: S704  # a rendered template
         return self._bodies[group.tag]
 
-    def told(self, text: str) -> Markup:
+    def with_links(self, text: str) -> Markup:
         """A description with what it names as links. Many operations say the same of their errors."""
-        if text not in self._told:
-            self._told[text] = inline(text, address_of, self.addresses)
-        return self._told[text]
+        if text not in self._with_links:
+            self._with_links[text] = inline(text, address_of, self.addresses)
+        return self._with_links[text]
 
     def matching(self, query: str) -> list["FoundGroup"]:
         """The operations in whose method, path or summary each word of a query occurs."""

@@ -138,7 +138,7 @@ class Schemas:
         fields: dict[str, Any] = {}
         has_optional_object = False
         for name, about in schema["properties"].items():
-            if _tells_a_failure(name, about):
+            if _reports_failure(name, about):
                 fields[name] = "" if about.get("type") == "string" else None
                 continue
             if name not in schema.get("required", ()) and any(self.objects_of(about)):
@@ -201,13 +201,13 @@ def _own_bounds(schema: Schema) -> Schema:
 
 def _bounds(schema: Schema) -> str:
     """`from 1 to 1000`."""
-    told = [
+    bounds = [
         words.format(f"{schema[name]:,}") for name, words in _BOUNDS.items() if schema.get(name, _NO_BOUND) < _NO_BOUND
     ]
-    return " ".join(each for each in told if each != "at least 1 characters")
+    return " ".join(each for each in bounds if each != "at least 1 characters")
 
 
-def _tells_a_failure(name: str, about: Schema) -> bool:
+def _reports_failure(name: str, about: Schema) -> bool:
     """Whether a field is null or empty where nothing went wrong."""
     return name == "last_error" or (name == "error" and {"type": "null"} in about.get("anyOf", ()))
 

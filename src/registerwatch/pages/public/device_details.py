@@ -50,9 +50,9 @@ class Country(msgspec.Struct, frozen=True):
     until: str
 
     @classmethod
-    def of(cls, told: Availability) -> "Country":
+    def of(cls, availability: Availability) -> "Country":
         """A country by its name."""
-        return cls(country_name(told.country), told.since or "", told.until or "")
+        return cls(country_name(availability.country), availability.since or "", availability.until or "")
 
     @property
     def text(self) -> str:

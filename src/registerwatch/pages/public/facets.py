@@ -102,11 +102,11 @@ class _Links(msgspec.Struct, frozen=True):
         chosen = getattr(self.query.filters, facet.value)
         if chosen is not None and (facet is not Facet.EMDN or chosen == UNKNOWN):
             return None
-        told = counts[facet]
-        if not chosen and all(value == UNKNOWN for value, _ in told.values):
+        counted = counts[facet]
+        if not chosen and all(value == UNKNOWN for value, _ in counted.values):
             return None
-        values = [self._with(facet, value, total) for value, total in told.values]
-        return FacetView(TITLES[facet], values, told.others, [*self._path(chosen or "")])
+        values = [self._with(facet, value, total) for value, total in counted.values]
+        return FacetView(TITLES[facet], values, counted.others, [*self._path(chosen or "")])
 
     def without(self, facet: Facet, value: str) -> Choice:
         """A filter that is chosen, with the search that lacks it."""

@@ -29,7 +29,7 @@ def medical_device(device: Device, name: str, summary: PageSummary, *, is_listed
     others = [text for text in dict.fromkeys(device.trade_names.values()) if text and text != name]
     identifiers = [_identifier("UDI-DI", device.udi), _identifier("Basic UDI-DI", device.basic_udi)]
     maker = ActorReference(device.manufacturer_srn, device.manufacturer_name)
-    return _told(
+    return _without_empty(
         {
             "@context": CONTEXT,
             "@type": ["MedicalDevice", "Product"],
@@ -53,14 +53,14 @@ def organization(actor: ActorReference, country: str, summary: PageSummary) -> d
     """An actor. `country` is an ISO code of two letters, or empty."""
     about = {**(_organization(actor, summary.origin.public_url) or {}), "description": summary.text}
     address = {"@type": "PostalAddress", "addressCountry": country} if country else None
-    return {"@context": CONTEXT} | _told({**about, "address": address})
+    return {"@context": CONTEXT} | _without_empty({**about, "address": address})
 
 
 def certification(certificate: StoredCertificate, shown: ShownCertificate, summary: PageSummary) -> dict[str, Any]:
     """A certificate of a manufacturer as it is shown."""
     maker = ActorReference(certificate.srn, certificate.actor_name)
     number = _identifier("Notified body", certificate.notified_body)
-    return _told(
+    return _without_empty(
         {
             "@context": CONTEXT,
             "@type": "Certification",
@@ -69,7 +69,9 @@ def certification(certificate: StoredCertificate, shown: ShownCertificate, summa
             "description": summary.text,
             "url": summary.address,
             "about": _organization(maker, summary.origin.public_url),
-            "issuedBy": _told({"@type": "Organization", "name": certificate.notified_body_name, "identifier": number}),
+            "issuedBy": _without_empty(
+                {"@type": "Organization", "name": certificate.notified_body_name, "identifier": number}
+            ),
             "validFrom": certificate.valid_from,
             "expires": shown.certificate.expiry,
             "additionalProperty": _identifier("Status", shown.register_word or "Not told"),
@@ -96,5 +98,5 @@ def _identifier(kind: str, value: str) -> dict[str, str]:
     return {"@type": "PropertyValue", "propertyID": kind, "value": value}
 
 
-def _told(fields: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}

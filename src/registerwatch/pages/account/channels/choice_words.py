@@ -40,7 +40,7 @@ def title_of(channels: Sequence[Channel], name: str) -> str:
     return next((each.title for each in channels if each.name == name), name.capitalize())
 
 
-def place_of(target: Target) -> str:
+def destination_of(target: Target) -> str:
     """Where a target leads, as a list shows it: the host, since a path may be a secret."""
     if target.channel == EMAIL:
         return target.user_email or ""

@@ -13,7 +13,7 @@ from registerwatch.pages.account.channels.choice_words import (
     SEVERITIES,
     WEEKDAYS,
     choice_in_words,
-    place_of,
+    destination_of,
     title_of,
 )
 from registerwatch.pages.account.channels.delivery_table import asked_log, payload_file, resent
@@ -218,7 +218,7 @@ async def channel_page(
 
 def _heading(request: Request, listed: ListedChannel) -> str:
     channels = service_of(request).notifications.channels.channels
-    return listed.target.name or f"{title_of(channels, listed.target.channel)}: {place_of(listed.target)}"
+    return listed.target.name or f"{title_of(channels, listed.target.channel)}: {destination_of(listed.target)}"
 
 
 def _gone(request: Request, visitor: Visitor) -> Response:

@@ -10,7 +10,7 @@ from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.notifications.models import EMAIL, MAX_TARGETS
 from registerwatch.notifications.targets.channel_models import MAX_PAUSE_SECONDS, ListedChannel, NewChannel
 from registerwatch.notifications.targets.channel_state import Access
-from registerwatch.pages.account.channels.choice_words import choice_in_words, place_of, title_of
+from registerwatch.pages.account.channels.choice_words import choice_in_words, destination_of, title_of
 from registerwatch.pages.account.days import day_of, start_of
 from registerwatch.pages.account.proof import require_proof
 from registerwatch.pages.account.rendering import app_page, redirect_to
@@ -124,7 +124,7 @@ async def list_page(
         silenced=Access.SILENCE,
         words=lambda each: choice_in_words(each.target.choice, each.target.time_zone, caller.time_zone),
         title=lambda each: title_of(channels.channels, each.target.channel),
-        place=lambda each: place_of(each.target),
+        destination=lambda each: destination_of(each.target),
     )
 
 

@@ -91,8 +91,8 @@ class EventQuery(msgspec.Struct, frozen=True):
     def fields(self) -> list[tuple[str, str]]:
         """All of it as hidden fields, or parameters."""
         view = [] if self.view is EventView.UNSEEN else [("view", self.view.value)]
-        places = [("before", self.before), ("after", self.after)]
-        return [*view, *self.filters, *((name, str(place)) for name, place in places if place is not None)]
+        positions = [("before", self.before), ("after", self.after)]
+        return [*view, *self.filters, *((name, str(position)) for name, position in positions if position is not None)]
 
     @property
     def address(self) -> str:

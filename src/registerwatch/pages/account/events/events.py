@@ -65,8 +65,8 @@ async def mark(request: Request, service: InjectedService, visitor: SignedIn) ->
     except InvalidInput as error:
         return await _events_page(request, service, visitor, form.fields, problem=str(error))
     if fragment_asked(request):
-        told = (DONE[done] if number else DONE["nothing"]).replace("{n}", f"{number:,}")
-        return await _events_page(request, service, visitor, query.fields, told=told)
+        marked = (DONE[done] if number else DONE["nothing"]).replace("{n}", f"{number:,}")
+        return await _events_page(request, service, visitor, query.fields, marked=marked)
     return redirect_to(query.address, done=done if number else "nothing", n=number)
 
 
@@ -87,7 +87,7 @@ async def _events_page(
     parameters: Sequence[tuple[str, str]],
     *,
     problem: str = "",
-    told: str = "",
+    marked: str = "",
 ) -> Response:
     try:
         query = EventQuery.of(parameters)
@@ -120,7 +120,7 @@ async def _events_page(
         fields=[(name, field_name(name).capitalize()) for name in FIELDS],
         max_counted=MAX_COUNTED,
         problem=problem,
-        told=told,
+        marked=marked,
         now=int(service.clock.now()),
     )
 

@@ -83,19 +83,19 @@ class CertificateChart:
     @cached_property
     def shown(self) -> Sequence[tuple[int, Month]]:
         """The months in the chart, with the places that they have."""
-        placed = ((self._place(month.first_day), month) for month in self.months)
-        return [(place, month) for place, month in placed if 0 <= place <= MONTHS_BEFORE + MONTHS_AFTER]
+        columns = ((self._column(month.first_day), month) for month in self.months)
+        return [(column, month) for column, month in columns if 0 <= column <= MONTHS_BEFORE + MONTHS_AFTER]
 
     @property
     def earlier(self) -> int:
         """Certificates that ended before the first month of the chart."""
-        return sum(len(month.certificates) for month in self.months if self._place(month.first_day) < 0)
+        return sum(len(month.certificates) for month in self.months if self._column(month.first_day) < 0)
 
     @property
     def later(self) -> int:
         """Certificates that end after its last month."""
         last = MONTHS_BEFORE + MONTHS_AFTER
-        return sum(len(month.certificates) for month in self.months if self._place(month.first_day) > last)
+        return sum(len(month.certificates) for month in self.months if self._column(month.first_day) > last)
 
     @cached_property
     def most(self) -> int:
@@ -122,15 +122,17 @@ class CertificateChart:
     def years(self) -> Sequence[tuple[int, int]]:
         """Where years begin, and which."""
         begun = range(self.today.year, self.today.year + 7)
-        placed = [(self._place(date(year, 1, 1)), year) for year in begun]
-        return [(LEFT + place * STEP, year) for place, year in placed if 0 <= place <= MONTHS_BEFORE + MONTHS_AFTER - 2]
+        columns = [(self._column(date(year, 1, 1)), year) for year in begun]
+        return [
+            (LEFT + column * STEP, year) for column, year in columns if 0 <= column <= MONTHS_BEFORE + MONTHS_AFTER - 2
+        ]
 
     @property
     def marks(self) -> Sequence[Mark]:
         """One for each certificate, from the base up."""
         return [
-            Mark(LEFT + place * STEP + BAR_WIDTH // 2, BASE - STEP // 2 - row * STEP, each.group, _title_of_one(each))
-            for place, month in self.shown
+            Mark(LEFT + column * STEP + BAR_WIDTH // 2, BASE - STEP // 2 - row * STEP, each.group, _title_of_one(each))
+            for column, month in self.shown
             for row, each in enumerate(sorted(month.certificates, key=lambda each: each.days or 0))
         ]
 
@@ -138,16 +140,16 @@ class CertificateChart:
     def bars(self) -> Sequence[Bar]:
         """One for each group in each month, from the base up."""
         found: list[Bar] = []
-        for place, month in self.shown:
+        for column, month in self.shown:
             base = float(BASE)
             for group, number in _by_group(month).items():
                 height = round((BASE - TOP) * number / self.most, 1)
                 base = round(base - height, 1)
                 title = f"{month.name}: {len(month.certificates):,}"
-                found.append(Bar(LEFT + place * STEP, base, height, group, title))
+                found.append(Bar(LEFT + column * STEP, base, height, group, title))
         return found
 
-    def _place(self, first_day: date) -> int:
+    def _column(self, first_day: date) -> int:
         """How many months after the first one of the chart."""
         return (first_day.year - self.today.year) * 12 + first_day.month - self.today.month + MONTHS_BEFORE
 

@@ -169,13 +169,13 @@ def _rows(found: CertificateOverview, view: View) -> Sequence[object]:
 def _csv_rows(found: CertificateOverview, ended: EndedPeriod | None) -> Iterator[Row]:
     for _, listed in found.of_devices:
         seen, shown = listed.seen, listed.shown(found.today)
-        told = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
-        told = "device no longer listed" if listed.device.is_delisted else told
+        listing = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
+        listing = "device no longer listed" if listed.device.is_delisted else listing
         dated = seen.ends, GROUP_NAMES[group_of(shown.remaining)]
         number = seen.number, seen.revision, seen.notified_body
         stands = shown.register_word, shown.words
         state = in_a_cell(STATE_NAMES[listed.device.state], ended)
-        yield *_csv_device(listed.device), *number, *dated, *stands, told, state
+        yield *_csv_device(listed.device), *number, *dated, *stands, listing, state
     chosen = found.chosen
     if chosen.text or chosen.group is not None or chosen.in_six_months:
         return

@@ -104,13 +104,13 @@ def _certificates(watch: Watch, today: date) -> tuple[str, str, date | None, dat
         return "", NOT_READ, None, None
     standing = certificates_of(watch.snapshot, today)
     earlier = in_order(shown_of(each, today) for each in watch.snapshot.unlisted_certs)
-    told = "; ".join(map(_told, [*standing.certificates, *earlier]))
+    certificates = "; ".join(map(_certificate_text, [*standing.certificates, *earlier]))
     were_all_read = watch.snapshot.has_all_certs
     words = standing.in_file(are_all_read=were_all_read and not watch.last_error, were_all_read=were_all_read)
-    return told, words, day_or_none(standing.first_end), day_or_none(standing.covered_until)
+    return certificates, words, day_or_none(standing.first_end), day_or_none(standing.covered_until)
 
 
-def _told(shown: ShownCertificate) -> str:
+def _certificate_text(shown: ShownCertificate) -> str:
     """`Z-25-052 revision 2 (valid, end date 2031-11-21)`, `Z-25-053 (no end date)`."""
     certificate = shown.certificate
     name = f"{certificate.number or 'No number'}{f' revision {certificate.revision}' if certificate.revision else ''}"

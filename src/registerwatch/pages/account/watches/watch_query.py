@@ -70,8 +70,8 @@ class WatchQuery(msgspec.Struct, frozen=True):
     @property
     def fields(self) -> list[tuple[str, str]]:
         """All of it as hidden fields."""
-        place = ("sort", self.sort), ("page", page_parameter(self.page))
-        return self.filter_fields + [(name, value) for name, value in place if value]
+        rest = ("sort", self.sort), ("page", page_parameter(self.page))
+        return self.filter_fields + [(name, value) for name, value in rest if value]
 
     @property
     def address(self) -> str:

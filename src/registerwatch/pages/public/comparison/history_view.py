@@ -188,8 +188,8 @@ def _characteristics(old: Mapping[str, bool], new: Mapping[str, bool]) -> Iterab
 
 def _codes(codes: Sequence[Mapping[str, Any]]) -> str:
     """`14012345678908 (container package of 10), …`."""
-    told = (msgspec.convert(each, OtherCode) for each in codes)
-    return ", ".join(f"{each.code} ({each.explanation})" for each in told)[:MAX_TEXT]
+    decoded = (msgspec.convert(each, OtherCode) for each in codes)
+    return ", ".join(f"{each.code} ({each.explanation})" for each in decoded)[:MAX_TEXT]
 
 
 def _names(old: Mapping[str, str], new: Mapping[str, str]) -> Iterable[Line]:
@@ -207,7 +207,7 @@ def _certificates(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, A
         if len(gone) == len(come) == 1:
             yield from _changed(gone[0], come[0])
         elif gone != come:
-            yield Line("Listing", _told(gone), _told(come), of=key[1])
+            yield Line("Listing", _listing_text(gone), _listing_text(come), of=key[1])
 
 
 def _by_key(certificates: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], list[Mapping[str, Any]]]:
@@ -225,7 +225,7 @@ def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterable[Line]:
             yield Line(title, before, after, of=text_of(new.get("number")), is_date=name in DATES)
 
 
-def _told(certificates: Sequence[Mapping[str, Any]]) -> str:
+def _listing_text(certificates: Sequence[Mapping[str, Any]]) -> str:
     """`Listed, issued, until 16 Sep 2030`, one after the other."""
     return "; ".join(
         ", ".join(
