@@ -1,1 +1,1 @@
-"""Pages of an account: signing up and in, and what people see and do once they are."""
+"""Pages of an account: signing up, signing in, and everything behind that."""

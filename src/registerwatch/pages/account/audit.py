@@ -1,4 +1,4 @@
-"""The audit trail: filtered, page by page, as a file. For owners."""
+"""The page of the audit trail, for owners: filters, pages, download."""
 
 from collections.abc import AsyncIterator
 from datetime import date
@@ -42,7 +42,7 @@ router = account_pages()
 
 
 class AuditQuery(msgspec.Struct, frozen=True):
-    """What an address asks for. Days are those of the user's zone, both included."""
+    """The filters in an address. Days are in the user's zone; both are included."""
 
     about: ActionGroup | None = None
     actor: str = ""
@@ -70,7 +70,7 @@ class AuditQuery(msgspec.Struct, frozen=True):
         )
 
     def filter(self, zone: ZoneInfo) -> TrailFilter:
-        """The same for the trail."""
+        """The filter for the trail."""
         return TrailFilter(
             actions=None if self.about is None else actions_of(self.about),
             actor=self.actor,
@@ -79,7 +79,7 @@ class AuditQuery(msgspec.Struct, frozen=True):
         )
 
     def address(self, *, path: str = PATH, **changed: str) -> str:
-        """An address with the same filters, but for what is changed; on its first page."""
+        """The address of the first page with these filters and changes."""
         parameters = {
             "about": self.about.value if self.about else "",
             "by": self.actor,
@@ -91,7 +91,7 @@ class AuditQuery(msgspec.Struct, frozen=True):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether it leaves lines out."""
+        """Whether any filter is set."""
         return self.address() != PATH
 
 
@@ -122,7 +122,7 @@ async def trail(request: Request, service: InjectedService, visitor: OwnerSigned
 
 @router.get(f"{PATH}.csv", dependencies=[COUNTED_DOWNLOAD])
 async def trail_file(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
-    """Every line that the filter lets pass, as CSV."""
+    """Every matching line, as CSV."""
     found = service.accounts.trail.all(visitor.caller.account.id, AuditQuery.of(request).filter(visitor.zone))
 
     async def rows() -> AsyncIterator[Row]:
@@ -134,12 +134,12 @@ async def trail_file(request: Request, service: InjectedService, visitor: OwnerS
 
 
 def action_words(action: str) -> str:
-    """An action as a sentence begins."""
+    """An action in words, capitalised."""
     return action[:1].upper() + action[1:]
 
 
 async def _actors(request: Request, visitor: Visitor, chosen: str) -> list[str]:
-    """Who can be chosen: users and keys that there are, and others who act; whoever is chosen already."""
+    """The actors to choose from: present users and keys, other actors, and the one that is chosen."""
     profile = await service_of(request).accounts.members.profile(visitor.caller)
     known = [*(user.email for user in profile.users), *(key.prefix for key in profile.keys)]
     return list(

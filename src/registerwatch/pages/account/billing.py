@@ -1,4 +1,4 @@
-"""Plan and billing: what the account has and uses; for owners subscribing, the card, cancelling, resuming."""
+"""The page of plan and billing: plan and usage; for owners subscribing, the card, cancelling, resuming."""
 
 from collections.abc import Awaitable, Callable
 
@@ -46,7 +46,7 @@ router = account_pages()
 
 @router.get(PATH)
 async def billing(request: Request, visitor: SignedIn) -> Response:
-    """What the account has."""
+    """The plan and its usage."""
     return await _billing_page(request, visitor)
 
 
@@ -73,7 +73,7 @@ async def portal(request: Request, service: InjectedService, visitor: OwnerSigne
 
 @router.get(f"{PATH}/done")
 async def paid(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """After paying: apply the checkout at once, as the provider's event would a little later."""
+    """Apply a finished checkout at once; the provider's event would do so a little later."""
     await limits_of(request).check(request, Limit.PAYMENT)
     try:
         await service.billing.checkouts.confirm(visitor.caller, request.query_params.get("session_id", ""))
@@ -84,7 +84,7 @@ async def paid(request: Request, service: InjectedService, visitor: SignedIn) ->
 
 @router.get(f"{PATH}/cancel")
 async def cancel_question(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
-    """Asks whether to cancel."""
+    """Ask before cancelling."""
     shown = await service.billing.shown(visitor.caller.account.id)
     if shown is None or not shown.holds or shown.subscription.cancel_at_period_end:
         return redirect_to(PATH)
@@ -104,7 +104,7 @@ async def resume(request: Request, service: InjectedService, visitor: OwnerSigne
 
 
 async def _changed(request: Request, visitor: Visitor, change: Callable[[], Awaitable[None]], done: str) -> Response:
-    """Change the subscription, and show it as it is then."""
+    """Change the subscription, and show the result."""
     await limits_of(request).check(request, Limit.PAYMENT)
     try:
         await change()
@@ -116,9 +116,9 @@ async def _changed(request: Request, visitor: Visitor, change: Callable[[], Awai
 async def _lead_to(
     request: Request, visitor: Visitor, address_of: Callable[[], Awaitable[str]], words: str
 ) -> Response:
-    """A page that goes on to one of the provider's by itself.
+    """A page that opens a page of the provider by itself.
 
-    It is no redirection: browsers let a form of ours, which may be sent to this site alone, be redirected to no other.
+    A redirection is not possible: our forms may be sent only to this site, and browsers apply that to redirections.
     """
     await limits_of(request).check(request, Limit.PAYMENT)
     try:
@@ -164,7 +164,7 @@ async def _billing_page(request: Request, visitor: Visitor, *, problem: Register
 
 
 async def _offer(request: Request, visitor: Visitor, shown: PaidSubscription | None) -> Offer | None:
-    """What can be subscribed to now; None where nothing can."""
+    """The plans that can be subscribed to now; None if there are none."""
     service = service_of(request)
     if not visitor.is_owner or service.billing.payments is None or (shown is not None and shown.holds):
         return None
@@ -172,7 +172,7 @@ async def _offer(request: Request, visitor: Visitor, shown: PaidSubscription | N
 
 
 def _state(shown: PaidSubscription | None) -> tuple[str, str] | None:
-    """Badge and words for a subscription; the provider's own word where it is a new one."""
+    """Badge and words for a subscription; the provider's own word if it is unknown."""
     if shown is None:
         return None
     status = shown.subscription.status

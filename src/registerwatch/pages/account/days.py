@@ -1,4 +1,4 @@
-"""Days that people type into a form, and the instants at which they begin in a time zone."""
+"""Days typed into forms, and the instants at which they begin in a time zone."""
 
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 from registerwatch.errors import InvalidInput
 
 MIN_YEAR, MAX_YEAR = 1971, 9998
-"""In every time zone these years are whole."""
+"""The first and last years that are complete in every time zone."""
 
 
 def day_of(text: str) -> date | None:
-    """The day that a text names, None for an empty one. Raises `InvalidInput`."""
+    """The day in a text, None for an empty one. Raises `InvalidInput`."""
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Files of lists: how many an account makes."""
+"""Counting of downloads, each of which reads a whole list."""
 
 from fastapi import Depends
 from starlette.requests import Request
@@ -13,4 +13,4 @@ async def _count(request: Request, visitor: SignedIn) -> None:
 
 
 COUNTED_DOWNLOAD = Depends(_count)
-"""Of routes that write a whole list into a file, `dependencies=[COUNTED_DOWNLOAD]`."""
+"""For routes that write a whole list into a file: `dependencies=[COUNTED_DOWNLOAD]`."""

@@ -1,4 +1,4 @@
-"""API keys: what there is, making one, revoking one."""
+"""The page of API keys: the list, making one, revoking one."""
 
 from datetime import datetime
 from typing import Any
@@ -28,7 +28,7 @@ SCOPES = (
     (Scope.WATCH, "Read and watch", "that, and add, rename and remove watches, sync, import"),
     (Scope.MANAGE, "Everything", "that, and people, keys, webhooks, feeds, billing, passwords, the end of the account"),
 )
-"""Scope, words, explanation."""
+"""Each scope with its words and explanation."""
 DONE = {"revoked": "The key is revoked. It does not work any more."}
 SENT_BEFORE = (
     "This form was sent before, and made a key then. A key is shown once: where you did not keep it, revoke it and make"
@@ -78,7 +78,7 @@ async def make(request: Request, service: InjectedService, visitor: OwnerSignedI
 async def revoke_question(
     request: Request, service: InjectedService, visitor: OwnerSignedIn, key_id: RowId
 ) -> Response:
-    """Asks whether to revoke a key."""
+    """Ask before revoking a key."""
     key = await _key(service, visitor, key_id)
     if key is None:
         return not_there(request, visitor, "keys", NO_KEY, "/app/keys", "All API keys")

@@ -1,6 +1,4 @@
-"""Asking for the password again, and for the second factor that is on, before what an open session alone should not be
-enough for.
-"""
+"""Asking for the password and the second factor again, before actions for which an open session is not enough."""
 
 from starlette.requests import Request
 
@@ -15,14 +13,14 @@ from registerwatch.web.limits.rate_limits import Limit
 
 PROOF_FIELD, CODE_FIELD = "proof-password", "proof-code"
 NOT_PROVED = (WrongPassword, PasswordTooNew, SecondFactorNeeded, WrongCode, RateLimited)
-"""What `ProofService.prove` says of what was typed."""
+"""Errors of `ProofService.prove` about what was typed."""
 
 
 async def require_proof(request: Request, visitor: Visitor, form: Form, purpose: str) -> None:
-    """Go on where a proof was given within ten minutes. Else a page asks for it, and sends the same form again; by a
-    passkey its user signs in once more, and the form goes on from there.
+    """Require a proof, which may be ten minutes old. Without one a page asks for it and sends the form again; with a
+    passkey the user signs in again and the form continues.
 
-    `purpose` is what is about to be done, for the page's heading: `Make an API key`. Raises `PageInstead`.
+    `purpose` is the action, for the page's heading: `Make an API key`. Raises `PageInstead`.
     """
     proofs, problem, status = service_of(request).accounts.proofs, "", 200
     if proofs.is_proved(visitor.caller):

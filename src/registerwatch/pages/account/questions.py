@@ -1,4 +1,4 @@
-"""Pages that ask once before something ends, and say what goes; and the page of what is not there any more."""
+"""Pages that ask before something is ended, and the page for something that does not exist."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def ask_once(
     back: str,
     is_danger: bool = True,
 ) -> Response:
-    """A page whose button sends a form to the same address. `about` is a text of a person: what it is about."""
+    """A page whose button sends a form to the same address. `about` is a person's text that names the subject."""
     return app_page(
         request,
         visitor,
@@ -38,7 +38,7 @@ def ask_once(
 
 
 def not_there(request: Request, visitor: Visitor, section: str, what: str, back: str, back_words: str) -> Response:
-    """Where an address names nothing of the account: 404."""
+    """The 404 page for an address that names nothing of the account."""
     return app_page(
         request,
         visitor,

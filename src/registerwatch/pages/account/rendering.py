@@ -1,4 +1,4 @@
-"""Pages inside the account: navigation, messages after a form, times in the user's zone. None of them is cached."""
+"""Rendering of account pages: navigation, messages after a form, times in the user's zone, no caching."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,14 +16,14 @@ from registerwatch.pages.rendering import FRAGMENT_HEADER, count, isolated, unin
 from registerwatch.web.injection import service_of
 
 MAX_NAME_LENGTH = 40
-"""Of a name in a message: the longest tag."""
+"""Characters of a name in a message, as many as the longest tag has."""
 RETRY_SECONDS = "10"
 WELCOME = "welcome"
 
 
 class Section(msgspec.Struct, frozen=True):
-    """An entry of the navigation, which pages name as `section`. `is_of_account` puts it under “Account”; members are
-    not led to one that `is_for_owners`.
+    """An entry of the navigation, which pages name as `section`. `is_of_account` puts it under “Account”; members do
+    not see one that `is_for_owners`.
     """
 
     name: str
@@ -46,8 +46,8 @@ def app_page(
     """A page of the account.
 
     `section` marks the entry of the navigation. `done` has messages by the code that `redirect_to` puts into the
-    address, with `{n}` for its number and `{named}` for the name of what it is about. A page with the status 503 says
-    when to try again.
+    address, with `{n}` for its number and `{named}` for the name of its subject. A page with the status 503 says when
+    to try again.
     """
     sections: Sequence[Section] = request.app.state.sections
     ended = visitor.caller.account.ended(service_of(request).clock.now())
@@ -74,27 +74,25 @@ def app_page(
 
 
 def redirect_to(address: str, *, done: str = "", n: int | None = None, named: str = "") -> Response:
-    """The answer to a form: the browser gets a page, so that reloading it sends nothing again."""
+    """The answer to a form: a redirection to a page, which can be reloaded without sending the form again."""
     parameters = ("done", done), ("n", "" if n is None else str(n)), ("named", named)
     return RedirectResponse(with_more(address, parameters), 303)
 
 
 def say_welcome(response: Response) -> None:
-    """Let the page that a new user is redirected to say that a link was mailed; the first page says so anyway."""
+    """Let the page that a new user is sent to say that a link was mailed; the first page says so anyway."""
     address = response.headers.get("location", HOME)
     if urlsplit(address).path != HOME:
         response.headers["location"] = with_more(address, [(WELCOME, "1")])
 
 
 def fragment_asked(request: Request) -> str | None:
-    """The region that the script wants in place of the whole page."""
+    """The region that the script requests instead of the whole page."""
     return request.headers.get(FRAGMENT_HEADER)
 
 
 def _message(request: Request, done: Mapping[str, str]) -> str:
-    """The message that the address asks for. A made-up address can show no other words than these, but for a name in
-    quotation marks.
-    """
+    """The message named in the address. A forged address can only add a name, which has quotation marks."""
     query = request.query_params
     template, number = done.get(query.get("done", ""), ""), query.get("n", "")
     message = template.replace(

@@ -1,4 +1,4 @@
-"""The router of pages that need a session or open one."""
+"""Routers of pages that need a session or open one."""
 
 from fastapi import APIRouter, Depends
 
@@ -8,5 +8,5 @@ from registerwatch.web.limits.rate_limits import Limit
 
 
 def account_pages() -> APIRouter:
-    """A router whose requests are counted, and whose forms are taken from our own pages alone."""
+    """A router that counts requests and accepts forms only from our own pages."""
     return APIRouter(dependencies=[Depends(counted(Limit.ACCOUNT)), Depends(require_same_origin)])

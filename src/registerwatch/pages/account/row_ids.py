@@ -12,4 +12,4 @@ def _bounded(number: int) -> int:
 
 
 RowId = Annotated[int, AfterValidator(_bounded)]
-"""A number that every database takes; one that no row can have becomes another such one."""
+"""A number in the range of every database. Numbers beyond it become one that no row has."""

@@ -1,4 +1,4 @@
-"""Forms that make something: sent twice, by a double click or a reload, such a form makes nothing more."""
+"""Forms that make something only once, even if a double click or a reload sends them again."""
 
 import secrets
 from collections.abc import AsyncIterator
@@ -17,17 +17,17 @@ NO_TOKEN = "This form is incomplete. Reload the page and fill it in again."  # n
 
 
 class SentBefore(Exception):
-    """The form was sent before, and did then what it does."""
+    """The form was sent and carried out before."""
 
 
 def new_form_token() -> str:
-    """The token of a form that is shown now."""
+    """A token for a form that is shown now."""
     return secrets.token_urlsafe(18)
 
 
 @asynccontextmanager
 async def sent_once(service: Service, visitor: Visitor, form: Form) -> AsyncIterator[None]:
-    """Do what a form asks, unless the same form was sent before; an error inside lets it be sent again.
+    """A context for the work of a form, entered once for each form; an error inside lets it be sent again.
 
     Raises `SentBefore`, `InvalidInput` for a form without a token.
     """

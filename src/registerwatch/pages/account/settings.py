@@ -1,4 +1,4 @@
-"""What people set about themselves: time zone, password, sessions; the name and the end of the account."""
+"""The page of settings: time zone, password, sessions; the account's name and deletion."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -42,7 +42,7 @@ router = account_pages()
 
 @router.get("/app/settings")
 async def settings(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Everything that can be set, and how it is set now."""
+    """All settings with their values."""
     return await settings_page(request, service, visitor)
 
 
@@ -55,7 +55,7 @@ async def settings_page(
     name: str | None = None,
     problem: str = "",
 ) -> Response:
-    """The page. `name` is what was typed as the account's name, `problem` what is wrong with it."""
+    """The page. `name` is the typed name of the account, `problem` is about it."""
     caller = visitor.caller
     sessions = await service.accounts.open_sessions.all(caller)
     return app_page(
@@ -114,7 +114,7 @@ async def password_form(request: Request, service: InjectedService, visitor: Sig
 
 @router.post("/app/settings/password")
 async def set_password(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Set a new password, by the present one and a second factor that is on. The other sessions end."""
+    """Set a new password, given the present one and an active second factor. Other sessions end."""
     form, caller = await form_of(request), visitor.caller
     await limits_of(request).check_party(request, Limit.PROOF, caller.session or "")
     await limits_of(request).check_party(request, Limit.ACCOUNT_CHANGES, f"settings {caller.session}")
@@ -144,7 +144,7 @@ async def end_sessions(request: Request, service: InjectedService, visitor: Sign
 
 @router.get("/app/settings/delete")
 async def delete_form(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
-    """What goes with the account, and the form for it."""
+    """What is deleted with the account, and the form for that."""
     return await _delete_page(request, service, visitor)
 
 

@@ -1,4 +1,4 @@
-"""The team: who is in the account, inviting people, roles, removing them."""
+"""The pages of the team: users, invitations, roles, removing users."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ router = account_pages()
 
 @router.get("/app/team")
 async def team(request: Request, visitor: SignedIn) -> Response:
-    """Who is in the account."""
+    """The users of the account."""
     return await _team_page(request, visitor)
 
 
@@ -77,7 +77,7 @@ async def withdraw(request: Request, service: InjectedService, visitor: OwnerSig
 
 @router.post("/app/team/users")
 async def add(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
-    """Add a member with a password that the owner tells them."""
+    """Add a member with a password that the owner hands over."""
     form = await form_of(request)
     await require_proof(request, visitor, form, "Add a member")
     await _count_change(request, visitor)
@@ -92,7 +92,7 @@ async def add(request: Request, service: InjectedService, visitor: OwnerSignedIn
 
 @router.get("/app/team/{user_id:int}")
 async def person(request: Request, service: InjectedService, visitor: OwnerSignedIn, user_id: RowId) -> Response:
-    """One user: their role, and what removing them ends."""
+    """One user: the role, and what removing the user ends."""
     found = (await service.accounts.team.team(visitor.caller)).person(user_id)
     return _person_page(request, visitor, found)
 
@@ -170,7 +170,7 @@ async def _team_page(
 
 
 def _ways_in(request: Request, visitor: Visitor, found: Team) -> dict[str, Any]:
-    """How somebody can be let in here: by mail, by a password, not at all."""
+    """How users can be added here: by mail, by a password, not at all."""
     service = service_of(request)
     you = found.person(visitor.caller.user_id or 0)
     may_add = service.settings.signup in ("open", "invite")

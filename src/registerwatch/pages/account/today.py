@@ -1,4 +1,4 @@
-"""The first page of the account: what is new, what does not work, how fresh all of it is."""
+"""The first page of the account: new events, problems, age of the data."""
 
 from collections.abc import Sequence
 
@@ -21,16 +21,16 @@ from registerwatch.watches.questions.overview import SHOWN, WatchOverview
 from registerwatch.web.injection import InjectedService
 
 SHOWN_ROWS = 8
-"""Events, or several of one cause."""
+"""Rows, each one event or several of one cause."""
 LOOKED_AT = 100
-"""Of the most severe events that are unseen: of a certificate of many devices each has one."""
+"""Unseen events that are read, the most severe first: a certificate of many devices has one for each."""
 
 router = account_pages()
 
 
 @router.get("/app")
 async def today(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """What is new."""
+    """The first page."""
     caller, now = visitor.caller, service.clock.now()
     overview = await service.watches.overview.read(caller, zone=visitor.zone)
     must_confirm = await service.accounts.confirmations.is_open(caller)
@@ -76,7 +76,7 @@ async def _first_steps(
     has_feed: bool,
     is_confirmed: bool,
 ) -> FirstSteps | None:
-    """What a new account does first; None where it has done it all or is not new. Members confirm and watch."""
+    """The first steps of a new account; None if all are done or it is not new. Members confirm and watch."""
     caller, can_mail = visitor.caller, service.accounts.confirmations.can_mail
     if not _is_new(service, visitor):
         return None
@@ -100,11 +100,11 @@ def _is_new(service: Service, visitor: Visitor) -> bool:
 
 
 def _asks_for_feeds(service: Service, visitor: Visitor, channels: Sequence[ListedChannel]) -> bool:
-    """Whether the page depends on whether there are feeds."""
+    """Whether the page needs to know if there are feeds."""
     is_notified = has_recipient([each.target for each in channels])
     return not is_notified or (visitor.is_owner and _is_new(service, visitor))
 
 
 def _is_shown(listed: ListedChannel, visitor: Visitor) -> bool:
-    """Whether somebody may know of a channel: members do not of others' addresses."""
+    """Whether a user may see a channel: members do not see others' addresses."""
     return visitor.is_owner or listed.target.user_id in (None, visitor.caller.user_id)

@@ -1,4 +1,4 @@
-"""The first page of the account, as its template shows it."""
+"""The data of the first page of the account for its template."""
 
 from collections.abc import Sequence
 
@@ -16,73 +16,73 @@ from registerwatch.watches.questions.overview import AHEAD_DAYS, WatchOverview
 from registerwatch.watches.watch_states import STATES
 
 NEW_ACCOUNT_SECONDS = 14 * 24 * 3600
-"""For so long an account counts as new."""
+"""How long an account counts as new."""
 
 
 class FirstSteps(msgspec.Struct, frozen=True):
-    """What a new account does first, and whether it has."""
+    """The first steps of a new account, and which are done."""
 
     can_mail: bool
-    """Whether addresses are confirmed here at all."""
+    """Whether addresses are confirmed here."""
     is_confirmed: bool
-    """Whether the address of who looks needs no link any more."""
+    """Whether the user's address is confirmed."""
     watches: bool
     has_email: bool = False
     has_channel: bool = False
-    """Whether a program or a chat of the account is told."""
+    """Whether the account has a channel to a program or a chat."""
     has_feed: bool = False
     has_colleague: bool = False
 
     @property
     def channels(self) -> str:
-        """What changes are sent by, in words; empty where by nothing."""
+        """The means by which changes are sent, in words; empty without any."""
         there = ("e-mail", self.has_email), ("channel", self.has_channel), ("feed", self.has_feed)
         return ", ".join(words for words, is_there in there if is_there)
 
     @property
     def are_done(self) -> bool:
-        """Whether nothing is left."""
+        """Whether all steps are done."""
         return self.is_confirmed and self.watches and bool(self.channels) and self.has_colleague
 
 
 class Today(msgspec.Struct, frozen=True):
-    """What is new for a user."""
+    """The data of the page for a user."""
 
     now: int
     overview: WatchOverview
     unseen: UnseenEvents
     changed: Sequence[EventRow]
-    """What is shown of the unseen events."""
+    """The unseen events that are shown."""
     channels: int
     failing_channels: Sequence[ListedChannel]
-    """Those that need somebody's care."""
+    """Channels that need attention."""
     paused_until: int | None
-    """Until when all channels wait; None where they do not."""
+    """Until when all channels are paused; None if they are not."""
     has_no_notifications: bool
     copy: CopyState
     must_confirm: bool
-    """Whether the address of who looks is still to be confirmed."""
+    """Whether the user's address must still be confirmed."""
     steps: FirstSteps | None
 
     @property
     def shown_events(self) -> int:
-        """How many events are shown, with those of the same causes."""
+        """The number of events in the shown rows."""
         return min(self.unseen.counts.total, sum(row.total for row in self.changed))
 
     @property
     def shows_all(self) -> bool:
-        """Whether the user has seen all that is not shown."""
+        """Whether all unseen events are shown."""
         return self.shown_events == self.unseen.counts.total < MAX_COUNTED
 
     @property
     def severities(self) -> list[tuple[str, int]]:
-        """How many events the user has not seen, by severity, without those of which there are none."""
+        """The number of unseen events by severity, without zeros."""
         return [(each.value, number) for each in EventSeverity if (number := self.unseen.counts.by_severity[each])]
 
     @property
     def states(self) -> list[tuple[str, str, int]]:
-        """States that watches are in, with words for a sentence and how many are; those that the register lists no more
-        are not among those that it never listed.
+        """The states of watches, with words for a sentence and their numbers. Delisted subjects are separate from those
+        that the register never listed.
         """
         delisted = self.overview.delisted
         found = [(state, words, self.overview.count(state)) for state, words in STATES.items() if state != "unknown"]
@@ -104,10 +104,10 @@ class Today(msgspec.Struct, frozen=True):
 
     @staticmethod
     def number(count: int) -> str:
-        """A count that ends at a bound."""
+        """A count, which may have reached its bound."""
         return f"{count:,}" if count < MAX_COUNTED else f"{MAX_COUNTED:,} or more"
 
     @staticmethod
     def called(listed: ListedChannel) -> str:
-        """What a channel is called, or where it leads, without what its address may keep secret."""
+        """The name of a channel, or its destination without secrets."""
         return listed.target.name or destination_of(listed.target)

@@ -1,4 +1,4 @@
-"""Who looks at a page of an account: dependencies that ask people to sign in where they have not."""
+"""The signed-in user of a page: dependencies that ask others to sign in."""
 
 from dataclasses import replace
 from datetime import date
@@ -32,27 +32,27 @@ class Visitor(msgspec.Struct, frozen=True):
 
     @property
     def zone(self) -> ZoneInfo:
-        """The time zone in which pages show instants; UTC where the stored one is known no more."""
+        """The time zone in which pages show instants; UTC if the stored one is no longer known."""
         try:
             return ZoneInfo(self.caller.time_zone)
         except (ZoneInfoNotFoundError, ValueError):
             return ZoneInfo("UTC")
 
     def day_of(self, unix_seconds: float) -> date:
-        """The day of an instant in their zone, in which pages of an account count days."""
+        """The day of an instant in the user's zone, in which pages of an account count days."""
         return day_of(unix_seconds, self.zone)
 
     @property
     def is_owner(self) -> bool:
-        """Whether they may manage the account."""
+        """Whether the user may manage the account."""
         return self.caller.role is Role.OWNER
 
 
 async def signed_in(request: Request) -> Visitor:
-    """Who is signed in by the browser's cookie.
+    """The user who is signed in by the browser's cookie.
 
-    Without a session a page leads to the form for signing in and back; a form that was sent is kept meanwhile. It is
-    received first, but for large ones, which wait for a place: it may come slowly, and the session end meanwhile.
+    Without a session a page leads to the form for signing in and back; a sent form is kept meanwhile. Short forms are
+    received before the session is checked, since they may arrive slowly; large ones first wait for a slot.
     """
     if _sends_short_form(request):
         await form_of(request)
@@ -69,7 +69,7 @@ def _sends_short_form(request: Request) -> bool:
 
 
 async def visitor_of(request: Request) -> Visitor | None:
-    """Who is signed in, if anybody is."""
+    """The signed-in user, if any."""
     try:
         return await _visitor(request)
     except Unauthenticated:
@@ -95,6 +95,6 @@ async def _sign_in_first(request: Request) -> Response:
 
 
 SignedIn = Annotated[Visitor, Depends(signed_in)]
-"""Raises `PageInstead`."""
+"""A signed-in user. Raises `PageInstead`."""
 OwnerSignedIn = Annotated[Visitor, Depends(_owner_signed_in)]
-"""Raises `PageInstead`, or `OwnerOnly`."""
+"""A signed-in owner. Raises `PageInstead`, or `OwnerOnly`."""

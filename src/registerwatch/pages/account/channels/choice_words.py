@@ -1,4 +1,4 @@
-"""What a channel is told, in words, and what channels are called."""
+"""Words for channels: what is sent to them, and their titles."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -24,7 +24,7 @@ SEVERITIES = (
 
 
 def choice_in_words(choice: Choice, zone: str, readers_zone: str) -> str:
-    """A choice in one line. The zone is told where it is not the reader's."""
+    """A choice in one line, with its zone if that is not the reader's."""
     if choice.frequency is Frequency.OFF:
         return "Off"
     parts = [_when(choice, "" if zone == readers_zone else f" ({zone_in_words(zone)})")]
@@ -36,12 +36,12 @@ def choice_in_words(choice: Choice, zone: str, readers_zone: str) -> str:
 
 
 def title_of(channels: Sequence[Channel], name: str) -> str:
-    """What people call a channel; its name where this release has none such."""
+    """The title of a channel; its name if this release does not know it."""
     return next((each.title for each in channels if each.name == name), name.capitalize())
 
 
 def destination_of(target: Target) -> str:
-    """Where a target leads, as a list shows it: the host, since a path may be a secret."""
+    """The destination of a target in lists: the e-mail address or the host, since a path may be secret."""
     if target.channel == EMAIL:
         return target.user_email or ""
     return urlsplit(target.url).hostname or target.url

@@ -1,4 +1,4 @@
-"""The log of one channel as its page shows it: by outcome, page by page, sending one again."""
+"""The log of one channel on its page: by outcome, page by page, sending one again."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED
 
 ABANDONED_SECONDS = 120
-"""A test takes less. One that has not ended by then never will: its process was stopped."""
+"""Longer than any test takes. A test that has not ended by then never will: its process was stopped."""
 POLLED_SECONDS = 600
-"""While a delivery that is younger is under way, the log is read again by itself, where its address can be."""
+"""While a delivery younger than this is on its way, the script reads the log again, if its address allows that."""
 CHIPS = (
     (None, "All"),
     (Outcome.ACCEPTED, "Accepted"),
@@ -30,7 +30,7 @@ BAD_PAGE = f"`page` is a number from 1 to {MAX_PAGE:,}."
 
 
 async def asked_log(request: Request, visitor: Visitor, target_id: int, base: str) -> dict[str, Any] | None:
-    """What the template of the log shows of the part that a request asks for; None where there is no such target.
+    """The log's template context for a request; None if there is no such target.
 
     `base` is the address of the page. Raises `InvalidInput`.
     """
@@ -54,7 +54,7 @@ async def asked_log(request: Request, visitor: Visitor, target_id: int, base: st
 
 
 async def payload_file(request: Request, visitor: Visitor, target_id: int, delivery_id: str) -> Response | None:
-    """What was sent, to the byte, as a file; None where there is no such delivery, or it has no body yet."""
+    """The sent bytes as a file; None if there is no such delivery, or it has no body yet."""
     account_id = visitor.caller.account.id
     found = await service_of(request).notifications.log.delivery(account_id, target_id, delivery_id)
     if found is None or found.body is None:
@@ -66,7 +66,7 @@ async def payload_file(request: Request, visitor: Visitor, target_id: int, deliv
 
 
 def resent(base: str) -> Response:
-    """The page that follows when a delivery goes out again."""
+    """The page after sending a delivery again."""
     return redirect_to(_address(base, Outcome.UNDER_WAY), done="resent")
 
 
@@ -93,7 +93,7 @@ def _under_way(found: LogPage) -> list[LoggedDelivery]:
 
 
 def _ends_soon(delivery: LoggedDelivery, now: int) -> bool:
-    """Whether it is worth while to look again in a moment: not at one that waits for its hour or its round."""
+    """Whether a delivery may end in a moment. One that waits for its hour or its round does not."""
     begun_at = max(delivery.created_at, delivery.due_at or 0)
     return begun_at <= now < begun_at + POLLED_SECONDS
 

@@ -1,4 +1,4 @@
-"""Feeds: the addresses that there are, making one, ending one."""
+"""The page of feeds: their addresses, making one, ending one."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -47,7 +47,7 @@ async def make(request: Request, service: InjectedService, visitor: OwnerSignedI
 
 @router.get("/app/feeds/{feed_id:int}/end")
 async def end_question(request: Request, service: InjectedService, visitor: OwnerSignedIn, feed_id: RowId) -> Response:
-    """Asks whether to end a feed."""
+    """Ask before ending a feed."""
     feed = next((each for each in await service.feeds.all(visitor.caller) if each.id == feed_id), None)
     if feed is None:
         return not_there(request, visitor, "feeds", "There is no such feed", "/app/feeds", "All feeds")

@@ -1,4 +1,4 @@
-"""Sending a user mails about changes again, after they were turned off as they came back."""
+"""Turning mails about changes on again for a user, after they were turned off because they came back."""
 
 from starlette.responses import Response
 
@@ -9,13 +9,13 @@ from registerwatch.pages.account.visitor import SignedIn
 from registerwatch.web.injection import InjectedService
 
 MAILS_ON = {"mails-on": "Mails about changes are sent to you again."}
-"""The message of the page that has the form."""
+"""The message on the page with the form."""
 
 router = account_pages()
 
 
 @router.post("/app/mails-on")
 async def turn_on(service: InjectedService, visitor: SignedIn) -> Response:
-    """Turn them on, and go back."""
+    """Turn mails on, and go back."""
     await service.notifications.undeliverable.turn_on(visitor.caller)
     return redirect_to(HOME, done="mails-on")

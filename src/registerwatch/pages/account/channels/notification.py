@@ -1,4 +1,4 @@
-"""The page of one channel: how it does, what it is told, a test, a pause, its end, the log of its deliveries."""
+"""The page of one channel: its state, what is sent to it, a test, a pause, removal, the log of deliveries."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -50,7 +50,7 @@ async def channel(request: Request, visitor: SignedIn, channel_id: RowId) -> Res
 
 @router.post(ADDRESS + "/{channel_id:int}")
 async def change(request: Request, service: InjectedService, visitor: SignedIn, channel_id: RowId) -> Response:
-    """Change what it is called and told."""
+    """Change its name and what is sent to it."""
     form = await form_of(request)
     try:
         watches = await service.notifications.choice_names.watches(visitor.caller, form["watches"])
@@ -68,7 +68,7 @@ async def change(request: Request, service: InjectedService, visitor: SignedIn, 
 
 @router.post(ADDRESS + "/{channel_id:int}/off")
 async def turn_off(request: Request, service: InjectedService, visitor: SignedIn, channel_id: RowId) -> Response:
-    """Send nothing there any more."""
+    """Stop sending anything there."""
     off = ChannelChange(choice=Choice(frequency=Frequency.OFF))
     try:
         await service.notifications.channels.change(visitor.caller, channel_id, off)
@@ -79,7 +79,7 @@ async def turn_off(request: Request, service: InjectedService, visitor: SignedIn
 
 @router.post(ADDRESS + "/{channel_id:int}/pause")
 async def pause(request: Request, service: InjectedService, visitor: SignedIn, channel_id: RowId) -> Response:
-    """Pause it, or let it go on."""
+    """Pause or resume it."""
     is_paused = (await form_of(request))["action"] != "end"
     try:
         await service.notifications.channels.change(visitor.caller, channel_id, ChannelChange(is_paused=is_paused))
@@ -90,7 +90,7 @@ async def pause(request: Request, service: InjectedService, visitor: SignedIn, c
 
 @router.post(ADDRESS + "/{channel_id:int}/test")
 async def test(request: Request, service: InjectedService, visitor: SignedIn, channel_id: RowId) -> Response:
-    """Send a test; the page that follows says how it was received."""
+    """Send a test; the next page says how it was received."""
     await limits_of(request).check(request, Limit.WEBHOOK_TEST)
     try:
         result = await service.notifications.channels.test(visitor.caller, channel_id)
@@ -103,7 +103,7 @@ async def test(request: Request, service: InjectedService, visitor: SignedIn, ch
 
 @router.get(ADDRESS + "/{channel_id:int}/remove")
 async def remove_question(request: Request, service: InjectedService, visitor: SignedIn, channel_id: RowId) -> Response:
-    """Asks whether to remove a channel."""
+    """Ask before removing a channel."""
     try:
         listed = await service.notifications.channels.get(visitor.caller, channel_id)
     except InvalidInput:
@@ -126,7 +126,7 @@ async def remove_question(request: Request, service: InjectedService, visitor: S
 
 @router.post(ADDRESS + "/{channel_id:int}/remove")
 async def remove(request: Request, service: InjectedService, visitor: SignedIn, channel_id: RowId) -> Response:
-    """Remove a channel. For one of the account the password is asked for."""
+    """Remove a channel. A channel of the account needs the password."""
     form = await form_of(request)
     try:
         listed = await service.notifications.channels.get(visitor.caller, channel_id)
@@ -142,7 +142,7 @@ async def remove(request: Request, service: InjectedService, visitor: SignedIn, 
 async def payload(
     request: Request, service: InjectedService, visitor: SignedIn, channel_id: RowId, delivery_id: str
 ) -> Response:
-    """What was sent, to the byte, as a file."""
+    """The sent bytes as a file."""
     try:
         await service.notifications.channels.get(visitor.caller, channel_id)
     except InvalidInput:
@@ -157,7 +157,7 @@ async def payload(
 async def resend(
     request: Request, service: InjectedService, visitor: SignedIn, channel_id: RowId, delivery_id: str
 ) -> Response:
-    """Send a delivery again, as it was."""
+    """Send a delivery again, unchanged."""
     await limits_of(request).check(request, Limit.WEBHOOK_TEST)
     try:
         await service.notifications.channels.send_again(visitor.caller, channel_id, delivery_id)
@@ -175,7 +175,7 @@ async def channel_page(
     form: Form | None = None,
     problem: str = "",
 ) -> Response:
-    """The page, or the log alone where the script asks for it. Raises `InvalidInput`, `OwnerOnly`."""
+    """The page, or only the log if the script asks for it. Raises `InvalidInput`, `OwnerOnly`."""
     service, caller = service_of(request), visitor.caller
     base = f"{ADDRESS}/{channel_id}"
     try:
@@ -226,7 +226,7 @@ def _gone(request: Request, visitor: Visitor) -> Response:
 
 
 def _choice(form: Form, watches: tuple[int, ...]) -> Choice:
-    """What a form chose. Raises `InvalidInput` for what no form of ours sends."""
+    """The choice in a form. Raises `InvalidInput` for values that our forms do not send."""
     try:
         return Choice(
             frequency=Frequency(form["frequency"]),
@@ -242,7 +242,7 @@ def _choice(form: Form, watches: tuple[int, ...]) -> Choice:
 
 
 def _typed(form: Form, before: Choice) -> Choice:
-    """What the form shows again after a mistake in it."""
+    """The typed values, which the form shows again after a mistake."""
     try:
         return _choice(form, before.watches)
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""Notifications: what goes where, for the user and for the account; adding a channel; a pause of all of them."""
+"""The page of notifications: channels of the user and the account, adding one, pausing all."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -35,7 +35,7 @@ router = account_pages()
 
 @router.get(ADDRESS)
 async def notifications(request: Request, visitor: SignedIn) -> Response:
-    """What goes where."""
+    """The channels, and what is sent to each."""
     return await list_page(request, visitor)
 
 
@@ -55,7 +55,7 @@ async def add_email(request: Request, service: InjectedService, visitor: SignedI
 
 @router.post(ADDRESS)
 async def add(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
-    """Add a channel of the account, once however often the form is sent."""
+    """Add a channel of the account. A form that is sent again adds nothing."""
     form = await form_of(request)
     await require_proof(request, visitor, form, "Add a channel")
     new = NewChannel(form["channel"], form["url"], form["name"], time_zone=visitor.caller.time_zone)
@@ -71,7 +71,7 @@ async def add(request: Request, service: InjectedService, visitor: OwnerSignedIn
 
 @router.post(ADDRESS + "/pause")
 async def pause(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
-    """Let all notifications of the account wait until the beginning of a day, or no more."""
+    """Pause all notifications of the account until the beginning of a day, or resume them."""
     form = await form_of(request)
     try:
         until = None if form["action"] == "end" else start_of(day_of(form["until"]), visitor.zone)
@@ -93,7 +93,7 @@ async def list_page(
     email_problem: str = "",
     pause_problem: str = "",
 ) -> Response:
-    """The page, with what is wrong with one of its forms."""
+    """The page, with the problem of one of its forms."""
     service, caller = service_of(request), visitor.caller
     channels = service.notifications.channels
     found = await channels.of_account(caller)

@@ -1,4 +1,4 @@
-"""The page of one webhook: how it is doing, its secret, the log of deliveries by outcome, sending one again."""
+"""The page of one webhook: its state, its secret, the log of deliveries by outcome, sending one again."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -37,7 +37,7 @@ async def log_page(
     shows_secret: bool = False,
     problem: str = "",
 ) -> Response:
-    """The page of a webhook, or the log alone where the script asks for it. Raises `InvalidInput`."""
+    """The page of a webhook, or only the log if the script asks for it. Raises `InvalidInput`."""
     service, account_id = service_of(request), visitor.caller.account.id
     shown = await asked_log(request, visitor, webhook_id, f"/app/webhooks/{webhook_id}")
     found: LogPage | None = shown["log"] if shown is not None else None
@@ -66,7 +66,7 @@ async def log_page(
 
 @router.get("/app/webhooks/{webhook_id:int}/deliveries/{delivery_id}/payload.json")
 async def payload(request: Request, visitor: OwnerSignedIn, webhook_id: RowId, delivery_id: str) -> Response:
-    """What was sent, to the byte, as a file."""
+    """The sent bytes as a file."""
     found = await payload_file(request, visitor, webhook_id, delivery_id)
     return found or not_there(
         request, visitor, "webhooks", "There is no such delivery", f"/app/webhooks/{webhook_id}", "The webhook"
@@ -77,7 +77,7 @@ async def payload(request: Request, visitor: OwnerSignedIn, webhook_id: RowId, d
 async def resend(
     request: Request, service: InjectedService, visitor: OwnerSignedIn, webhook_id: RowId, delivery_id: str
 ) -> Response:
-    """Send a delivery again, as it was."""
+    """Send a delivery again, unchanged."""
     await limits_of(request).check(request, Limit.WEBHOOK_TEST)
     try:
         await service.notifications.webhooks.send_again(visitor.caller, webhook_id, delivery_id)
@@ -87,5 +87,5 @@ async def resend(
 
 
 def webhook_is_gone(request: Request, visitor: Visitor) -> Response:
-    """Where the account has no webhook with an id."""
+    """The page if the account has no webhook with an id."""
     return not_there(request, visitor, "webhooks", "There is no such webhook", "/app/webhooks", "All webhooks")

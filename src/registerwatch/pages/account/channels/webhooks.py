@@ -1,4 +1,4 @@
-"""Webhooks: the list with how each is doing, adding one, its secret, a test, removing it."""
+"""The pages of webhooks: the list with their states, adding one, its secret, a test, removing it."""
 
 from urllib.parse import urlsplit
 
@@ -32,7 +32,7 @@ async def webhooks(request: Request, visitor: SignedIn) -> Response:
 
 @router.post("/app/webhooks")
 async def add(request: Request, service: InjectedService, visitor: OwnerSignedIn) -> Response:
-    """Add an address, once however often the form is sent. Its own page has the secret."""
+    """Add an address. A form that is sent again adds nothing. The webhook's page has the secret."""
     form = await form_of(request)
     await require_proof(request, visitor, form, "Add a webhook")
     try:
@@ -53,14 +53,14 @@ async def webhook(request: Request, visitor: OwnerSignedIn, webhook_id: RowId) -
 
 @router.post("/app/webhooks/{webhook_id:int}/secret")
 async def show_secret(request: Request, visitor: OwnerSignedIn, webhook_id: RowId) -> Response:
-    """The same page with the secret."""
+    """One webhook with its secret."""
     await require_proof(request, visitor, await form_of(request), "Show a webhook’s secret")
     return await log_page(request, visitor, webhook_id, shows_secret=True)
 
 
 @router.post("/app/webhooks/{webhook_id:int}/test")
 async def test(request: Request, service: InjectedService, visitor: OwnerSignedIn, webhook_id: RowId) -> Response:
-    """Send a test; the page that follows says how it was received."""
+    """Send a test; the next page says how it was received."""
     await limits_of(request).check(request, Limit.WEBHOOK_TEST)
     try:
         result = await service.notifications.webhooks.test(visitor.caller, webhook_id)
@@ -88,7 +88,7 @@ async def choose_rounds(
 async def rotate_question(
     request: Request, service: InjectedService, visitor: OwnerSignedIn, webhook_id: RowId
 ) -> Response:
-    """Asks whether to make a new secret."""
+    """Ask before making a new secret."""
     url = await _url(request, visitor, webhook_id)
     if url is None:
         return webhook_is_gone(request, visitor)
@@ -122,7 +122,7 @@ async def rotate(request: Request, service: InjectedService, visitor: OwnerSigne
 
 @router.get("/app/webhooks/{webhook_id:int}/delete")
 async def remove_question(request: Request, visitor: OwnerSignedIn, webhook_id: RowId) -> Response:
-    """Asks whether to remove a webhook."""
+    """Ask before removing a webhook."""
     url = await _url(request, visitor, webhook_id)
     if url is None:
         return webhook_is_gone(request, visitor)
@@ -151,7 +151,7 @@ async def remove(request: Request, service: InjectedService, visitor: OwnerSigne
 
 
 async def _url(request: Request, visitor: Visitor, webhook_id: int) -> str | None:
-    """The address of a webhook of the account; None where there is none."""
+    """The address of a webhook of the account; None if there is none."""
     present = await service_of(request).notifications.webhooks.all(visitor.caller.account.id)
     return next((each.url for each in present if each.id == webhook_id), None)
 

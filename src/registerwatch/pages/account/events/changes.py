@@ -1,4 +1,4 @@
-"""Changes of an event on a page: the rows that people read everywhere, with the day from which the reader counts."""
+"""Changes of an event on a page: the rows shown on every surface, with the reader's day."""
 
 from collections.abc import Iterable
 from datetime import date, tzinfo
@@ -22,25 +22,25 @@ class ShownChange(msgspec.Struct, frozen=True):
 
     @property
     def difference(self) -> WordDifference | None:
-        """The words that differ, where that helps. Comparing takes time: a list that does not show them leaves it."""
+        """The words that differ, if that helps. Comparing takes time, so lists that do not show them skip it."""
         return None if self.row.is_date else word_difference(self.row.before or "", self.row.after)
 
     @property
     def when(self) -> str:
-        """How near the end of a certificate was on that day; empty of any other change."""
+        """How near the end of a certificate was on that day; empty for other changes."""
         return self.row.when(self.day)
 
     def shortened(self, most: int) -> "ShownChange":
-        """The same with values of at most so many characters."""
+        """The change with values cut to a number of characters."""
         return ShownChange(self.row.shortened(most), self.day)
 
 
 def shown_changes(changes: Iterable[FieldChange], seen_at: int, zone: tzinfo) -> list[ShownChange]:
-    """Changes that were seen at an instant, in a reader's time zone: those that matter most first."""
+    """Changes seen at an instant, in the reader's time zone, the most severe first."""
     day = day_of(seen_at, zone)
     return [ShownChange(row, day) for row in rows_of(changes)]
 
 
 def severity_tone(severity: str) -> str:
-    """The tone of a severity; one that a later release added has none."""
+    """The tone of a severity; none for one of a later release."""
     return SEVERITY_TONES.get(EventSeverity(severity), "none") if severity in list(EventSeverity) else "none"

@@ -1,4 +1,4 @@
-"""Which events the page of events shows, as its address says it."""
+"""The query of the page of events: view, filters and position in its address."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -20,15 +20,15 @@ from registerwatch.watches.models import EventKind
 
 PATH = "/app/events"
 LISTS = ("severity", "kind", "field")
-"""Parameters that may be there several times."""
+"""Parameters that may occur several times."""
 SINGLE = ("watch", "tag", "subject", "from", "to")
 MAX_LENGTH = 200
 KINDS = {kind.value: kind.words for kind in EventKind}
-"""What people call the kinds of events."""
+"""The kinds of events in words."""
 
 
 class Chip(msgspec.Struct, frozen=True):
-    """A filter that is on, and the address of the list without it."""
+    """An active filter, and the address of the list without it."""
 
     words: str
     value: str
@@ -36,7 +36,7 @@ class Chip(msgspec.Struct, frozen=True):
 
 
 class EventQuery(msgspec.Struct, frozen=True):
-    """A view, filters, and where the list goes on. `filters` are pairs of a parameter and its value."""
+    """A view, filters, and a position in the list. `filters` are pairs of a parameter and its value."""
 
     view: EventView = EventView.UNSEEN
     filters: tuple[tuple[str, str], ...] = ()
@@ -45,7 +45,7 @@ class EventQuery(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, parameters: Sequence[tuple[str, str]]) -> "EventQuery":
-        """What an address or a form asks for. Raises `InvalidInput` for what cannot be."""
+        """The query in an address or a form. Raises `InvalidInput`."""
         named: Mapping[str, str] = dict(parameters)
         singles = [(name, one_line(named.get(name, ""))[:MAX_LENGTH]) for name in SINGLE]
         lists = [(name, value) for name, value in dict.fromkeys(parameters) if name in LISTS]
@@ -57,7 +57,7 @@ class EventQuery(msgspec.Struct, frozen=True):
         return cls(EventView(view), filters, before, None if before is not None else after)
 
     def selection(self, zone: ZoneInfo) -> EventSelection:
-        """The events that are meant; days are those of a time zone. Raises `InvalidInput` for what cannot be."""
+        """The selection of events; days are in a time zone. Raises `InvalidInput`."""
         return EventSelection(
             self.view,
             EventFilter.of(self.values("kind"), self.values("severity")),
@@ -74,12 +74,12 @@ class EventQuery(msgspec.Struct, frozen=True):
         return [value for each, value in self.filters if each == name]
 
     def value(self, name: str) -> str:
-        """The first value of a filter, empty where it is off."""
+        """The first value of a filter, empty if it is off."""
         return next(iter(self.values(name)), "")
 
     @property
     def bad_dates(self) -> list[str]:
-        """Which of the filters `from` and `to` are no dates."""
+        """Those of the filters `from` and `to` that are not dates."""
         return [name for name in ("from", "to") if not _is_date(self.value(name))]
 
     @property
@@ -89,7 +89,7 @@ class EventQuery(msgspec.Struct, frozen=True):
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """All of it as hidden fields, or parameters."""
+        """The query as hidden fields, or parameters."""
         view = [] if self.view is EventView.UNSEEN else [("view", self.view.value)]
         positions = [("before", self.before), ("after", self.after)]
         return [*view, *self.filters, *((name, str(position)) for name, position in positions if position is not None)]
@@ -100,20 +100,20 @@ class EventQuery(msgspec.Struct, frozen=True):
         return self.address_at(PATH)
 
     def address_at(self, path: str) -> str:
-        """The same list at another path, such as that of a download."""
+        """The list at another path, such as that of a download."""
         return with_query(path, self.fields)
 
     @property
     def first(self) -> "EventQuery":
-        """The same list from its newest event."""
+        """The query of the first page."""
         return replace(self, before=None, after=None)
 
     def with_view(self, view: str) -> str:
-        """The address of another list with the same filters."""
+        """The address of another view with the same filters."""
         return replace(self.first, view=EventView(view)).address
 
     def since(self, day: date) -> str:
-        """The address of the list from a day on, empty where that filter is on."""
+        """The address of the list from a day on, empty if that filter is on."""
         if self.value("from") == day.isoformat():
             return ""
         others = tuple(each for each in self.filters if each[0] != "from")
@@ -129,11 +129,11 @@ class EventQuery(msgspec.Struct, frozen=True):
         return replace(self, before=last, after=None).address
 
     def newer(self, first: int) -> str:
-        """The address of the events that come next after one."""
+        """The address of the next events after one."""
         return replace(self, before=None, after=first).address
 
     def chips(self, watch_name: str) -> list[Chip]:
-        """The filters that are on."""
+        """The active filters."""
         return [
             Chip(_WORDS[name], _shown(name, value, watch_name), self._without(name, value))
             for name, value in self.filters

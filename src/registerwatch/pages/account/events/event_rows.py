@@ -1,4 +1,4 @@
-"""Events as pages show them: by day, and those of one cause together."""
+"""Rows of events for pages: by day, with events of one cause together."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +18,9 @@ class EventRow(msgspec.Struct, frozen=True):
 
     listed: Sequence[ListedEvent]
     zone: tzinfo
-    """The reader's."""
+    """The reader's zone."""
     total: int
-    """How many there are of the cause, here and elsewhere."""
+    """The number of events of the cause, on this page and others."""
 
     @property
     def group(self) -> EventGroup:
@@ -29,12 +29,12 @@ class EventRow(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> Sequence[ShownChange]:
-        """What changed, once."""
+        """The changes, each once."""
         return shown_changes(self.group.changes, self.group.newest.created_at, self.zone)
 
     @property
     def severity(self) -> str:
-        """That of the most severe event."""
+        """The severity of the most severe event."""
         return self.group.most_severe.severity
 
     @property
@@ -44,16 +44,16 @@ class EventRow(msgspec.Struct, frozen=True):
 
 
 class Day(msgspec.Struct, frozen=True):
-    """What a day brought."""
+    """The events of a day."""
 
     at: int
-    """An instant of it."""
+    """An instant of the day."""
     rows: Sequence[EventRow]
 
 
 def by_day(events: Iterable[ListedEvent], zone: tzinfo, by_cause: Mapping[str, int]) -> list[Day]:
-    """Events by the days of a time zone, in their order; those of one cause stand where the newest of them does.
-    `by_cause`: how many there are of a cause, where that may be more.
+    """Events by the days of a time zone, in order; those of one cause are at the position of the newest.
+    `by_cause` has the number of events of a cause, if there may be more.
     """
 
     def local_day(each: ListedEvent) -> date:
@@ -65,7 +65,7 @@ def by_day(events: Iterable[ListedEvent], zone: tzinfo, by_cause: Mapping[str, i
 
 
 def rows_of(events: Iterable[ListedEvent], zone: tzinfo, by_cause: Mapping[str, int]) -> list[EventRow]:
-    """Events in their order; those of one cause stand where the first of them does. `by_cause` as for `by_day`."""
+    """Events in order; those of one cause are at the position of the first. `by_cause` as for `by_day`."""
     found: dict[object, list[ListedEvent]] = {}
     for each in events:
         found.setdefault(each.event.cause or each.event.id, []).append(each)

@@ -1,4 +1,4 @@
-"""The page of events: what has changed, what of it a person has seen, and what the account has put away."""
+"""The page of events: unseen, all and archived ones, filters, marking, download."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -29,7 +29,7 @@ from registerwatch.web.files.spreadsheet import csv_response
 from registerwatch.web.injection import InjectedService
 
 ROWS = 40
-"""A page of them has less than 40 kB."""
+"""The rows of a page, which has less than 40 kB."""
 REGION = "event-list"
 DONE = {
     "seen": "Marked as seen: {n}. For you alone; the others in your account have their own marks.",
@@ -49,13 +49,13 @@ router = account_pages()
 
 @router.get("/app/events")
 async def events(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """The list, or the part of it that the script replaces."""
+    """The list, or only the region that the script replaces."""
     return await _events_page(request, service, visitor, request.query_params.multi_items())
 
 
 @router.post("/app/events")
 async def mark(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Mark, archive or list again what was chosen. Archiving all that match is asked once more."""
+    """Mark, archive or unarchive the chosen events. Archiving all matching events needs a confirmation."""
     form = await form_of(request)
     try:
         query = EventQuery.of(form.fields)
@@ -72,11 +72,11 @@ async def mark(request: Request, service: InjectedService, visitor: SignedIn) ->
 
 @router.get("/app/events.csv", dependencies=[COUNTED_DOWNLOAD])
 async def events_csv(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """All events that match, a line for each changed field."""
+    """All matching events, a line for each changed field."""
     query = EventQuery.of(request.query_params.multi_items()).first
     batches = service.watches.marks.export(visitor.caller, query.selection(visitor.zone))
     ended = visitor.caller.account.ended(service.clock.now())
-    until = f"-until-{visitor.day_of(ended.at)}" if ended is not None else ""  # nothing was looked for since
+    until = f"-until-{visitor.day_of(ended.at)}" if ended is not None else ""  # no changes were looked for since
     return await csv_response(f"registerwatch-events{until}.csv", HEADER, _lines(batches, visitor))
 
 
@@ -100,7 +100,7 @@ async def _events_page(
     is_region = fragment_asked(request) == REGION
     shown = listing.events if listing else ()
     tags = [] if is_region else [(tag, tag) for tag in await service.watches.tags.counts(visitor.caller)]
-    return await asyncio.to_thread(  # which words of long texts differ takes time
+    return await asyncio.to_thread(  # comparing long texts takes time
         app_page,
         request,
         visitor,
@@ -128,7 +128,7 @@ async def _events_page(
 async def _archive_page(
     request: Request, service: Service, visitor: Visitor, form: Form, query: EventQuery
 ) -> Response:
-    """Asks before all that match is archived. The script shows this page whole."""
+    """Ask before archiving all matching events. The script shows this page whole."""
     if fragment_asked(request):
         raise InvalidInput("This is asked on a page of its own.")
     through = _through(form)
@@ -148,7 +148,7 @@ async def _archive_page(
 
 
 async def _marked(service: Service, visitor: Visitor, form: Form, query: EventQuery) -> tuple[str, int]:
-    """Do what a form says: what was done, and to how many events."""
+    """Do what a form says. Returns what was done, and to how many events."""
     marks, caller, action = service.watches.marks, visitor.caller, form["action"]
     if form["all"] and action in ("seen", "unseen", "archive"):
         chosen = query.selection(visitor.zone), _through(form)
@@ -177,12 +177,12 @@ def _ids(texts: Sequence[str]) -> Sequence[int]:
 
 
 def _through(form: Form) -> int:
-    """The newest event of the account when the form was made: what came later is not meant."""
+    """The newest event of the account when the form was shown; later events are not marked."""
     return row_id("an event", form["through"]) or 0
 
 
 def _views(query: EventQuery, listing: EventListing | None) -> list[tuple[str, str, int | None, bool]]:
-    """The tabs; the number of unseen events stands there while no filter is on."""
+    """The tabs, with the number of unseen events while no filter is on."""
     unseen = listing.unseen.total if listing and not query.is_filtered else None
     numbers = {EventView.UNSEEN: unseen if unseen != MAX_COUNTED else None}
     return [(query.with_view(each), VIEWS[each], numbers.get(each), each is query.view) for each in EventView]
@@ -193,12 +193,12 @@ def _yesterday(now: float, zone: ZoneInfo) -> date:
 
 
 def _watch_name(query: EventQuery, shown: Sequence[ListedEvent]) -> str:
-    """What the watch is called that the list is about; all of its events are."""
+    """The name of the watch that the filtered list is about."""
     return shown[0].event.label if shown and query.value("watch") else f"number {query.value('watch')}"
 
 
 def _typed(parameters: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Filters as they were typed, for a form that says what is wrong with one."""
+    """Filters as typed, for a form that shows a problem with one."""
     return tuple((name, value[:MAX_LENGTH]) for name, value in parameters if name in (*LISTS, *SINGLE) and value)
 
 
@@ -224,7 +224,7 @@ def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
 
 
 def _change_cells(row: ChangeRow, day: date) -> list[Cell]:
-    """Certificate, field, before and after. Dates stay ISO dates, by which a spreadsheet sorts."""
+    """Certificate, field, before and after. Dates stay ISO dates, which spreadsheets can sort."""
     how = row.when(day) if row.is_end else row.beside
     after = (", " if row.is_end else " ").join(filter(None, [row.after, how]))
     return [row.certificate, row.name, row.before or "", after]

@@ -1,4 +1,4 @@
-"""Which lines of a list a page shows, as its address says it."""
+"""The query of a list's page: the filter and page number in its address."""
 
 from collections.abc import Mapping
 from typing import get_args
@@ -31,7 +31,7 @@ def upload_path(list_id: int, upload_id: int) -> str:
 
 
 class ListQuery(msgspec.Struct, frozen=True):
-    """A filter and a page. What the address says in other words than ours is left out."""
+    """A filter and a page number. Unknown values in an address are ignored."""
 
     path: str
     chosen: LineFilter = ALL
@@ -39,7 +39,7 @@ class ListQuery(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, path: str, values: Mapping[str, str]) -> "ListQuery":
-        """What the parameters of an address, or the fields of a form, ask for."""
+        """The query in the parameters of an address or the fields of a form."""
         chosen = LineFilter(
             _COVERAGES.get(values.get("result", "")),
             values.get("q", "").strip()[:MAX_TEXT_LENGTH],
@@ -50,7 +50,7 @@ class ListQuery(msgspec.Struct, frozen=True):
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """The filter as hidden fields, without what is empty."""
+        """The filter as hidden fields, without empty ones."""
         chosen = self.chosen
         watched = {None: "", True: "yes", False: "no"}[chosen.is_watched]
         named = (
@@ -72,7 +72,7 @@ class ListQuery(msgspec.Struct, frozen=True):
         return self.address_at(self.path)
 
     def address_at(self, path: str) -> str:
-        """The same lines at another path, such as that of a download."""
+        """The address of the lines at another path, such as that of a download."""
         return with_query(path, [*self.fields, ("page", page_parameter(self.page))])
 
     def address_of(self, page: int) -> str:
@@ -80,9 +80,9 @@ class ListQuery(msgspec.Struct, frozen=True):
         return replace(self, page=page).address
 
     def with_result(self, coverage: Coverage | None) -> str:
-        """The address of the lines that stand otherwise, from the first page."""
+        """The address of the first page of lines with another result."""
         return replace(self, chosen=replace(self.chosen, coverage=coverage), page=1).address
 
     def with_change(self, change: LineChange | None) -> str:
-        """The address of the lines with another change, from the first page."""
+        """The address of the first page of lines with another change."""
         return replace(self, chosen=replace(self.chosen, change=change), page=1).address

@@ -1,4 +1,4 @@
-"""How a list stands, as its pages show it: counts with their tones, and a bar of them."""
+"""The state of a list on its pages: counts with their tones, and a bar of them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,32 +15,31 @@ _TONES: Mapping[Coverage, str] = {
     "ambiguous": "warn",
     "invalid": "warn",
 }
-"""Of what the register does not list. Of everything else, and beside it where it is delisted, status and certificates
-decide.
+"""Tones of lines that the register does not list. For others, and also for delisted ones, status and certificates
+count.
 """
 _BAR_TONES: Mapping[Coverage, str] = {**_TONES, "certificate_ended": "bad", "off_market": "warn"}
-"""Of all lines of one result together. Those that are found have none: each stands as its device does, and of some of
-them something may need attention.
+"""Tones of all lines with one result in the bar. Found lines have none: some of their devices may need attention.
 """
 BAR_WIDTH = 1_000
 """Units of the bar's view box."""
 
 
 class Share(msgspec.Struct, frozen=True):
-    """The lines that stand in one way: how many, and their part of the bar."""
+    """The lines with one result: how many, and their part of the bar."""
 
     coverage: Coverage
     words: str
     tone: str
-    """Empty where it may be any."""
+    """Empty if lines may have any tone."""
     lines: int
     x: float
     width: float
 
 
 def tone_of(shown: ShownLine) -> str:
-    """The tone of a line's result: that of its subject's status and certificates, where the copy has it. What is listed
-    no more is no better than that, and not good.
+    """The tone of a line's result: the tone of its subject's status and certificates, if the copy has it. The tone of a
+    delisted subject is never better than that of its delisting.
     """
     coverage = shown.line.coverage
     if shown.stored is None or (coverage in _TONES and coverage != "delisted"):
@@ -50,7 +49,7 @@ def tone_of(shown: ShownLine) -> str:
 
 
 def shares(counts: CoverageCounts) -> Sequence[Share]:
-    """Every way in which some lines stand, in the order of the bar."""
+    """The results that lines have, in the order of the bar."""
     found: list[Share] = []
     x = 0.0
     for each in COVERAGES:

@@ -1,4 +1,4 @@
-"""Saved lists: all of them, one with its lines, and a file that was sent for one."""
+"""Pages of saved lists: all lists, one with its lines, and a file that was sent for one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +33,7 @@ from registerwatch.web.limits.large_bodies import slot_for_body
 PATH = "/app/lists"
 PAGE_ROWS = 50
 SHOWN_CELLS = 2
-"""Columns of the file's own that the table of lines shows; the export has all."""
+"""The file's columns that the table of lines shows; the export has all."""
 NO_FILE = "Choose a file."
 SCANNED_HEADING, SCANNED_FILE = "Code", "scanned codes"
 REFUSED = (InvalidInput, CapReached, PeriodEnded, Overloaded, RateLimited)
@@ -55,13 +55,13 @@ router = account_pages()
 
 @router.get(PATH)
 async def all_lists(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Every list with how its lines stand, and the form for another one."""
+    """Every list with the results of its lines, and the form for another list."""
     return await _all_page(request, service, visitor)
 
 
 @router.post(PATH)
 async def sent(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Take a file: for a new list, or for the one whose id the form has."""
+    """Receive a file, for a new list or for the one whose id the form has."""
     form, lists = Form(()), service.lists.service
     try:
         async with slot_for_body(request, visitor.caller.account.id) as placed:
@@ -88,7 +88,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
 
 @router.get(PATH + "/{list_id:int}")
 async def one_list(request: Request, service: InjectedService, visitor: SignedIn, list_id: RowId) -> Response:
-    """A list with its lines, or the lines alone."""
+    """A list with its lines, or only the lines."""
     return await _list_page(request, service, visitor, list_id)
 
 
@@ -107,7 +107,7 @@ async def rename(request: Request, service: InjectedService, visitor: SignedIn, 
 
 @router.post(PATH + "/{list_id:int}/watch")
 async def watch(request: Request, service: InjectedService, visitor: SignedIn, list_id: RowId) -> Response:
-    """Watch what the lines of a filter mean."""
+    """Watch the subjects of the lines of a filter."""
     form = await form_of(request)
     query = ListQuery.of(list_path(list_id), dict(form.fields))
     try:
@@ -154,13 +154,13 @@ async def delete(service: InjectedService, visitor: SignedIn, list_id: RowId) ->
 
 @router.get(PATH + "/{list_id:int}/lines.csv", dependencies=[COUNTED_DOWNLOAD])
 async def csv_file(request: Request, service: InjectedService, visitor: SignedIn, list_id: RowId) -> Response:
-    """The lines as CSV, with our columns behind those of the file."""
+    """The lines as CSV, with our columns after those of the file."""
     return await _download(request, service, visitor, list_id, "csv")
 
 
 @router.get(PATH + "/{list_id:int}/lines.xlsx", dependencies=[COUNTED_DOWNLOAD])
 async def xlsx_file(request: Request, service: InjectedService, visitor: SignedIn, list_id: RowId) -> Response:
-    """The same as a workbook."""
+    """The lines as a workbook, with our columns after those of the file."""
     return await _download(request, service, visitor, list_id, "xlsx")
 
 
@@ -168,7 +168,7 @@ async def xlsx_file(request: Request, service: InjectedService, visitor: SignedI
 async def upload(
     request: Request, service: InjectedService, visitor: SignedIn, list_id: RowId, upload_id: RowId
 ) -> Response:
-    """How far a file is, how it was read, and what keeping it would change."""
+    """The progress of a file, how it was read, and what keeping it would change."""
     return await _upload_page(request, service, visitor, list_id, upload_id)
 
 
@@ -195,7 +195,7 @@ async def decide(
 
 
 async def _scanned(service: Service, visitor: Visitor, form: Form) -> Response:
-    """Add scanned codes to the list that the form names by its id, or to a new one of the name that it has."""
+    """Add scanned codes to the list whose id the form has, or to a new list with the form's name."""
     codes, lists = read_codes(form["scanned"]), service.lists.service
     if form["list"]:
         list_id = _number(form["list"]) or 0
@@ -371,8 +371,8 @@ def _file_of(form: Form) -> UploadedFile:
 
 
 def _choices_of(form: Form, found: FoundTable | None) -> ReadChoices:
-    """What somebody corrected. In another sheet, or with other separators, the heading and the column that were left as
-    they were are recognised anew: they were those of another table.
+    """The corrections in a form. If sheet or separator changed, an unchanged heading row or code column is recognised
+    again, since it belonged to another table.
     """
     delimiter = "\t" if form["delimiter"] == "tab" else form["delimiter"]
     heading_row, code_column = _number(form["heading_row"]), _number(form["code_column"])

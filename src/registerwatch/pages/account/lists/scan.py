@@ -1,4 +1,4 @@
-"""Scanning labels: codes by a hand scanner or a photo, what each of them is, and the list that they become.
+"""Scanning labels: codes from a hand scanner or a photo, the meaning of each, and the list of them.
 
 The list travels in the form; nothing of a code or a photo is stored.
 """
@@ -44,13 +44,13 @@ CSV_HEADER = (
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """What one request brought: the codes that were collected, and those that were just scanned."""
+    """The codes of one request: those collected before, and those just scanned."""
 
     collected: Sequence[str] = ()
     latest: Sequence[str] = ()
     problem: str = ""
     has_no_symbol: bool = False
-    """Whether a photo was read in vain, so that it helps to be told how to take one."""
+    """Whether no code was found in a photo, so that the page explains how to take one."""
     status: int = 200
 
 
@@ -62,11 +62,11 @@ async def ask(request: Request, service: InjectedService, visitor: SignedIn) -> 
 
 @router.post(PATH)
 async def sent(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Show what codes or a photo say and collect them; with `step` or `remove`, do something with the list."""
+    """Show and collect the codes of a text or a photo; with `step` or `remove`, act on the list."""
     account_id = visitor.caller.account.id
     is_large = declared_length(request.scope) > MAX_BODY_BYTES or "transfer-encoding" in request.headers
     async with AsyncExitStack() as held:
-        if is_large:  # before any of it is received
+        if is_large:  # before receiving any of it
             await _count_photo(request, account_id)
             photos: AccountSlots = request.app.state.photos
             request = await held.enter_async_context(slot_for_body(request, account_id, photos))
@@ -75,7 +75,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
             await _count_photo(request, account_id)
         scan = await _scanned(request, service, visitor, form)
         is_download = form["step"] == "csv"
-        forget_form(request)  # the photo is not to be held while the register is read
+        forget_form(request)  # frees the photo while the register is read
         del form
     if is_download and not scan.problem:
         return await _download(request, service, visitor, scan.collected)
@@ -87,7 +87,7 @@ async def _count_photo(request: Request, account_id: int) -> None:
 
 
 async def _scanned(request: Request, service: Service, visitor: Visitor, form: Form) -> Scan:
-    """What a form brought. A problem keeps what was collected before."""
+    """The codes in a form. If there is a problem, those collected before stay."""
     collected: Sequence[str] = ()
     try:
         collected = read_codes(form["codes"])
@@ -112,7 +112,7 @@ async def _scanned(request: Request, service: Service, visitor: Visitor, form: F
 
 
 async def _latest(request: Request, service: Service, visitor: Visitor, form: Form) -> list[str]:
-    """The codes of the photo, else those that were typed. Raises `InvalidInput`, `Overloaded`, `RateLimited`."""
+    """The codes in the photo, else the typed ones. Raises `InvalidInput`, `Overloaded`, `RateLimited`."""
     photo = form.file("photo")
     if photo is None:
         codes = form.all("code")[:MAX_SYMBOLS]

@@ -1,4 +1,4 @@
-"""What scanned codes are: the device or actor of each, what the code says of one lot, what the register has."""
+"""Scanned codes on their page: the device or actor, the lot's data in the code, the register's data."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -27,10 +27,10 @@ from registerwatch.watches.imports.import_table import ListLine
 from registerwatch.web.register_reads import device_for
 
 MAX_READ = 5
-"""Devices that the copy has not, which one scan reads from the register; the others are read when they are watched."""
+"""Devices not in the copy that one scan reads from the register; others are read when they are watched."""
 
 State = Literal["listed", "delisted", "unknown", "unread", "failed", "invalid"]
-"""As the copy's knowledge of a subject; `failed`: the register could not be read; `invalid`: the code names none."""
+"""What is known of a subject. `failed`: the register could not be read; `invalid`: the code has no subject."""
 _TONES: dict[State, str] = {"delisted": DELISTED[1], "unknown": NOT_IN_REGISTER[1], "failed": "warn", "invalid": "bad"}
 WORDS: dict[State, str] = {
     "listed": "In the register",
@@ -43,7 +43,7 @@ WORDS: dict[State, str] = {
 
 
 class ScannedCode(msgspec.Struct, frozen=True):
-    """A code and what it names."""
+    """A code and its subject."""
 
     code: str
     parsed: ParsedCode
@@ -54,9 +54,9 @@ class ScannedCode(msgspec.Struct, frozen=True):
     failure: str = ""
     """Why the register could not be read for it."""
     standing: SubjectStanding = NOTHING_KNOWN
-    """How its subject stands, where the copy has it."""
+    """The standing of its subject, if the copy has it."""
     certificates: str = ""
-    """How the certificates of its device stand, as files have it; empty where the copy does not have one."""
+    """The standing of its device's certificates in words of files; empty if the copy does not have the device."""
 
     @property
     def state(self) -> State:
@@ -69,13 +69,13 @@ class ScannedCode(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The same for people; of a device that is listed and not on the EU market, its market status."""
+        """Its state in words; for a listed device that is not on the EU market, its market status."""
         is_off_market = self.line.kind == "udi" and self.standing.status[1] in NEEDS_ATTENTION
         return self.status if self.state == "listed" and is_off_market else WORDS[self.state]
 
     @property
     def badges(self) -> Sequence[Badge]:
-        """What is known of its subject, and what of it is not good. Nothing is good where something is not."""
+        """Badges of its state and of warnings. With a warning no badge has a good tone."""
         if self.state not in ("listed", "delisted"):
             return [(self.words, _TONES.get(self.state, "none"))]
         warnings = self.standing.warnings
@@ -86,12 +86,12 @@ class ScannedCode(msgspec.Struct, frozen=True):
 
     @property
     def tone(self) -> str:
-        """The worst of these."""
+        """The worst tone of the badges."""
         return worst_tone(tone for _, tone in self.badges)
 
     @property
     def status(self) -> str:
-        """The market status of a device or the status of an actor, in words; empty where it is not known, and where the
+        """The market status of a device or the status of an actor, in words; empty if it is not known, or if the
         register no longer lists the device.
         """
         return self.standing.status[0]
@@ -104,15 +104,15 @@ class ScannedCode(msgspec.Struct, frozen=True):
 
     @property
     def is_expired(self) -> bool:
-        """Whether its expiry date is past; of a month that is all of it."""
+        """Whether its expiry date is past; a month expires at its end."""
         return any(self.today.isoformat()[: len(day)] > day for day in self._values("expiry"))
 
     def said(self, *names: PartName) -> str:
-        """What it says under these names, dates as a file has them; empty for nothing."""
+        """The code's value under these names, with dates as in files; empty if it has none."""
         return ", ".join(value for name in names for value in self._values(name))
 
     def in_words(self, *names: PartName) -> str:
-        """The same for people."""
+        """The code's value under these names, in words for people."""
         return ", ".join(part.in_words for name in names for part in self.parsed.parts if part.name == name)
 
     def _values(self, name: PartName) -> list[str]:
@@ -120,27 +120,27 @@ class ScannedCode(msgspec.Struct, frozen=True):
 
 
 class ScannedCodes(msgspec.Struct, frozen=True):
-    """The codes that were collected, and those that were just scanned."""
+    """The collected codes, and those just scanned."""
 
     collected: Sequence[ScannedCode] = ()
     latest: Sequence[ScannedCode] = ()
 
     @property
     def subjects(self) -> list[str]:
-        """What the collected codes name, each once: UDI-DIs and SRNs, for whatever is done with all of them."""
+        """The subjects of the collected codes, each once: UDI-DIs and SRNs."""
         return list(dict.fromkeys(each.line.subject for each in self.collected))
 
     @property
     def unwatched(self) -> list[str]:
-        """Those that are not watched."""
+        """Subjects that are not watched."""
         return list(dict.fromkeys(each.line.subject for each in self.collected if not each.is_watched))
 
 
 async def scanned_codes(
     request: Request, service: Service, visitor: Visitor, collected: Sequence[str], latest: Sequence[str] = ()
 ) -> ScannedCodes:
-    """What the codes are. Of the latest, devices that the copy has not are read from the register, few at a time.
-    Where the account's share of the processor is used, each code is there and was not looked at.
+    """Look up codes. For the latest codes, devices not in the copy are read from the register, few at a time. If the
+    account's share of the processor is used, codes are returned without a lookup.
     """
     codes = list(dict.fromkeys([*collected, *latest]))
     if not codes:
@@ -188,8 +188,8 @@ async def _planned(service: Service, visitor: Visitor, codes: Sequence[str]) -> 
 
 
 async def _read_unread(request: Request, service: Service, lines: Iterable[PlannedLine]) -> bool:
-    """Ask the register for devices that the copy does not have, but for those for which it was asked just now. Gives
-    whether it was asked for one.
+    """Read devices that the copy does not have from the register, except for those just asked for. Returns whether the
+    register was asked.
     """
     unread = [each for each in lines if each.fate != "invalid" and not each.known.is_of_now]
     subjects = list(dict.fromkeys(each.subject for each in unread if each.kind == "udi"))[:MAX_READ]
@@ -201,4 +201,4 @@ async def _read(request: Request, service: Service, subject: str) -> None:
     try:
         await device_for(request, service, subject)
     except RateLimited:
-        return  # it is shown as not looked up yet
+        return  # the code is shown as not looked up yet

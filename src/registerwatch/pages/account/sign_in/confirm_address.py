@@ -1,4 +1,4 @@
-"""Mailing the link that confirms an address once more."""
+"""Mailing again the link that confirms an address."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,14 +13,14 @@ from registerwatch.web.injection import InjectedService
 
 SETTINGS = "/app/settings"
 MAILED = {"mailed": "A new link is on its way to your address. It works for seven days."}
-"""The message of the pages that have the form."""
+"""The message on pages with the form."""
 
 router = account_pages()
 
 
 @router.post("/app/confirm-address")
 async def mail_again(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Mail the link again, and go back to the page that the form was on."""
+    """Mail the link again, and go back to the form's page."""
     back = SETTINGS if (await form_of(request))["back"] == "settings" else HOME
     try:
         await service.accounts.confirmations.mail_again(visitor.caller)

@@ -1,4 +1,4 @@
-"""Passkeys in the settings, and signing in by one. The browser's part is in static/passkeys.js."""
+"""Passkeys: managing them, and signing in by one. The browser's part is in static/passkeys.js."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -70,7 +70,7 @@ async def rename(request: Request, service: InjectedService, visitor: SignedIn) 
 
 @router.post("/app/settings/passkeys/remove")
 async def remove(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Ask once, then remove a passkey."""
+    """Remove a passkey, after a confirmation."""
     form = await form_of(request)
     if not form["sure"]:
         factors = await service.accounts.second_factors.of(visitor.caller)
@@ -87,7 +87,7 @@ async def remove(request: Request, service: InjectedService, visitor: SignedIn) 
 
 @router.post("/login/passkey/options")
 async def sign_in_options(request: Request, service: InjectedService) -> Response:
-    """What the browser needs to ask for a passkey, in JSON, for the script."""
+    """The options for a passkey request in the browser, as JSON for the script."""
     await limits_of(request).check(request, Limit.SECOND_STEP)
     options = await service.accounts.passkeys.sign_in_options(step_of(request))
     return Response(options, media_type="application/json", headers={"Cache-Control": NOT_CACHED})
@@ -95,7 +95,7 @@ async def sign_in_options(request: Request, service: InjectedService) -> Respons
 
 @router.post("/login/passkey")
 async def sign_in_by_passkey(request: Request, service: InjectedService) -> Response:
-    """Open a session by a passkey, which stands for the password too."""
+    """Open a session by a passkey, which replaces the password too."""
     await limits_of(request).check(request, Limit.SECOND_STEP)
     form = await form_of(request)
     destination = Destination.of(form)
@@ -126,5 +126,5 @@ async def _passkeys_page(
 
 
 def _id_in(form: Form) -> int:
-    """The passkey that a form names; 0, which none has, for what is no id."""
+    """The passkey's id in a form; 0, which no passkey has, if it is not an id."""
     return row_id_of(form["id"]) or 0

@@ -1,4 +1,4 @@
-"""Signing in by the OpenID provider that the operator set, and linking oneself to it in the settings."""
+"""Signing in by the operator's OpenID provider, and linking users to it."""
 
 import hmac
 
@@ -23,7 +23,7 @@ from registerwatch.web.injection import InjectedService, client_of, limits_of
 from registerwatch.web.limits.rate_limits import Limit
 
 COOKIE = "provider"
-"""Holds the state: who comes back must have been sent from this browser."""
+"""The cookie of the state: only the browser that was sent to the provider can come back."""
 COOKIE_SECONDS = 600
 ELSEWHERE = {"cross-site", "same-site"}
 BROKEN_OFF = "You were not signed in there. Try again, or sign in with your password."
@@ -33,9 +33,7 @@ router = account_pages()
 
 @router.get("/login/oidc")
 async def begin(request: Request, service: InjectedService) -> Response:
-    """Send the browser to the provider. Who was sent here by another site is asked first: a session begins by what its
-    user does.
-    """
+    """Send the browser to the provider. A request from another site must be confirmed by the user first."""
     await limits_of(request).check(request, Limit.SECOND_STEP)
     destination = Destination.of_query(request)
     if not can_sign_in(service.settings):
@@ -53,7 +51,7 @@ async def begin(request: Request, service: InjectedService) -> Response:
 
 @router.get("/login/oidc/back")
 async def back(request: Request, service: InjectedService) -> Response:
-    """Whoever comes back from the provider gets a session, a second step, or a link to it."""
+    """Handle the return from the provider: open a session, ask for a second step, or link the user."""
     await limits_of(request).check(request, Limit.SECOND_STEP)
     visitor = await visitor_of(request)
     try:
@@ -71,7 +69,7 @@ async def back(request: Request, service: InjectedService) -> Response:
 
 @router.post("/app/settings/oidc")
 async def link(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """The page that leads to the provider, which then signs this user in. A form itself may not lead elsewhere."""
+    """The page that leads to the provider to link this user. Our forms may not lead to other sites themselves."""
     await require_proof(request, visitor, await form_of(request), "Link another way of signing in")
     await limits_of(request).check_party(request, Limit.ACCOUNT_CHANGES, f"settings {visitor.caller.session}")
     name = service.accounts.provider.name
@@ -88,7 +86,7 @@ async def link(request: Request, service: InjectedService, visitor: SignedIn) ->
 
 @router.post("/app/settings/oidc/remove")
 async def unlink(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Remove the link; the password stays as a way in."""
+    """Remove the link; the user can sign in by password."""
     await require_proof(request, visitor, await form_of(request), "Remove a way of signing in")
     await service.accounts.provider.unlink(visitor.caller)
     return redirect_to(ADDRESS, done="unlinked")

@@ -1,4 +1,4 @@
-"""Setting up and removing an authenticator app, and recovery codes, which are shown once."""
+"""Authenticator apps and recovery codes: setting up, removing, showing codes once."""
 
 import re
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ async def begin(request: Request, service: InjectedService, visitor: SignedIn) -
     await limits_of(request).check_party(request, Limit.ACCOUNT_CHANGES, f"settings {visitor.caller.session}")
     try:
         await service.accounts.second_factors.begin_totp(visitor.caller)
-    except InvalidInput:  # an app was set up in another tab meanwhile
+    except InvalidInput:  # another tab has set an app up meanwhile
         return redirect_to(ADDRESS)
     return redirect_to(APP_ADDRESS)
 
@@ -66,7 +66,7 @@ async def confirm(request: Request, service: InjectedService, visitor: SignedIn)
 
 @router.get("/app/settings/authenticator/remove")
 async def removal_form(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """What goes with the app."""
+    """What is removed with the app."""
     factors = await service.accounts.second_factors.of(visitor.caller)
     if factors.totp_since is None:
         return redirect_to(ADDRESS)
@@ -95,7 +95,7 @@ async def remove(request: Request, service: InjectedService, visitor: SignedIn) 
 
 @router.get("/app/settings/recovery-codes")
 async def recovery_codes_form(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """How many codes are left, and the form for new ones."""
+    """The number of codes left, and the form for new ones."""
     factors = await service.accounts.second_factors.of(visitor.caller)
     if not factors.is_on:
         return redirect_to(ADDRESS)
@@ -126,7 +126,7 @@ async def make_recovery_codes(request: Request, service: InjectedService, visito
 
 @router.post("/app/settings/recovery-codes/file")
 async def recovery_codes_file(request: Request, visitor: SignedIn) -> Response:
-    """The codes that the page shows, which sends them, as a text file: they are stored as digests alone."""
+    """The shown codes as a text file. The page sends them, since only digests are stored."""
     codes = [code for code in (await form_of(request)).all("code") if _CODE.fullmatch(code)][:MAX_CODES]
     lines = [f"Recovery codes of {visitor.caller.name} at Registerwatch. Each works once.", "", *codes, ""]
     return PlainTextResponse("\n".join(lines), headers=DOWNLOAD)
@@ -140,7 +140,7 @@ def recovery_codes_page(request: Request, visitor: Visitor, codes: Sequence[str]
 async def _enrolment_page(request: Request, service: Service, visitor: Visitor, *, problem: str = "") -> Response:
     found = await service.accounts.second_factors.enrolment(visitor.caller)
     if found is None or not (problem or service.accounts.proofs.is_proved(visitor.caller)):
-        return redirect_to(ADDRESS)  # nothing is being set up, or the session alone is not enough to see the secret
+        return redirect_to(ADDRESS)  # no setup is running, or the secret needs more than a session
     return app_page(
         request,
         visitor,
@@ -155,7 +155,7 @@ async def _enrolment_page(request: Request, service: Service, visitor: Visitor, 
 
 
 def _qr_code(text: str) -> Markup:
-    """An SVG of attributes alone, dark on light in every colour scheme: cameras read no other."""
-    import segno  # takes a moment to load, which few need
+    """An SVG without styles, dark on light in every colour scheme: cameras cannot read others."""
+    import segno  # slow to load, and rarely needed
 
     return Markup(segno.make(text, micro=False).svg_inline(scale=4, light="#fff", svgclass="qr", lineclass=None))  # noqa: S704  # ours

@@ -18,7 +18,7 @@ router = account_pages()
 
 @router.get("/login/second-step")
 async def second_step_form(request: Request, service: InjectedService) -> Response:
-    """The form for the code; who has not given their password is asked for it first."""
+    """The form for the code; without a password given before, the form for signing in."""
     destination = Destination.of_query(request)
     try:
         step = await service.accounts.second_step.look(step_of(request))
@@ -29,7 +29,7 @@ async def second_step_form(request: Request, service: InjectedService) -> Respon
 
 @router.post("/login/second-step")
 async def second_step(request: Request, service: InjectedService) -> Response:
-    """Open the session where the code is right."""
+    """Open the session if the code is right."""
     await limits_of(request).check(request, Limit.SECOND_STEP)
     form, token = await form_of(request), step_of(request)
     destination, steps = Destination.of(form), service.accounts.second_step

@@ -17,14 +17,14 @@ COOKIE = "step"
 
 
 def step_of(request: Request) -> str:
-    """The token of the step that the browser is in, empty where it is in none."""
+    """The token of the browser's second step, empty without one."""
     return request.cookies.get(cookie_name(service_of(request).settings, COOKIE), "")
 
 
 async def step_response(request: Request, service: Service, step: NewStep, destination: Destination) -> Response:
     """The answer to a right password of a user who has a second factor.
 
-    It leads to the page for it. A form that waits would not fit into an address, so it is kept by the page itself.
+    It leads to the page of the second step. A kept form does not fit into an address, so this answer is that page.
     """
     if destination.kept.address:
         response = second_step_page(request, await service.accounts.second_step.look(step.token), destination)

@@ -30,7 +30,7 @@ router = account_pages()
 
 @router.get("/login")
 async def login_form(request: Request) -> Response:
-    """The form for signing in; who is signed in already goes on."""
+    """The form for signing in; signed-in users go to the next page."""
     destination = Destination.of_query(request)
     if await visitor_of(request) is not None:
         return RedirectResponse(destination.address, 303)
@@ -39,7 +39,7 @@ async def login_form(request: Request) -> Response:
 
 @router.post("/login")
 async def login(request: Request, service: InjectedService) -> Response:
-    """Open a session, or say what was wrong; what was typed stays."""
+    """Open a session, or show the problem with the typed values."""
     await limits_of(request).check(request, Limit.LOGIN)
     form = await form_of(request)
     destination, email = Destination.of(form), form["email"]
@@ -54,7 +54,7 @@ async def login(request: Request, service: InjectedService) -> Response:
 
 @router.get("/signup")
 async def signup_form(request: Request, service: InjectedService) -> Response:
-    """The form for a new account; who is signed in goes on."""
+    """The form for a new account; signed-in users go to the next page."""
     destination = Destination.of_query(request)
     if await visitor_of(request) is not None:
         return RedirectResponse(destination.address, 303)
@@ -84,7 +84,7 @@ async def signup(request: Request, service: InjectedService) -> Response:
 
 @router.get("/logout")
 async def logout_form(request: Request) -> Response:
-    """Asks whether to sign out: a link alone must not."""
+    """Ask before signing out, which a link alone must not do."""
     return unindexed_page(request, "account/logout.html", 200)
 
 
@@ -106,7 +106,7 @@ async def _opened_response(
 
 
 async def signed_in_response(request: Request, service: Service, session: str, destination: Destination) -> Response:
-    """The answer that gives the browser its session and goes on. The session that it had before ends."""
+    """The answer that sets the session's cookie and leads on. The browser's earlier session ends."""
     await service.accounts.sessions.logout(session_of(request))
     response = await _next_page(request, service, session, destination)
     set_cookie(response, service.settings, session)
@@ -123,7 +123,7 @@ async def _next_page(request: Request, service: Service, session: str, destinati
 
 
 def _email_of_query(request: Request) -> str:
-    """The address that a page before fills in; empty where it is none."""
+    """The e-mail address from the page before; empty if it is not an address."""
     try:
         return email_address(request.query_params.get("email", ""))
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""The form for signing in, and forms that were sent without a session and are kept while their sender signs in."""
+"""The form for signing in, which keeps a form that was sent without a session."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,11 @@ from registerwatch.web.injection import service_of
 from registerwatch.web.limits.body_limits import MAX_BODY_BYTES, declared_length
 
 KEPT_PREFIX = "kept:"
-"""Of the names of hidden fields that hold a form that was sent before."""
+"""The prefix of hidden fields that hold a kept form."""
 KEPT_FOR = "kept-for"
-"""The field that names the address that the form was sent to."""
+"""The field with the address of the kept form."""
 NEVER_KEPT = frozenset({"password", "old-password", "proof-password", "proof-code"})
-"""Fields whose values no page may show: hidden ones can be read by whoever sits at the browser next."""
+"""Fields whose values no page may hold: the browser's next user could read hidden ones."""
 SESSION_ENDED = "Your session has ended. Sign in again; nothing that you typed is lost."
 PASSWORDS_LOST = "Your session has ended. Sign in again; what you typed is kept, but for passwords."
 FILE_LOST = "Your session has ended. Sign in again, then choose the file once more: a browser sends it again only so."
@@ -28,27 +28,27 @@ TOO_LARGE_TO_KEEP = "Your session has ended. Sign in again, then send the form o
 
 
 class KeptForm(msgspec.Struct, frozen=True):
-    """A form that waits for its sender to sign in. Empty where none does."""
+    """A form that waits until its sender has signed in. Empty if there is none."""
 
     address: str = ""
     fields: Sequence[tuple[str, str]] = ()
 
     @classmethod
     def of(cls, form: Form) -> "KeptForm":
-        """What the form for signing in carries along."""
+        """The kept form in the hidden fields of a form."""
         kept = [(name.removeprefix(KEPT_PREFIX), value) for name, value in form.fields if name.startswith(KEPT_PREFIX)]
         return cls(safe_address(form[KEPT_FOR]), kept)
 
     @property
     def hidden_fields(self) -> list[tuple[str, str]]:
-        """How it is carried along."""
+        """The hidden fields that hold it."""
         if not self.address:
             return []
         return [(KEPT_FOR, self.address), *((KEPT_PREFIX + name, value) for name, value in self.fields)]
 
 
 class Destination(msgspec.Struct, frozen=True):
-    """What follows signing in: a form that waits, a subject to watch, a page."""
+    """What follows signing in: a kept form, a subject to watch, a page."""
 
     kept: KeptForm = KeptForm()
     watch: str = ""
@@ -56,29 +56,29 @@ class Destination(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, form: Form) -> "Destination":
-        """What a form carries along."""
+        """The destination in the fields of a form."""
         return cls(KeptForm.of(form), _subject(form["watch"]), safe_address(form["next"]))
 
     @classmethod
     def of_query(cls, request: Request) -> "Destination":
-        """What an address asks for."""
+        """The destination in a query."""
         query = request.query_params
         return cls(watch=_subject(query.get("watch", "")), next=safe_address(query.get("next", "")))
 
     @property
     def address(self) -> str:
-        """The page to go on with."""
+        """The next page."""
         return self.next or HOME
 
     @property
     def hidden_fields(self) -> list[tuple[str, str]]:
-        """How it is carried along."""
+        """The hidden fields that hold it."""
         given = [("watch", self.watch), ("next", self.next)]
         return [(name, value) for name, value in given if value] + self.kept.hidden_fields
 
     @property
     def query(self) -> dict[str, str]:
-        """The same for a link, without a form that waits."""
+        """The query for a link, without the kept form."""
         return {name: value for name, value in (("watch", self.watch), ("next", self.next)) if value}
 
 
@@ -102,9 +102,9 @@ def sign_in_page(
 
 
 async def kept_form_page(request: Request) -> Response:
-    """The form for signing in, which keeps what was sent without a session.
+    """The form for signing in, which keeps a form that was sent without a session.
 
-    Of strangers no more is received than any form may have: a larger body is left where it is.
+    Bodies larger than usual forms are not received without a session.
     """
     if declared_length(request.scope) > MAX_BODY_BYTES or "transfer-encoding" in request.headers:
         return sign_in_page(request, Destination(next=safe_address(request.url.path)), 401, note=TOO_LARGE_TO_KEEP)
@@ -118,7 +118,7 @@ async def kept_form_page(request: Request) -> Response:
 
 
 def _subject(text: str) -> str:
-    """What somebody wants to watch; empty for what cannot be watched."""
+    """The subject to watch; empty if it cannot be watched."""
     try:
         return subject(text)
     except InvalidInput:
