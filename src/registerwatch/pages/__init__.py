@@ -1,1 +1,1 @@
-"""The pages for people: search, device, actor, errors."""
+"""Pages for people: search, device, actor, account, documentation, errors."""

@@ -1,4 +1,4 @@
-"""Addresses of the pages. Identifiers hold any character, `/` and `+` too, so all of them are percent-encoded."""
+"""Addresses of pages. Identifiers, which may hold any character, `/` and `+` too, are percent-encoded."""
 
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
@@ -7,13 +7,13 @@ from registerwatch.copy.search.filters import Filters
 
 
 def with_query(path: str, parameters: Iterable[tuple[str, str]]) -> str:
-    """An address with parameters; those that are empty are left out."""
+    """An address with parameters; empty ones are left out."""
     query = urlencode([(name, value) for name, value in parameters if value])
     return f"{path}?{query}" if query else path
 
 
 def with_more(address: str, parameters: Iterable[tuple[str, str]]) -> str:
-    """An address that may have parameters, with others behind them; those that are empty are left out."""
+    """An address, which may have parameters, with more of them; empty ones are left out."""
     added = with_query("", parameters)
     return address + (added.replace("?", "&", 1) if "?" in address else added)
 
@@ -34,7 +34,7 @@ def certificate_address(certificate_id: str) -> str:
 
 
 def search_address(query: str = "", filters: Filters | None = None, page: int = 1, *, facets: bool = False) -> str:
-    """`/?q=titan&status=on&facets=all&page=2`, with what says something only."""
+    """`/?q=titan&status=on&facets=all&page=2`, without empty parameters."""
     return with_query("/", _parameters(query, filters, page, facets=facets))
 
 
@@ -50,5 +50,5 @@ def _parameters(query: str, filters: Filters | None, page: int, *, facets: bool 
 
 
 def page_parameter(page: int) -> str:
-    """The number of a page as an address has it: the first one has none."""
+    """The number of a page in an address, empty for the first."""
     return str(page) if page > 1 else ""

@@ -1,4 +1,4 @@
-"""The session of a browser, in a cookie. It authenticates pages alone, never the interfaces for programs."""
+"""The cookie of a browser's session. It authenticates only pages, never the interfaces for programs."""
 
 from urllib.parse import urlsplit
 
@@ -12,42 +12,42 @@ from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED
 
 SAFE_PREFIX = "__Host-"
-"""Browsers accept a cookie with this prefix over https alone, without a domain: no other host can set or read it."""
+"""Browsers accept a cookie with this prefix only over https and without a domain: no other host can set or read it."""
 PLAIN_NAME = "session"
-"""Where people reach the service over http on their own machine."""
+"""The cookie's name if people reach the service over http on their own machine."""
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_local(settings: Settings) -> bool:
-    """Whether people reach the service over http on their own machine, where a cookie needs no https."""
+    """Whether people reach the service over http on their own machine, which needs no https for cookies."""
     address = urlsplit(settings.public_url)
     return address.scheme == "http" and (address.hostname or "") in LOCAL_HOSTS
 
 
 def can_sign_in(settings: Settings) -> bool:
-    """Whether a browser would keep and send the cookie: over https, or on one's own machine."""
+    """Whether browsers would store and send the cookie: over https, or on one's own machine."""
     return settings.public_url.startswith("https://") or is_local(settings)
 
 
 def cookie_name(settings: Settings, name: str = PLAIN_NAME) -> str:
-    """What a cookie of ours is called: `__Host-session`, or `session` on one's own machine."""
+    """The name of a cookie: `__Host-session`, or `session` on one's own machine."""
     return name if is_local(settings) else SAFE_PREFIX + name
 
 
 def has_session(request: Request) -> bool:
-    """Whether the browser sent a session. It may be over."""
+    """Whether the browser sent a session, which may have ended."""
     return cookie_name(service_of(request).settings) in request.cookies
 
 
 def session_of(request: Request) -> Credential | None:
-    """The session that the browser sent; an API key and the session of a program are none."""
+    """The session that the browser sent. API keys and sessions of programs do not count."""
     return browser_session_of(request.cookies.get(cookie_name(service_of(request).settings), ""))
 
 
 def set_cookie(
     response: Response, settings: Settings, value: str, name: str = PLAIN_NAME, *, seconds: int = SESSION_SECONDS
 ) -> None:
-    """Let the browser keep a secret of ours for some seconds. Nobody in between may keep the answer, redirects too."""
+    """Set a secret cookie for some seconds. No cache may store the answer, even if it is a redirect."""
     response.headers["Cache-Control"] = NOT_CACHED
     response.set_cookie(
         cookie_name(settings, name),
@@ -61,5 +61,5 @@ def set_cookie(
 
 
 def drop_cookie(response: Response, settings: Settings, name: str = PLAIN_NAME) -> None:
-    """Let the browser forget it."""
+    """Delete a cookie."""
     set_cookie(response, settings, "", name, seconds=0)

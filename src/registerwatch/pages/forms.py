@@ -1,4 +1,4 @@
-"""What forms send, within bounds: fields by the standard library, files by python-multipart."""
+"""Reading forms within bounds: fields by the standard library, files by python-multipart."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from registerwatch.web.limits.body_limits import max_body_bytes
 FORM = "application/x-www-form-urlencoded"
 FORM_WITH_FILES = "multipart/form-data"
 MAX_BYTES = 16_384
-"""The longest password fits: 1,024 characters of 4 bytes, each byte written as 3, are 12,288."""
+"""Enough for the longest password: 1,024 characters of 4 bytes, each byte written as 3, are 12,288."""
 MAX_FIELDS = 16
 MAX_FIELDS_OF_LISTS = 4_000
-"""Every watch of the largest plan can be chosen, and some fields beside."""
+"""Enough to choose every watch of the largest plan, with some other fields."""
 MAX_FIELDS_BESIDE_FILES = 16
 
 NO_FORM = f"This address takes what its form sends, as `{FORM}`."
@@ -27,7 +27,7 @@ BROKEN_OFF = "What was sent broke off."
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file that somebody chose. `name` is what they call it; it names nothing here."""
+    """A file that a person chose. `name` is the person's; nothing here is stored under it."""
 
     name: str
     content: bytes = field(repr=False)
@@ -35,13 +35,13 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The fields of a form, in their order."""
+    """The fields of a form, in order."""
 
     fields: Sequence[tuple[str, str]] = field(repr=False)
     files: Mapping[str, UploadedFile] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> str:
-        """The value of a field, of two with one name the last; empty where it is missing."""
+        """The value of a field, the last of several; empty if it is missing."""
         return next((value for each, value in reversed(self.fields) if each == name), "")
 
     def all(self, name: str) -> list[str]:
@@ -49,12 +49,12 @@ class Form:
         return [value for each, value in self.fields if each == name]
 
     def file(self, name: str) -> UploadedFile | None:
-        """The file of a field; None where none was chosen."""
+        """The file of a field; None if none was chosen."""
         return self.files.get(name)
 
 
 async def form_of(request: Request) -> Form:
-    """What a form of the account sends, read once a request. Raises `InvalidInput` for what no form of ours sends."""
+    """The form in a request, read once. Raises `InvalidInput` for one that our pages do not send."""
     state = request.scope.setdefault("state", {})
     if "form" not in state:
         with_files = _media_type(request) == FORM_WITH_FILES
@@ -64,12 +64,12 @@ async def form_of(request: Request) -> Form:
 
 
 def forget_form(request: Request) -> None:
-    """Let go of what `form_of` has read: a file may be large, and what follows may take its time."""
+    """Free the form that `form_of` has read: a file may be large, and the rest of the request slow."""
     request.scope.get("state", {}).pop("form", None)
 
 
 async def form_fields(request: Request) -> dict[str, str]:
-    """The fields of a short form by name, of two with one name the last. Raises `InvalidInput` as `form_of` does."""
+    """The fields of a short form by name, the last of several. Raises `InvalidInput` as `form_of` does."""
     return dict(await _fields(request, MAX_BYTES, MAX_FIELDS))
 
 
@@ -78,10 +78,10 @@ async def _plain_form(request: Request) -> Form:
 
 
 class _ParserInMemory(MultiPartParser):
-    """Keeps files in memory, which the bound of the body allows: none is written to a disk, not even for a moment."""
+    """Keeps files in memory, which the bound of the body allows, so that none is written to a disk."""
 
     spool_max_size = 0
-    """Never."""
+    """Never write to a disk."""
 
 
 async def _form_with_files(request: Request) -> Form:
@@ -100,7 +100,7 @@ async def _form_with_files(request: Request) -> Form:
         for name, value in sent.multi_items():
             if not isinstance(value, UploadFile):
                 fields.append((name, value))
-            elif value.filename:  # a browser sends an empty part where no file was chosen
+            elif value.filename:  # a browser sends an empty part if no file was chosen
                 files[name] = UploadedFile(value.filename, await value.read())
         await sent.close()
     except MultiPartException:

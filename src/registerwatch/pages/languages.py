@@ -33,10 +33,10 @@ ALL_LANGUAGES = "All languages"
 
 
 def language_name(code: str) -> str:
-    """The English name of a language, the code itself where it is not known; the empty code stands for all."""
+    """The English name of a language, or its code if it is not known; the empty code stands for all."""
     return NAMES.get(code.lower(), code) if code else ALL_LANGUAGES
 
 
 def language_tag(code: str) -> str:
-    """The value of a `lang` attribute, empty where the code says nothing about the language."""
+    """The value of a `lang` attribute, empty if the code does not name a language."""
     return code.lower() if code.isascii() and code.isalpha() and len(code) in (2, 3) else ""

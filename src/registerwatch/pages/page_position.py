@@ -6,7 +6,7 @@ MAX_PAGE = 10_000
 
 
 def page_number(text: str) -> int:
-    """The page that an address asks for, counted from 1; the first where it asks for none that there could be."""
+    """The page number in an address, from 1; 1 if it is not a possible number."""
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_PAGE))
     return min(max(1, int(text)), MAX_PAGE) if is_number else 1
 
@@ -18,7 +18,7 @@ class PagePosition(msgspec.Struct, frozen=True):
     size: int
     total: int
     most: int | None = None
-    """Rows that have pages, the first ones; None for all."""
+    """The number of first rows that have pages; None for all."""
 
     @property
     def pages(self) -> int:
@@ -32,17 +32,17 @@ class PagePosition(msgspec.Struct, frozen=True):
 
     @property
     def ends_early(self) -> bool:
-        """Whether this is the last page that can be shown, and not the last one."""
+        """Whether this is the last page that can be shown, though there are more rows."""
         return self.page == self.last < self.pages
 
     @property
     def is_beyond(self) -> bool:
-        """Whether there are results, but this page is beyond the last one."""
+        """Whether there are results, but this page is beyond the last."""
         return self.page > self.pages
 
     @property
     def previous(self) -> int | None:
-        """The page before, from beyond the end the last one; None on the first."""
+        """The page before, or the last one from beyond the end; None on the first."""
         return min(self.page - 1, self.last) if self.page > 1 else None
 
     @property

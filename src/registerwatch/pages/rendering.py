@@ -1,4 +1,4 @@
-"""From a template to an answer: escaping, headers that keep a page safe, conditional requests."""
+"""Rendering pages: templates, escaping, security headers, conditional requests."""
 
 import re
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED, matches, weak_tag
 
 FRAGMENT_HEADER = "x-fragment"
-"""Sent by the script, with the name of the region that it wants instead of the whole page."""
+"""The script's header with the name of the region that it requests instead of the whole page."""
 
 REVALIDATED = "public, no-cache"
-"""Clients keep pages but revalidate them at each use, so that a page that was just refreshed shows it."""
+"""Clients store pages but revalidate them at each use, so that refreshed data is shown at once."""
 REVALIDATED_BY_ONE = "private, no-cache"
-"""The same for whoever has a session: the page leads to their account."""
+"""As `REVALIDATED`, for signed-in users, whose pages link to their account."""
 VARY = f"{FRAGMENT_HEADER}, Cookie"
 
 SECURITY_HEADERS = {
@@ -38,19 +38,19 @@ SECURITY_HEADERS = {
 }
 
 UNINDEXED = {"X-Robots-Tag": "noindex"}
-"""On pages that are about nothing, and on every page where records are not EUDAMED's."""
+"""The header of pages without content, and of every page if records are not EUDAMED's."""
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-"""Characters that HTML forbids: the register, a customer or a file may have them in a text."""
+"""Characters that HTML forbids; texts of the register, of users or of files may contain them."""
 REPLACEMENT = "\ufffd"
 _INSTANT_IN_TEXT = re.compile(r"(?:(?<=\buntil )|(?<=\bsince )|(?<=\bends at ))(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")
-"""As the audit trail and sentences about histories have it. Names that people give are left alone."""
+"""An instant in the audit trail and in sentences about histories. Names that people give do not match."""
 
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
 
 
 def page(request: Request, template: str, *, settled: bool = True, **context: Any) -> Response:
-    """A page with an `ETag` of its content, or a 304. One that is not `settled` will change soon and is not cached."""
+    """A page with an `ETag` of its content, or a 304. A page that is not `settled` will change soon: not cached."""
     shared_context = _shared_context(request)
     note = shared_context["source_note"]
     html = render(template, **shared_context, **context)
@@ -70,7 +70,7 @@ def page(request: Request, template: str, *, settled: bool = True, **context: An
 def unindexed_page(
     request: Request, template: str, status: int, headers: Mapping[str, str] | None = None, **context: Any
 ) -> Response:
-    """A page that neither caches nor search engines keep: something is missing or went wrong."""
+    """A page for caches and search engines not to store: something is missing or failed."""
     shared = {**SECURITY_HEADERS, "Cache-Control": NOT_CACHED, **UNINDEXED, "Vary": VARY}
     html = render(template, **_shared_context(request), **context)
     return HTMLResponse(html, status, {**shared, **(headers or {})})
@@ -79,7 +79,7 @@ def unindexed_page(
 def not_found(
     request: Request, kind: str, code: str, heading: str, reason: str | None, *, may_work_later: bool, **context: Any
 ) -> Response:
-    """The page that says why there is nothing to show of a code. `kind` is what the code is: `UDI-DI`."""
+    """The page that says why a code has nothing to show. `kind` is the kind of code: `UDI-DI`."""
     shown: dict[str, Any] = {
         "kind": kind,
         "code": code,
@@ -91,19 +91,19 @@ def not_found(
 
 
 def render(template: str, **context: Any) -> str:
-    """The text of a page. What HTML forbids is shown as �."""
+    """The text of a page. Characters that HTML forbids become �."""
     return _FORBIDDEN.sub(REPLACEMENT, _environment().get_template(template).render(**context))
 
 
 def compile_templates() -> None:
-    """Compile the templates of all pages, so that no request does while others wait. Half a second of the processor."""
+    """Compile the templates of all pages, so that no request has to. Takes half a second of the processor."""
     environment = _environment()
     for name in environment.list_templates():
         environment.get_template(name)
 
 
 def _shared_context(request: Request) -> dict[str, Any]:
-    """What the frame of every page shows."""
+    """The context of the frame of every page."""
     settings = service_of(request).settings
     return {
         "source_note": settings.source_note,
@@ -149,7 +149,7 @@ def _environment() -> Environment:
 
 
 def day(iso: str | None) -> Markup | str:
-    """`2030-09-16` as `<time>16 Sep 2030</time>`; what is no date stays as it is."""
+    """`2030-09-16` as `<time>16 Sep 2030</time>`; any other text stays as it is."""
     try:
         value = date.fromisoformat(iso or "")
     except ValueError:
@@ -158,12 +158,12 @@ def day(iso: str | None) -> Markup | str:
 
 
 def register_name(source: str) -> str:
-    """The register that a record is of, as pages name it."""
+    """The name of a record's register on pages."""
     return "European Commission, EUDAMED" if source == EUDAMED else source
 
 
 def since_or_from(iso: str, today: date) -> Markup | str:
-    """`since 16 Sep 2025`; `from 16 Sep 2030` where that day is still to come."""
+    """`since 16 Sep 2025`; `from 16 Sep 2030` for a day in the future."""
     try:
         word = "from" if date.fromisoformat(iso) > today else "since"
     except ValueError:
@@ -172,7 +172,7 @@ def since_or_from(iso: str, today: date) -> Markup | str:
 
 
 def moment(iso: str | None) -> Markup | str:
-    """`2026-11-21T03:38:00Z` as `<time>21 Nov 2026, 03:38 UTC</time>`; what is no instant stays as it is."""
+    """`2026-11-21T03:38:00Z` as `<time>21 Nov 2026, 03:38 UTC</time>`; any other text stays as it is."""
     try:
         value = datetime.fromisoformat(iso or "")
     except ValueError:
@@ -202,7 +202,7 @@ def local(context: Context, at: int | None) -> Markup | str:
 
 @pass_context
 def local_time(context: Context, at: int) -> Markup:
-    """Unix seconds as `<time title="21 Nov 2026, 03:38 UTC">04:38</time>`, beneath a heading with the day."""
+    """Unix seconds as `<time title="21 Nov 2026, 03:38 UTC">04:38</time>`, for rows under a heading with the day."""
     return _time(at, f"{_in_zone(context, at):%H:%M}")
 
 
@@ -216,7 +216,7 @@ def local_day(context: Context, at: int | None) -> Markup | str:
 
 @pass_context
 def instants(context: Context, text: str) -> Markup:
-    """A sentence such as `standard until 2026-11-21T03:38:00Z` with its instants as the page writes them."""
+    """A sentence such as `standard until 2026-11-21T03:38:00Z` with its instants in the page's form."""
     return Markup("").join(
         moment_on_page(context, part) if number % 2 else part
         for number, part in enumerate(_INSTANT_IN_TEXT.split(text))
@@ -237,5 +237,5 @@ def count(number: int) -> str:
 
 
 def isolated(text: str) -> str:
-    """A foreign text for a place that takes no markup, such as a page's title: its direction ends with it."""
+    """A foreign text for contexts without markup, such as a page's title: its text direction ends with it."""
     return text if text.isascii() else f"{FIRST_STRONG_ISOLATE}{text}{POP_ISOLATE}"

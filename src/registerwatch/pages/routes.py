@@ -1,4 +1,4 @@
-"""Pages: search, device, actor, forgotten password, back from paying, errors."""
+"""The routers of all pages, the navigation of the account, and the page of errors."""
 
 from collections.abc import Mapping
 
@@ -115,7 +115,7 @@ for part in PARTS:
 
 
 def error_page(request: Request, message: str, status: int, headers: Mapping[str, str]) -> Response:
-    """An error as a page for people, or as a fragment where the script asked for one. Needs no database."""
+    """An error as a page for people, or as a fragment if the script asked for one. Needs no database."""
     template = "error_fragment.html" if FRAGMENT_HEADER in request.headers else "error.html"
     extra_headers = link_pages.NO_REFERRER if request.url.path.startswith(link_pages.PATHS) else {}
     return unindexed_page(

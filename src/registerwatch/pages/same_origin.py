@@ -1,4 +1,4 @@
-"""Forms are taken from our own pages alone: a browser sends the session's cookie along with another site's form too."""
+"""The check that forms come from our own pages: browsers send the session's cookie with other sites' forms too."""
 
 from urllib.parse import urlsplit
 
@@ -14,9 +14,9 @@ NOT_FROM_HERE = (
 
 
 async def require_same_origin(request: Request) -> None:
-    """A dependency. Raises `CrossSiteRequest` for a request that changes something and comes from elsewhere.
+    """A dependency that raises `CrossSiteRequest` for a request of another site that would change something.
 
-    Browsers say where a request comes from in `Sec-Fetch-Site`, older ones in `Origin`. What says neither is refused.
+    Browsers send the origin of a request in `Sec-Fetch-Site`, older ones in `Origin`. Without both it is refused.
     """
     if request.method not in SAFE_METHODS and not _is_same_origin(request):
         raise CrossSiteRequest(NOT_FROM_HERE)
@@ -30,5 +30,5 @@ def _is_same_origin(request: Request) -> bool:
         return False
     public = urlsplit(service_of(request).settings.public_url)
     sent = urlsplit(origin)
-    schemes = {"https", public.scheme}  # a page that came over http may be anybody's where people use https
+    schemes = {"https", public.scheme}  # if people use https, any network can forge a page over http
     return sent.scheme in schemes and sent.netloc in (public.netloc, request.headers.get("host"))

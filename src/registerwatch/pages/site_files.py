@@ -34,11 +34,11 @@ Disallow: /?status=
 Disallow: /?risk=
 Disallow: /?page=
 """
-"""A bare `/?` would forbid everything: parsers that drop an empty query read it as `/`, Python's among them."""
+"""A bare `/?` would forbid everything: parsers that drop an empty query, such as Python's, read it as `/`."""
 
 
 class Asset(msgspec.Struct, frozen=True):
-    """A file of the site. `name` is `style.css`, `stamped` the same with a digest of its content in it."""
+    """A file of the site. `name` is `style.css`; `stamped` is the name with a digest of the content."""
 
     name: str
     stamped: str
@@ -46,18 +46,18 @@ class Asset(msgspec.Struct, frozen=True):
 
     @property
     def media_type(self) -> str:
-        """What it is, for the `Content-Type`."""
+        """Its `Content-Type`."""
         return MEDIA_TYPES[self.name.rpartition(".")[2]]
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Headers of every answer with it: images may be shown by other sites, as previews of links are."""
+        """Headers of its answers. Other sites may show images, as in previews of links."""
         return {RESOURCE_POLICY: ANY_SITE if self.media_type.startswith("image/") else THIS_SITE}
 
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """All files by name. Read once, when the first page is rendered."""
+    """All files by name, read once, when the first page is rendered."""
     folder = files("registerwatch.pages") / "static"
     return {entry.name: _asset(entry.name, entry.read_bytes()) for entry in folder.iterdir() if entry.is_file()}
 
@@ -72,7 +72,7 @@ router = APIRouter()
 
 @router.get("/static/{stamped}")
 async def asset(stamped: str) -> Response:
-    """A file. An address with an older digest gets the present file, as while a new version is rolled out."""
+    """A file. An address with another digest gets the present file, as during the roll-out of a version."""
     stem, _, extension = stamped.partition(".")
     found = assets().get(f"{stem}.{extension.rpartition('.')[2]}")
     if found is None:
@@ -83,16 +83,16 @@ async def asset(stamped: str) -> Response:
 
 @router.get("/favicon.ico")
 async def favicon() -> Response:
-    """The icon, where browsers, feed readers and search engines look for it unasked."""
+    """The icon at the address that browsers, feed readers and search engines try."""
     icon = assets()["favicon.ico"]
     return Response(icon.body, 200, {**icon.headers, "Cache-Control": KEPT_FOR_A_DAY}, icon.media_type)
 
 
 @router.get("/robots.txt")
 async def robots(service: InjectedService) -> Response:
-    """Records may be indexed, endless searches and the interface for programs need not be.
+    """Crawlers may index records, but not the endless searches and the interface for programs.
 
-    Records that are not EUDAMED's may be fetched all the same: a page that is not fetched cannot say `noindex`.
+    Records that are not EUDAMED's may be fetched too: only a fetched page can say `noindex`.
     """
     settings = service.settings
     listed = f"\nSitemap: {settings.public_url}/sitemap.xml\n" if settings.reads_real_register else ""

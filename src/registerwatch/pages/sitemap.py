@@ -1,4 +1,4 @@
-"""The site map: an index, and parts of at most 50,000 addresses that are read from the database a batch at a time."""
+"""The site map: an index, and parts of at most 50,000 addresses, read from the database in batches."""
 
 import asyncio
 import zlib
@@ -24,13 +24,13 @@ from registerwatch.web.limits.rate_limits import Limit
 KEPT_SECONDS = 3600
 MAX_KEPT = 200
 """Parts that are kept in memory, compressed: a full one has about half a megabyte, and takes 0.2 to 0.4 s to make. The
-register has some 70. All are kept, so that asking for one after the other makes none of them twice in an hour."""
+register needs some 70. All of them fit, so that reading them in order makes none of them twice in an hour."""
 HEADERS = {"Cache-Control": f"public, max-age={KEPT_SECONDS}", "Vary": "Accept-Encoding"}
 MEDIA_TYPE = "application/xml; charset=utf-8"
 READ_AT_ONCE = 64 * 1024
 
 PAGES = ("/", DOCS_PATH, API_PATH, *(topic.address for topic in TOPICS))
-"""What is about no record and worth finding; the interface leads to its operations."""
+"""Pages that are not about a record; the interface's page links to its operations."""
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 INDEX, PART = "sitemapindex", "urlset"
@@ -52,11 +52,11 @@ class Sitemap:
         self._kept: dict[str, _Kept] = {}
         self._making = asyncio.Lock()
         self._actor_parts: dict[str, float] = {}
-        """When each SRN was last known to begin a part."""
+        """The instant at which each SRN was last known to begin a part."""
 
     @classmethod
     def of(cls, service: Service) -> "Sitemap":
-        """The site map of what a service has stored."""
+        """The site map of a service's records."""
         return cls(ListedParts(service.database), service.settings.public_url, service.clock)
 
     async def index(self) -> bytes | None:
@@ -64,17 +64,17 @@ class Sitemap:
         return await self._file("", INDEX, self._parts)
 
     async def pages(self) -> bytes | None:
-        """The pages that are about no record."""
+        """The pages that are not about a record."""
         return await self._file("pages", PART, self._pages)
 
     async def devices(self, part: int) -> bytes | None:
-        """A part of the devices, None where it has none."""
+        """A part of the devices, None if it has none."""
         return await self._file(f"devices-{part}", PART, lambda: self._devices(part))
 
     async def actors(self, first: str) -> bytes | None:
-        """The part of the actors that begins with this SRN, None where none does.
+        """The part of the actors that begins with this SRN, None if none does.
 
-        Any other SRN would have the service make as many files as there are texts.
+        Accepting any SRN would allow an unlimited number of files.
         """
         if not await self._begins_actor_part(first):
             return None
@@ -101,7 +101,7 @@ class Sitemap:
         yield [f"<sitemap><loc>{self._public_url}/sitemap-{name}.xml</loc></sitemap>\n" for name in names]
 
     async def _begins_actor_part(self, first: str) -> bool:
-        """Whether an SRN begins a part now, or did in an index that is still in use."""
+        """Whether an SRN begins a part now, or did in an index that is still used."""
         if first not in self._actor_parts:
             await self._found_actor_parts()
         return first in self._actor_parts
@@ -129,7 +129,7 @@ class Sitemap:
 
 
 async def _packed(root: str, batches: AsyncIterator[list[str]]) -> bytes | None:
-    """An XML file of these elements, compressed; None for no element. Others have their turn after each batch."""
+    """An XML file of these elements, compressed; None without elements. Other work can run after each batch."""
     packer, pieces = zlib.compressobj(wbits=31), list[bytes]()
     async for elements in batches:
         if not pieces:
@@ -152,7 +152,7 @@ async def index(request: Request) -> Response:
 
 @router.get("/sitemap-pages.xml")
 async def pages(request: Request) -> Response:
-    """The pages that are about no record."""
+    """The pages that are not about a record."""
     return _answer(request, await (await _sitemap(request)).pages())
 
 
@@ -171,7 +171,7 @@ async def actors(request: Request, first: str) -> Response:
 
 
 async def _sitemap(request: Request) -> Sitemap:
-    """The site map, which a service whose pages are not to be indexed does not have. Counts the request."""
+    """The site map. 404 for a service whose pages must not be indexed. Counts the request."""
     await limits_of(request).check(request, Limit.PAGES)
     sitemap: Sitemap | None = request.app.state.sitemap
     if sitemap is None:
@@ -188,7 +188,7 @@ def _answer(request: Request, packed: bytes | None) -> Response:
 
 
 async def _unpacked(packed: bytes) -> AsyncIterator[bytes]:
-    """The content a piece at a time."""
+    """The content in pieces."""
     unpacker = zlib.decompressobj(wbits=31)
     while packed:
         yield unpacker.decompress(packed, READ_AT_ONCE)

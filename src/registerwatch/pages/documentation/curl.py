@@ -1,4 +1,4 @@
-"""Lines for curl that can be pasted into a terminal."""
+"""Lines for curl to paste into a terminal."""
 
 import shlex
 from collections.abc import Mapping
@@ -7,9 +7,9 @@ from urllib.parse import quote
 import msgspec
 
 KEY = '-H "X-API-Key: $KEY"'
-"""The key comes from a variable of the shell, so that no example holds one and none is kept with the command."""
+"""The key is a shell variable, so that neither examples nor the shell's history hold one."""
 PLACEHOLDER = "…"
-"""In an example it stands for what differs."""
+"""Stands in examples for values that differ."""
 
 
 def curl_line(
@@ -45,5 +45,5 @@ def path_with(path: str, values: Mapping[str, str]) -> str:
 
 
 def _written(name: str, value: str) -> str:
-    """A value in an address: percent-encoded, or a variable of the shell, `$TOKEN`, where only its reader knows it."""
+    """A value in an address: percent-encoded, or a shell variable, `$TOKEN`, if only the reader knows it."""
     return f"${name.upper()}" if PLACEHOLDER in value else quote(value, safe="")

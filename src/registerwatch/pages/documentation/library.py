@@ -1,4 +1,4 @@
-"""The pages of `docs/` that are about using the service, and where their files are."""
+"""The pages of `docs/` for users of the service, and the location of their files."""
 
 import re
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ import registerwatch
 PATH = "/docs"
 API_PATH = "/docs/api"
 TRIED_AT = "http://localhost:8000"
-"""Where the examples in `docs/` ask the service; on the pages it is where the service is."""
+"""The service's address in the examples of `docs/`; pages show the real one."""
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """A page of `docs/`: the name of its file without `.md`, its name in navigation, what it tells."""
+    """A page of `docs/`: the name of its file without `.md`, its title in navigation, its contents in a sentence."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ TOPICS = (
     Topic("mcp", "AI assistants", "Connecting an assistant by the Model Context Protocol (MCP), and its tools."),
     Topic("errors", "Errors", "The one shape of errors, with all codes."),
 )
-"""What operators and developers of the service read is left out: who runs it has the files."""
+"""The shown pages. Those for operators and developers are left out, since they have the files."""
 
 BY_NAME: Mapping[str, Topic] = {topic.name: topic for topic in TOPICS}
 
@@ -68,7 +68,7 @@ def text_of(topic: Topic) -> str:
 
 
 def address_of(href: str) -> str | None:
-    """Where a link in `docs/` leads: another page, a place on the same, the web; None for files of the repository."""
+    """The address of a link in `docs/`: another page, a heading, the web; None for files of the repository."""
     if href.startswith(("https://", "#")):
         return href
     match = _MARKDOWN_LINK.fullmatch(href)
@@ -78,6 +78,6 @@ def address_of(href: str) -> str | None:
 
 
 def _folder() -> Traversable:
-    """In an installed package the files are in it; in a checkout, which editable installs use, beside `src`."""
+    """The folder of the files: within an installed package; beside `src` in a checkout, as of editable installs."""
     packaged = files(registerwatch) / "docs"
     return packaged if packaged.is_dir() else Path(registerwatch.__file__).parents[2] / "docs"

@@ -1,6 +1,6 @@
-"""From the Markdown of `docs/` to HTML: headings with ids, tables with captions, code to copy, links between the pages.
+"""Rendering the Markdown of `docs/` as HTML: headings with ids, captions of tables, code to copy, links between pages.
 
-Markup in the Markdown is shown as text, so that a page holds nothing but what is made here.
+HTML in the Markdown is shown as text, so that all markup of a page is made here.
 """
 
 import re
@@ -16,16 +16,16 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
 MAX_STACKED_COLUMNS = 4
-"""A table of more columns is scrolled where the page is narrow; the rows of others become short lists."""
+"""On narrow pages a table with more columns is scrolled; rows of other tables become short lists."""
 
 IDS_OF_FRAME = ("content", "announcement", "quick")
-"""Ids that every page has; a heading with one of these words gets another."""
+"""Ids that every page has; headings with these words get other ids."""
 
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
 _NOT_OF_IDS = re.compile(r"[^\w\- ]")
 
 AddressOf = Callable[[str], str | None]
-"""Gives where a link leads, None where it leads nowhere and its words alone are shown."""
+"""Returns the address of a link, None to show only its words."""
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class Document(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _State:
-    """What rules of rendering share about one text."""
+    """The state of rendering one text, shared by the rules."""
 
     operations: Mapping[str, str]
     prefix: str = ""
@@ -58,7 +58,7 @@ class _State:
 
 
 def document(text: str, address_of: AddressOf, operations: Mapping[str, str]) -> Document:
-    """A page of `docs/`. `operations` are addresses by what code names: `POST /v1/keys`."""
+    """A page of `docs/`. `operations` are addresses by names in code: `POST /v1/keys`."""
     tokens = _parser().parse(_COMMENT.sub("", text))
     title, tokens = _without_title(tokens)
     headings = _with_ids(tokens)
@@ -70,7 +70,7 @@ def document(text: str, address_of: AddressOf, operations: Mapping[str, str]) ->
 
 
 def inline(text: str, address_of: AddressOf, operations: Mapping[str, str]) -> Markup:
-    """A description of one or several paragraphs, for any place that takes text of a line."""
+    """A description of one or several paragraphs as inline markup."""
     tokens = _parser().parse(text)
     children: list[Token] = []
     for token in tokens:
@@ -80,7 +80,7 @@ def inline(text: str, address_of: AddressOf, operations: Mapping[str, str]) -> M
 
 
 def heading_id(text: str) -> str:
-    """`what-comes` of `What comes?`, as GitHub makes it."""
+    """The id of a heading as on GitHub: `what-comes` of `What comes?`."""
     return _NOT_OF_IDS.sub("", text.lower()).replace(" ", "-")
 
 
@@ -97,7 +97,7 @@ def _rendered(tokens: Sequence[Token], operations: Mapping[str, str]) -> Markup:
 
 
 def _without_title(tokens: list[Token]) -> tuple[str, list[Token]]:
-    """The text of the first heading, and what comes after it."""
+    """The text of the first heading, and the rest."""
     assert tokens[0].tag == "h1", "a page begins with its title"
     return plain_text(tokens[1]), tokens[3:]
 
@@ -108,7 +108,7 @@ def plain_text(inline_token: Token) -> str:
 
 
 def _with_ids(tokens: Sequence[Token]) -> list[Heading]:
-    """Gives each heading an id of its own."""
+    """Give each heading a unique id."""
     headings: list[Heading] = []
     ids = dict.fromkeys(IDS_OF_FRAME, 1)
     for number, token in enumerate(tokens):
@@ -124,7 +124,7 @@ def _with_ids(tokens: Sequence[Token]) -> list[Heading]:
 
 
 def _with_captions(tokens: Sequence[Token], title: str) -> None:
-    """Gives each table its caption: the heading above it with the names of its columns."""
+    """Give each table a caption: the heading above it and the names of its columns."""
     heading, table = title, None
     for number, token in enumerate(tokens):
         if token.type == "heading_open":
@@ -138,7 +138,7 @@ def _with_captions(tokens: Sequence[Token], title: str) -> None:
 
 
 def _with_addresses(children: Sequence[Token], address_of: AddressOf) -> list[Token]:
-    """Inline tokens whose links lead to pages of the service; those that lead nowhere are text."""
+    """Inline tokens with links to pages of the service; links without an address become text."""
     kept: list[Token] = []
     are_links: list[bool] = []
     for child in children:
@@ -208,7 +208,7 @@ class _Renderer(RendererHTML):
         return "</th>\n" if plain_text(tokens[idx - 1]) else "</td>\n"
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """The first cell of a row names it. What is in the others is one element, beside which its label can stand."""
+        """The first cell of a row is its header. The others have one element, so that a label fits beside it."""
         state: _State = env["state"]
         state.column += 1
         if state.column == 1 and plain_text(tokens[idx + 1]):
@@ -221,7 +221,7 @@ class _Renderer(RendererHTML):
 
 
 def code_block(code: str, block_id: str) -> Markup:
-    """Lines of code with a button that copies them, which is there for those who have the script."""
+    """Lines of code with a button to copy them, which needs the script."""
     return Markup(
         '<div class="code-block">\n<pre tabindex="0"><code id="{id}">{code}</code></pre>\n'
         '<button type="button" class="plain" data-copy="{id}" hidden>Copy</button>\n</div>\n'

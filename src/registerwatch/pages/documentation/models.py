@@ -1,4 +1,4 @@
-"""The operations of the interface for programs as people read them."""
+"""Values of the reference of the interface for programs."""
 
 from collections.abc import Sequence
 
@@ -18,18 +18,18 @@ TITLES = {
     "system": "System",
     "tools": "Tools",
 }
-"""Names of groups of operations in navigation; any other group has its own with a capital letter."""
+"""Titles of groups of operations; any other group has its tag, capitalised."""
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A parameter, and where it goes: `query`, `path` or `header`."""
+    """A parameter, and its location: `query`, `path` or `header`."""
 
     field: Field
     location: str
 
 
 class Body(msgspec.Struct, frozen=True):
-    """A request body of one media type. `fields` is empty where it is no object with fields."""
+    """A request body of one media type. `fields` is empty if it is not an object with fields."""
 
     media_type: str
     text: str
@@ -37,7 +37,7 @@ class Body(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An answer of one status. `type` is None where its body is no JSON, `media_type` empty where it has no body."""
+    """An answer of one status. `type` is None if its body is not JSON, `media_type` empty if it has no body."""
 
     status: str
     text: str
@@ -46,12 +46,12 @@ class Answer(msgspec.Struct, frozen=True):
 
     @property
     def is_error(self) -> bool:
-        """Whether something was refused or failed."""
+        """Whether it is an error."""
         return self.status[0] in "45d"
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One operation. `example` is a successful answer in JSON, `curl` empty where the service itself sends."""
+    """One operation. `example` is a successful answer in JSON, `curl` empty for requests that the service sends."""
 
     id: str
     tag: str
@@ -79,7 +79,7 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class DescribedObject(msgspec.Struct, frozen=True):
-    """A JSON object that operations answer or take."""
+    """A JSON object in answers or requests."""
 
     name: str
     text: str
@@ -95,7 +95,7 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """Its name."""
+        """Its title."""
         return TITLES.get(self.tag, self.tag.capitalize())
 
     @property

@@ -11,7 +11,7 @@ from registerwatch.pages.documentation.schemas import Schema, Schemas, TypeName
 
 METHODS = ("get", "post", "put", "patch", "delete")
 SENT_TO_YOU = "your address"
-"""In the place of a path where the service is the one that sends."""
+"""The path of requests that the service sends."""
 ANYBODY = "Anybody; no key is needed."
 WHO_HAS_THE_FEED = "Whoever has the token of a feed; no key is needed."
 SIGNED = "Whoever signs the request; no key is needed."
@@ -19,11 +19,11 @@ ANYBODY_OR_KEY = "Anybody; a key or session that is sent is used."
 NEEDS_PERIOD = "The account’s period must not have ended."
 JSON = "application/json"
 ERROR = "ErrorBody"
-"""The name of the object that every error is."""
+"""The name of the object of every error."""
 
 
 def groups_of(description: Schema, public_url: str) -> list[Group]:
-    """All operations, in the order of the description; what the service sends comes after what it is asked."""
+    """All operations in the order of the description; requests that the service sends come last."""
     reader = _Reader(description, public_url)
     asked = [
         (operation["tags"][0], operation, reader.operation(path, method, operation, item.get("parameters", ())))
@@ -55,7 +55,7 @@ class _Reader:
         self._public_url = public_url
 
     def operation(self, path: str, method: str, raw: Schema, of_path: Sequence[Schema]) -> Operation:
-        """An operation that the service is asked for."""
+        """An operation of the service."""
         parameters = [self._resolved_parameter(each) for each in (*of_path, *raw.get("parameters", ()))]
         return Operation(
             id=raw["operationId"],
@@ -137,7 +137,7 @@ class _Reader:
         ]
 
     def _answers(self, raw: Schema) -> list[Answer]:
-        """By status, `default` last."""
+        """The answers by status, `default` last."""
         return [
             Answer(status, about["description"], *self._answer_type(about))
             for status, about in sorted(raw["responses"].items())
@@ -186,7 +186,7 @@ def access_of(raw: Schema) -> str:
 
 
 def _without_null(schema: Schema) -> Schema:
-    """The schema of a parameter: whoever sends none leaves it out, `null` cannot be sent."""
+    """The schema of a parameter without `null`, which cannot be sent: the parameter is left out instead."""
     others = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     return {**schema, **others[0], "anyOf": []} if len(others) == 1 else schema
 
@@ -196,7 +196,7 @@ def _needs_key(raw: Schema) -> bool:
 
 
 def _example_query(raw: Schema, parameters: Sequence[Schema]) -> Mapping[str, str]:
-    """What is required; where nothing is, and anybody may ask, what has an example."""
+    """The required parameters; for a public operation without any, those that have an example."""
     in_query = [each for each in parameters if each["in"] == "query"]
     chosen = [each for each in in_query if each.get("required")]
     if not chosen and len(in_query) == len(parameters) and not raw.get("security"):

@@ -1,4 +1,4 @@
-"""What the documentation of one service shows: its guides and its interface. Made at the first use, then kept."""
+"""The documentation of one service: its guides and its interface, rendered at the first use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -16,7 +16,7 @@ from registerwatch.pages.rendering import render
 
 
 class Documentation:
-    """The documentation of a service with this description, at this address."""
+    """The documentation of a service with a description and an address."""
 
     def __init__(self, describe: Callable[[], Mapping[str, Any]], public_url: str) -> None:
         self._describe = describe
@@ -32,7 +32,7 @@ class Documentation:
 
     @cached_property
     def addresses(self) -> Mapping[str, str]:
-        """Where code leads that names an operation, `POST /v1/keys`, or a guide, `/docs/errors`."""
+        """The addresses of code that names an operation, `POST /v1/keys`, or a guide, `/docs/errors`."""
         operations = [each for group in self.groups for each in group.operations if not each.is_sent]
         guides = {topic.address: topic.address for topic in TOPICS}
         return guides | {f"{each.method} {each.path}": each.address for each in operations}
@@ -62,13 +62,13 @@ class Documentation:
         return self._bodies[group.tag]
 
     def with_links(self, text: str) -> Markup:
-        """A description with what it names as links. Many operations say the same of their errors."""
+        """A description with links, kept because many operations have the same texts of errors."""
         if text not in self._with_links:
             self._with_links[text] = inline(text, address_of, self.addresses)
         return self._with_links[text]
 
     def matching(self, query: str) -> list["FoundGroup"]:
-        """The operations in whose method, path or summary each word of a query occurs."""
+        """The operations whose method, path or summary has each word of a query."""
         words = query.lower().split()
         found = [FoundGroup(group, [each for each in group.operations if _has(each, words)]) for group in self.groups]
         return [each for each in found if each.operations]
@@ -82,7 +82,7 @@ class FoundGroup(msgspec.Struct, frozen=True):
 
 
 def _address_in(group: Group) -> Callable[[TypeName], str]:
-    """Where the page of a group describes an object: errors have a page of their own."""
+    """The address of an object on a group's page; errors have their own page."""
     shown = {each.name for each in group.objects}
     return lambda name: f"#{name.object_name}" if name.object_name in shown else BY_NAME["errors"].address
 

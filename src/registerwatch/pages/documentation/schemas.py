@@ -1,4 +1,4 @@
-"""JSON schemas of `/openapi.json` as people read them: the name of a type, its fields, an example."""
+"""JSON schemas of `/openapi.json` for people: the name of a type, its fields, an example."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,11 +12,11 @@ Schema = Mapping[str, Any]
 REFERENCE = "#/components/schemas/"
 EXAMPLES_BY_FORMAT = {"password": "correct horse battery staple"}
 MAX_DEPTH = 6
-"""Of an example: no answer nests deeper."""
+"""The depth of examples: no answer is deeper."""
 
 
 class TypeName(msgspec.Struct, frozen=True):
-    """The name of a type, in words around at most one object that has fields of its own."""
+    """The name of a type: words around at most one object with fields."""
 
     before: str
     object_name: str = ""
@@ -24,7 +24,7 @@ class TypeName(msgspec.Struct, frozen=True):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A field of an object, or a parameter. `values` are all that it can have, where those are few."""
+    """A field of an object, or a parameter. `values` are all possible ones, if they are few."""
 
     name: str
     type: TypeName
@@ -37,21 +37,21 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class Schemas:
-    """The schemas that a description names."""
+    """The named schemas of a description."""
 
     def __init__(self, description: Schema) -> None:
         self._by_name: Mapping[str, Schema] = description["components"]["schemas"]
 
     def named(self, name: str) -> Schema:
-        """The schema of a name."""
+        """The schema with a name."""
         return self._by_name[name]
 
     def resolved(self, schema: Schema) -> Schema:
-        """A schema itself, where it is a reference to one."""
+        """The schema, or the one that it refers to."""
         return self._by_name[_name_of(schema)] if "$ref" in schema else schema
 
     def fields(self, schema: Schema) -> list[Field]:
-        """The fields of an object; of alternatives, those of the first."""
+        """The fields of an object; of several alternatives those of the first."""
         resolved = self.resolved(schema)
         if alternatives := resolved.get("oneOf"):
             return self.fields(alternatives[0])
@@ -61,7 +61,7 @@ class Schemas:
         ]
 
     def field(self, name: str, about: Schema, *, required: bool, text: str = "", example: object = None) -> Field:
-        """A field or a parameter. `text` and `example` are what its place says of it beside its schema."""
+        """A field or a parameter. `text` and `example` come from outside its schema."""
         inner = self._inner(about)
         default = about.get("default")
         examples = about.get("examples") or [example]
@@ -98,7 +98,7 @@ class Schemas:
         return TypeName(first.before, first.object_name, first.after + rest)
 
     def is_object(self, name: str) -> bool:
-        """Whether a named schema has fields, and so a section of its own."""
+        """Whether a named schema has fields, and so its own section."""
         return "properties" in self._by_name[name]
 
     def objects_of(self, schema: Schema) -> Iterator[str]:
@@ -117,7 +117,7 @@ class Schemas:
         return (name for name in found if self.is_object(name))
 
     def example(self, schema: Schema, depth: int = 0) -> Any:
-        """A value as the schema has it, of the examples of its fields."""
+        """An example of a schema, from the examples of its fields."""
         if schema.get("examples"):
             return schema["examples"][0]
         resolved = self.resolved(schema)
@@ -132,9 +132,7 @@ class Schemas:
         return self._plain_example(resolved, depth)
 
     def _object_example(self, schema: Schema, depth: int) -> dict[str, Any]:
-        """Of an answer in which nothing went wrong. Of objects that may be left out it has the first: they exclude each
-        other.
-        """
+        """An example of a successful answer. Optional objects exclude each other, so it has only the first."""
         fields: dict[str, Any] = {}
         has_optional_object = False
         for name, about in schema["properties"].items():
@@ -160,7 +158,7 @@ class Schemas:
         return {"object": {}, "integer": 1, "number": 1, "boolean": True}.get(schema.get("type", ""))
 
     def _inner(self, schema: Schema) -> Schema:
-        """The schema whose values and bounds are told: of a list its items, of what may be null the other one."""
+        """The schema with the values and bounds: the items' for a list, the other one if it may be null."""
         resolved = self.resolved(schema)
         if resolved.get("type") == "array":
             return self._inner(resolved.get("items", {}))
@@ -192,7 +190,7 @@ _BOUNDS = {
     "maxItems": "at most {}",
 }
 _NO_BOUND = 2**53
-"""Numbers beyond are the ends of what a database holds, which tell a reader nothing."""
+"""Larger bounds are limits of the database, which are not shown."""
 
 
 def _own_bounds(schema: Schema) -> Schema:
@@ -208,7 +206,7 @@ def _bounds(schema: Schema) -> str:
 
 
 def _reports_failure(name: str, about: Schema) -> bool:
-    """Whether a field is null or empty where nothing went wrong."""
+    """Whether a field is null or empty in a success."""
     return name == "last_error" or (name == "error" and {"type": "null"} in about.get("anyOf", ()))
 
 

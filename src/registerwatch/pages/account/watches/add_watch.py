@@ -1,4 +1,4 @@
-"""Watching a device or manufacturer from any page."""
+"""Adding a watch of a device or manufacturer from any page."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,9 +21,9 @@ router = account_pages()
 
 @router.post("/app/watches/add")
 async def add(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Watch what the field `subject` names, and read the register at once.
+    """Watch the subject in the field `subject`, and read the register at once.
 
-    Where it cannot be watched, the page of all watches says why; `back` is the page that the form was on.
+    If it cannot be watched, the page of all watches says why; `back` is the form's page.
     """
     await limits_of(request).check(request, Limit.WATCH_READ)
     form = await form_of(request)
@@ -36,7 +36,7 @@ async def add(request: Request, service: InjectedService, visitor: SignedIn) -> 
 
 
 async def watch_added(service: Service, caller: Caller, subject: str) -> Response:
-    """The page of the watch. Where there is none, that of all watches, whose form has the subject and says why."""
+    """A redirection to the watch. If it was not added, the page of all watches with the subject and the reason."""
     try:
         return await _page_of_watch(service, caller, subject)
     except REFUSED:

@@ -1,6 +1,6 @@
-"""When certificates end, by month: the geometry of a chart as SVG, and the same as rows of a table.
+"""The chart of ends of certificates by month: its SVG geometry, and the same data as table rows.
 
-Few certificates are marks, one each; many are bars. Units are those of the chart's view box.
+Few certificates are shown as one mark each, many as bars. Units are those of the chart's view box.
 """
 
 from collections import Counter, defaultdict
@@ -15,12 +15,12 @@ from registerwatch.platform.clock import date_in_words
 from registerwatch.watches.questions.certificates import CertificateGroup, WatchedCertificate
 
 MONTHS_BEFORE, MONTHS_AFTER = 6, 60
-"""Shown before and after the present month: certificates are valid for five years at most."""
+"""Months before and after the present one in the chart: certificates are valid for five years at most."""
 STEP, BAR_WIDTH = 10, 8
 TOP, BASE, HEIGHT = 16, 126, 150
 LEFT = 24
 MAX_MARKS, MAX_MARKS_OF_MONTH = 60, 10
-"""Where no more certificates are shown, and no month has more, each is a mark of its own."""
+"""The most certificates in all and in a month that are shown as marks."""
 
 
 class Month(msgspec.Struct, frozen=True):
@@ -31,17 +31,17 @@ class Month(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """As it is shown."""
+        """Its name for people."""
         return f"{self.first_day:%b %Y}"
 
     @property
     def iso(self) -> str:
-        """As machines read it."""
+        """Its ISO form."""
         return f"{self.first_day:%Y-%m}"
 
     @property
     def devices(self) -> int:
-        """How many watched devices have one of them."""
+        """The number of watched devices that have one of the certificates."""
         return len({each.device.watch_id for found in self.certificates for each in found.devices})
 
 
@@ -73,7 +73,7 @@ class CertificateChart:
 
     @cached_property
     def months(self) -> Sequence[Month]:
-        """The months in which some end, in order, whether the chart has room for them or not."""
+        """All months with ends of certificates, in order, even outside the chart."""
         found: defaultdict[date, list[WatchedCertificate]] = defaultdict(list)
         for each in self.certificates:
             if each.days is not None:
@@ -82,7 +82,7 @@ class CertificateChart:
 
     @cached_property
     def shown(self) -> Sequence[tuple[int, Month]]:
-        """The months in the chart, with the places that they have."""
+        """The months in the chart, with their columns."""
         columns = ((self._column(month.first_day), month) for month in self.months)
         return [(column, month) for column, month in columns if 0 <= column <= MONTHS_BEFORE + MONTHS_AFTER]
 
@@ -99,7 +99,7 @@ class CertificateChart:
 
     @cached_property
     def most(self) -> int:
-        """The most certificates of a month."""
+        """The highest number of certificates in a month."""
         return max((len(month.certificates) for _, month in self.shown), default=0)
 
     @property
@@ -110,17 +110,17 @@ class CertificateChart:
 
     @property
     def width(self) -> int:
-        """Of the view box."""
+        """The width of the view box."""
         return LEFT + (MONTHS_BEFORE + MONTHS_AFTER + 1) * STEP + 6
 
     @property
     def today_x(self) -> float:
-        """Where today is."""
+        """The horizontal position of today."""
         return round(LEFT + (MONTHS_BEFORE + (self.today.day - 1) / 31) * STEP, 1)
 
     @property
     def years(self) -> Sequence[tuple[int, int]]:
-        """Where years begin, and which."""
+        """The positions at which years begin, with the years."""
         begun = range(self.today.year, self.today.year + 7)
         columns = [(self._column(date(year, 1, 1)), year) for year in begun]
         return [
@@ -129,7 +129,7 @@ class CertificateChart:
 
     @property
     def marks(self) -> Sequence[Mark]:
-        """One for each certificate, from the base up."""
+        """One mark for each certificate, from the base up."""
         return [
             Mark(LEFT + column * STEP + BAR_WIDTH // 2, BASE - STEP // 2 - row * STEP, each.group, _title_of_one(each))
             for column, month in self.shown
@@ -138,7 +138,7 @@ class CertificateChart:
 
     @property
     def bars(self) -> Sequence[Bar]:
-        """One for each group in each month, from the base up."""
+        """One bar for each group in each month, from the base up."""
         found: list[Bar] = []
         for column, month in self.shown:
             base = float(BASE)
@@ -150,7 +150,7 @@ class CertificateChart:
         return found
 
     def _column(self, first_day: date) -> int:
-        """How many months after the first one of the chart."""
+        """The column of a month, counted from the first month of the chart."""
         return (first_day.year - self.today.year) * 12 + first_day.month - self.today.month + MONTHS_BEFORE
 
 

@@ -1,4 +1,4 @@
-"""The certificates of the watched devices: which end when, by manufacturer, by device, and what nobody could read."""
+"""The page of certificates of watched devices: by end, manufacturer or device, and devices without known ones."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ router = account_pages()
 PATH = "/app/certificates"
 REGION = "certificates"
 SIX_MONTHS = "six-months"
-"""In the address the three groups of what ends within 180 days."""
+"""In addresses: the three groups of certificates that end within 180 days."""
 PAGE_ROWS = 50
 
 GROUP_NAMES = {
@@ -66,7 +66,7 @@ CSV_HEADER = (
 
 
 class View(StrEnum):
-    """What the rows of the page are."""
+    """The kind of rows on the page."""
 
     CERTIFICATES = "certificates"
     MANUFACTURERS = "manufacturers"
@@ -76,7 +76,7 @@ class View(StrEnum):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """What the address asks for. What it says wrongly is left out."""
+    """The query in the address. Invalid values are ignored."""
 
     chosen: CertificateFilter
     view: View
@@ -84,7 +84,7 @@ class Shown(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, request: Request) -> "Shown":
-        """As the query of a request has it."""
+        """Read the query of a request."""
         query = request.query_params
         group, view, page = query.get("group", ""), query.get("view", ""), query.get("page", "")
         chosen = CertificateFilter(
@@ -96,7 +96,7 @@ class Shown(msgspec.Struct, frozen=True):
         return cls(chosen, View(view) if view in set(View) else View.CERTIFICATES, page_number(page))
 
     def address(self, path: str = PATH, **changes: Any) -> str:
-        """The address of the same with changes; another filter or view begins with its first page."""
+        """The address with changes; another filter or view begins with its first page."""
         chosen, view, page = self.chosen, changes.pop("view", self.view), changes.pop("page", 1)
         if "group" in changes:
             changes["in_six_months"] = changes["group"] == SIX_MONTHS
@@ -118,7 +118,7 @@ class Shown(msgspec.Struct, frozen=True):
 
 @router.get(PATH)
 async def certificates(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """The certificates that match, or what the view shows of them."""
+    """The matching certificates in a view."""
     shown = Shown.of(request)
     found = await service.watches.certificates.overview(visitor.caller, shown.chosen, zone=visitor.zone)
     return await asyncio.to_thread(_page, request, visitor, shown, found)
@@ -151,7 +151,7 @@ def _page(request: Request, visitor: Visitor, shown: Shown, found: CertificateOv
 
 @router.get(f"{PATH}.csv", dependencies=[COUNTED_DOWNLOAD])
 async def certificates_csv(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """The same as a file: a row for each device and certificate; without a search also devices that have none."""
+    """The certificates as a file: a row for each device and certificate; without a filter also devices without one."""
     shown = Shown.of(request)
     found = await service.watches.certificates.overview(visitor.caller, shown.chosen, zone=visitor.zone)
     ended = visitor.caller.account.ended(service.clock.now())

@@ -1,4 +1,4 @@
-"""Watching a list: what would become of each line is shown first, and nothing is stored before that is confirmed."""
+"""The page for watching a list: it first shows the plan for each line, and stores nothing before a confirmation."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -36,13 +36,13 @@ _NOT_IN_HTML = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """What was typed into the form, and what is wrong with it."""
+    """The typed values of the form, and their problem."""
 
     text: str = ""
     problem: str = ""
     status: int = 200
     is_file: bool = False
-    """Whether a file was sent, which a browser does not keep."""
+    """Whether a file was sent, which browsers do not keep in the form."""
 
 
 @router.get(PATH)
@@ -53,7 +53,7 @@ async def ask(request: Request, service: InjectedService, visitor: SignedIn) -> 
 
 @router.post(PATH)
 async def sent(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Show what a list would bring; with `step`, add what was shown, or download the lines that were not added."""
+    """Show the plan of an import; with `step`, carry it out, or download the lines that were not added."""
     form = Form(())
     try:
         async with slot_for_body(request, visitor.caller.account.id) as placed:
@@ -70,7 +70,7 @@ async def sent(request: Request, service: InjectedService, visitor: SignedIn) ->
 
 
 def _text_in(form: Form) -> str:
-    """What was pasted, or the lines that were shown before."""
+    """The pasted text, or the lines shown before."""
     if form["text"]:
         return form["text"]
     with suppress(InvalidInput):
@@ -94,7 +94,7 @@ async def _form(request: Request, service: Service, visitor: Visitor, typed: Typ
 
 
 async def _parsed(request: Request, service: Service, visitor: Visitor, form: Form) -> ParsedList:
-    """The list that was pasted or uploaded. Raises `InvalidInput`, `Overloaded`, `RateLimited`."""
+    """The pasted or uploaded list. Raises `InvalidInput`, `Overloaded`, `RateLimited`."""
     file, text = form.file("file"), form["text"]
     if file is not None and text.strip():
         raise InvalidInput(TWO_LISTS)
@@ -116,7 +116,7 @@ async def _checked(request: Request, service: Service, visitor: Visitor, parsed:
 
 
 async def _added(request: Request, service: Service, visitor: Visitor, form: Form) -> Response:
-    """Add the list that was shown. What cannot be added as it was typed is shown again, with the reason."""
+    """Add the shown list. If it cannot be added as typed, it is shown again with the reason."""
     lines, tags_watched = read_lines(form["list"]), bool(form["tag-watched"])
     try:
         tags = tags_of_text(form["tag"])
@@ -164,7 +164,7 @@ def _plan_page(
 
 
 async def _failed(service: Service, visitor: Visitor, form: Form) -> Response:
-    """The lines that are not watched, as a file that can be corrected and imported again."""
+    """The lines that are not watched, as a file to correct and import again."""
     plan = await service.watches.imports.plan(visitor.caller, read_lines(form["list"]))
     return await csv_response("lines-not-added.csv", FAILED_HEADER, _failed_rows(plan))
 

@@ -1,4 +1,4 @@
-"""The page of one watch: its record now, what happened to it, and what people set for it."""
+"""The page of one watch: its record, its timeline and its settings."""
 
 from collections.abc import Mapping
 
@@ -41,7 +41,7 @@ DONE = {
     "read-unasked": "The register was not asked: its limit of requests is used up for now. Try again in a minute.",
 }
 OPTIONS = ("notifies", "portfolio", "certificates")
-"""Check boxes of the form."""
+"""The form's check boxes."""
 
 router = account_pages()
 _served = msgspec.json.Decoder(ServedDevice)
@@ -55,7 +55,7 @@ async def watch(request: Request, watch_id: RowId, service: InjectedService, vis
 
 @router.post("/app/watches/{watch_id:int}")
 async def change(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
-    """Set name, tags, notes and options. Where something is wrong, what was typed stays."""
+    """Set name, tags, notes and options. If there is a problem, the form keeps the typed values."""
     form = await form_of(request)
     problems = _problems(form)
     options = WatchOptions(**{name: bool(form[name]) for name in OPTIONS})
@@ -85,7 +85,7 @@ async def read(request: Request, watch_id: RowId, service: InjectedService, visi
 
 @router.post("/app/watches/{watch_id:int}/seen")
 async def mark_seen(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
-    """Mark the events of the watch seen that were there when the page was shown."""
+    """Mark the watch's events seen that existed when the page was shown."""
     through = row_id("an event", (await form_of(request))["through"]) or 0
     unseen = EventSelection(EventView.UNSEEN, watch_id=watch_id)
     number = await service.watches.marks.mark_matching_seen(visitor.caller, unseen, through)
@@ -94,7 +94,7 @@ async def mark_seen(request: Request, watch_id: RowId, service: InjectedService,
 
 @router.get("/app/watches/{watch_id:int}/stop")
 async def stop_form(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
-    """Asks whether to stop watching, and says what goes and what stays."""
+    """Ask before stopping to watch, and say what is deleted and what stays."""
     details = await service.watches.details.read(visitor.caller, watch_id)
     if details is None:
         return _no_watch(request, visitor)
@@ -116,7 +116,7 @@ async def stop_form(request: Request, watch_id: RowId, service: InjectedService,
 
 @router.post("/app/watches/{watch_id:int}/stop")
 async def stop(request: Request, watch_id: RowId, service: InjectedService, visitor: SignedIn) -> Response:
-    """Stop watching. Who sends it twice is told the same."""
+    """Stop watching. A form that is sent again gets the same answer."""
     await service.watches.service.remove(visitor.caller, watch_id)
     return redirect_to("/app/watches", done="removed")
 
@@ -171,7 +171,7 @@ async def _view(service: Service, visitor: Visitor, details: WatchDetails, befor
 
 
 def _problems(form: Form) -> dict[str, str]:
-    """What is wrong with what was typed, by field."""
+    """The problems of the typed values, by field."""
     problems = {}
     for name, parse in (("notes", notes_of), ("tags", tags_of_text)):
         try:
@@ -182,5 +182,5 @@ def _problems(form: Form) -> dict[str, str]:
 
 
 def _no_watch(request: Request, visitor: Visitor) -> Response:
-    """The same for a watch of another account and for none."""
+    """The page for a missing watch and for another account's."""
     return not_there(request, visitor, "watches", "There is no such watch", "/app/watches", "All watches")

@@ -95,8 +95,8 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo, ended: EndedPeriod | N
 
 
 def _certificates(watch: Watch, today: date) -> tuple[str, str, date | None, date | None]:
-    """All certificates of a device, where the register lists none now those that it listed once; the worst standing of
-    those that it lists, the first end of those that count as valid, and the last.
+    """All certificates of a device, or those listed once if none is listed now; the worst standing of listed ones; the
+    first and last end of those that count as valid.
     """
     if watch.kind != "udi":
         return "", "", None, None
@@ -120,5 +120,5 @@ def _certificate_text(shown: ShownCertificate) -> str:
 
 
 def _instant(at: int | None, zone: ZoneInfo) -> datetime | None:
-    """In the zone of the reader, without its name: that is in the header."""
+    """An instant in the reader's zone, whose name is in the header."""
     return None if at is None else datetime.fromtimestamp(at, zone).replace(tzinfo=None)

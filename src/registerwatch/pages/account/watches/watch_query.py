@@ -1,4 +1,4 @@
-"""Which watches the page of all watches shows, as its address says it."""
+"""The query of the page of all watches: filter, order and page number in its address."""
 
 from collections.abc import Iterable
 from typing import get_args
@@ -16,7 +16,7 @@ from registerwatch.watches.snapshot import Kind
 
 PATH = "/app/watches"
 DESCENDING_FIRST = frozenset({WatchOrder.LAST_CHANGE, WatchOrder.ADDED})
-"""What a click on a column's head sorts from the newest first."""
+"""Orders in which the first click on a column's head sorts the newest first."""
 
 _STATES: dict[str, HealthState] = {each: each for each in get_args(HealthState)}
 _KINDS: dict[str, Kind] = {each: each for each in get_args(Kind)}
@@ -27,7 +27,7 @@ ALL = WatchFilter()
 
 
 class WatchQuery(msgspec.Struct, frozen=True):
-    """A filter, an order and a page. What the address says in other words than ours is left out."""
+    """A filter, an order and a page number. Unknown values in an address are ignored."""
 
     chosen: WatchFilter = ALL
     order: WatchOrder = WatchOrder.NAME
@@ -36,12 +36,12 @@ class WatchQuery(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_address(cls, parameters: QueryParams) -> "WatchQuery":
-        """What an address asks for."""
+        """The query in an address."""
         return cls._of(dict(parameters), parameters.getlist("tag"))
 
     @classmethod
     def of_form(cls, form: Form) -> "WatchQuery":
-        """What the hidden fields of a form say."""
+        """The query in the hidden fields of a form."""
         return cls._of(dict(form.fields), form.all("tag"))
 
     @classmethod
@@ -56,20 +56,20 @@ class WatchQuery(msgspec.Struct, frozen=True):
 
     @property
     def sort(self) -> str:
-        """The order in the address; empty for the usual one."""
+        """The order in the address; empty for the default."""
         sort = ("-" if self.is_descending else "") + self.order
         return "" if sort == WatchOrder.NAME else sort
 
     @property
     def filter_fields(self) -> list[tuple[str, str]]:
-        """The filter as hidden fields, without what is empty."""
+        """The filter as hidden fields, without empty ones."""
         chosen = self.chosen
         named = [("q", chosen.text), ("state", chosen.state or ""), ("kind", chosen.kind or "")]
         return [(name, value) for name, value in [*named, *(("tag", tag) for tag in chosen.tags)] if value]
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        """All of it as hidden fields."""
+        """The query as hidden fields."""
         rest = ("sort", self.sort), ("page", page_parameter(self.page))
         return self.filter_fields + [(name, value) for name, value in rest if value]
 
@@ -79,11 +79,11 @@ class WatchQuery(msgspec.Struct, frozen=True):
         return self.address_at(PATH)
 
     def address_at(self, path: str) -> str:
-        """The same list at another path, such as that of a download."""
+        """The list at another path, such as that of a download."""
         return with_query(path, self.fields)
 
     def with_state(self, state: HealthState | None) -> str:
-        """The address of the list with another state, from its first page."""
+        """The address of the first page with another state."""
         return replace(self, chosen=replace(self.chosen, state=state), page=1).address
 
     def with_tag(self, tag: str) -> str:
@@ -100,7 +100,7 @@ class WatchQuery(msgspec.Struct, frozen=True):
         return replace(self, page=page).address
 
     def sorted_by(self, name: str) -> str:
-        """Where a column's head leads: to the list sorted by it, or the other way round where it is already."""
+        """The address of a column's head: the list sorted by it, or in reverse if it is sorted by it already."""
         order = WatchOrder(name)
         first = order in DESCENDING_FIRST
         return replace(
@@ -108,7 +108,7 @@ class WatchQuery(msgspec.Struct, frozen=True):
         ).address
 
     def aria_sort(self, name: str) -> str:
-        """How a column is sorted, empty where the list is sorted by another."""
+        """The direction of a column's sorting, empty if the list is sorted by another."""
         if name != self.order:
             return ""
         return "descending" if self.is_descending else "ascending"

@@ -1,4 +1,4 @@
-"""The table of watches and the state of a sync, as their templates show them."""
+"""The table of watches and the progress of a sync, for their templates."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -37,22 +37,22 @@ class WatchRow(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, listed: ListedWatch, now: float, today: date, chosen: Collection[str]) -> "WatchRow":
-        """A watch as it is at `now` (unix seconds), which is `today` where the reader is."""
+        """The row of a watch at `now` (unix seconds), which is `today` in the reader's zone."""
         return cls(listed, WatchObject.of(listed.watch, now), str(listed.watch.id) in chosen, today)
 
     @property
     def state(self) -> Badge:
-        """Its state in words, and the tone."""
+        """Its state in words, and its tone."""
         return state_badge(self.listed.watch, self.answer.health.state)
 
     @property
     def is_read(self) -> bool:
-        """Whether its last read went well, and lately."""
+        """Whether its last read succeeded, and was lately."""
         return self.answer.health.state == "ok" and not self.listed.watch.last_error
 
     @property
     def warnings(self) -> Sequence[Badge]:
-        """What of its subject is not good."""
+        """The warnings about its subject."""
         watch = self.listed.watch
         if watch.snapshot is None:
             return ()
@@ -65,17 +65,17 @@ class WatchRow(msgspec.Struct, frozen=True):
 
 
 def state_badge(watch: Watch, state: HealthState) -> Badge:
-    """The state of a watch in words, and the tone; empty for one that nothing is wrong with."""
+    """The state of a watch in words, and its tone; empty if there is no problem."""
     return state_words(watch, state), "warn" if is_last_read_bad(watch, state) else BADGES[state]
 
 
 def shown_status(watch: Watch, answer: WatchObject) -> str:
-    """The status of the subject of a watch as rows and files have it: empty where the register no longer lists it."""
+    """The status of a watch's subject in rows and files: empty if the register no longer lists it."""
     return "" if watch.is_delisted else answer.status
 
 
 class WatchTable(msgspec.Struct, frozen=True):
-    """A page of watches with what stands around it."""
+    """A page of watches with its filters and actions."""
 
     query: WatchQuery
     rows: Sequence[WatchRow]
@@ -83,13 +83,13 @@ class WatchTable(msgspec.Struct, frozen=True):
     paging: PagePosition
     all_tags: Mapping[str, int]
     total: int
-    """Watches of the account."""
+    """The number of watches of the account."""
 
     @classmethod
     async def of(
         cls, service: Service, visitor: Visitor, query: WatchQuery, *, chosen: Collection[str] = ()
     ) -> "WatchTable":
-        """The table that an address asks for; a page beyond the last is the last."""
+        """The table for an address; a page beyond the last is the last."""
         caller, now = visitor.caller, service.clock.now()
         listing = service.watches.listing
         today = visitor.day_of(now)
@@ -106,7 +106,7 @@ class WatchTable(msgspec.Struct, frozen=True):
 
     @property
     def states(self) -> list[tuple[str, str, int, bool]]:
-        """The filters by state: address, words, number, whether it is chosen."""
+        """The filters by state: address, words, number, and whether it is active."""
         chosen = self.query.chosen.state
         found: list[tuple[str, str, int, bool]] = [
             (self.query.with_state(None), "All", self.counts.of_state(None), chosen is None)
@@ -118,13 +118,13 @@ class WatchTable(msgspec.Struct, frozen=True):
 
 
 class SyncView(msgspec.Struct, frozen=True):
-    """How far the account's last sync is."""
+    """The progress of the account's last sync."""
 
     run: SyncRun
     state: str
 
 
 async def sync_view(service: Service, visitor: Visitor) -> SyncView | None:
-    """The last sync that somebody of the account has started on a page; None before the first."""
+    """The account's last sync that was started on a page; None before the first."""
     run = await service.watches.sync_runs.last(visitor.caller)
     return SyncView(run, run.state(service.clock.now())) if run is not None else None

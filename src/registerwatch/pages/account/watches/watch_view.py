@@ -1,4 +1,4 @@
-"""One watch as its page shows it."""
+"""The data of one watch for its page."""
 
 from collections.abc import Collection, Sequence
 from datetime import date
@@ -39,32 +39,32 @@ class ShownEntry(msgspec.Struct, frozen=True):
 
     @property
     def event(self) -> Event | None:
-        """The event, where it is one."""
+        """The event, None for a failed read."""
         return self.entry if isinstance(self.entry, Event) else None
 
     @property
     def failure(self) -> ReadFailure | None:
-        """The failed read, where it is one."""
+        """The failed read, None for an event."""
         return self.entry if isinstance(self.entry, ReadFailure) else None
 
 
 class WatchView(msgspec.Struct, frozen=True):
-    """A watch, what is stored of its subject, and since when."""
+    """A watch, and what is stored of its subject."""
 
     details: WatchDetails
     now: float
     zone: ZoneInfo
     before: Position | None
-    """Where the page of the timeline begins, None for the newest."""
+    """The position at which the page of the timeline begins, None for the newest."""
     device: DeviceView | None = None
     actor: StoredActor | None = None
     reads_real_register: bool = False
     unseen: Sequence[ListedEvent] = ()
-    """The newest events of the watch that the user has not seen: one more than a page of the timeline has, at most."""
+    """The newest unseen events of the watch, at most one more than a page of the timeline has."""
     certificates: CertificateSection | None = None
-    """Of a manufacturer that is watched, None of anything else."""
+    """The certificates of a watched manufacturer, None for other subjects."""
     instants: LastRead | None = None
-    """When a device was last read, which nobody else is told."""
+    """When a device was last read, which only this account sees."""
 
     @property
     def watch(self) -> Watch:
@@ -73,7 +73,7 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def today(self) -> date:
-        """The day in the zone of the reader."""
+        """The day in the reader's zone."""
         return day_of(self.now, self.zone)
 
     @property
@@ -83,18 +83,18 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def subject_kind(self) -> str:
-        """What it is."""
+        """The kind of subject in words."""
         return "Device" if self.is_device else ROLES.get(self.watch.subject[3:5], "Actor")
 
     @property
     def state(self) -> tuple[str, str]:
-        """Its state in words, and the tone; empty where nothing is wrong with it."""
+        """Its state in words, and its tone; empty if there is no problem."""
         return state_badge(self.watch, self.watch.health(self.now))
 
     @property
     def standing(self) -> SubjectStanding:
-        """How its subject stands: its status, and its certificates as the copy has them; where the copy has none, as
-        they were last seen.
+        """The standing of its subject: its status, and its certificates in the copy, or in the snapshot if the copy has
+        none.
         """
         if not self.is_known:
             return NOTHING_KNOWN
@@ -108,26 +108,26 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def badges(self) -> Sequence[Badge]:
-        """How its subject stands; nothing good of what the register no longer lists."""
+        """Badges of its subject's standing, without good ones if the register no longer lists it."""
         return self.standing.warnings if self.watch.is_delisted else self.standing.badges
 
     @property
     def last_read(self) -> str:
-        """What came of the last read, where that was not all well."""
+        """The result of the last read, if it was not a full success."""
         if self.watch.is_delisted:
             return DELISTED[0]
         return LAST_READ_IN_PART if self.is_partial else "Not read"
 
     @property
     def unlisted(self) -> Sequence[ShownCertificate]:
-        """The certificates that the register listed once, where it lists none now."""
+        """The certificates that the register listed once, if it lists none now."""
         if not self.standing.has_unlisted:
             return ()
         return in_order(shown_of(each, self.today) for each in self.seen.unlisted_certs)
 
     @property
     def is_partial(self) -> bool:
-        """Whether the last read could not read its certificates, or not all of them, but the rest."""
+        """Whether the last read lacked only its certificates, or some of them."""
         return self.watch.last_error in READ_IN_PART
 
     @property
@@ -142,12 +142,12 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def is_known(self) -> bool:
-        """Whether there is a record to show: that of the last read, or else that of the copy."""
+        """Whether there is a record to show, of the last read or of the copy."""
         return self.watch.snapshot is not None or self.device is not None or self.actor is not None
 
     @property
     def seen(self) -> Snapshot:
-        """What is compared, as it was last seen; before the first successful read what the copy has."""
+        """The compared fields as last seen; before the first successful read those in the copy."""
         if self.watch.snapshot is None and self.device is not None:
             return snapshot_of_device(self.device.device, certificates_read=False, searched=False)
         if self.watch.snapshot is None and self.actor is not None:
@@ -164,7 +164,7 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def country(self) -> str:
-        """Of an actor."""
+        """The country of an actor."""
         return country_name(self.actor.actor.country) if self.actor else ""
 
     @property
@@ -174,14 +174,14 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def register_address(self) -> str:
-        """The register's own page of the record; empty where there is none, as of actors, whose SRN opens none."""
+        """The register's page of the record; empty if there is none, as for actors, whose SRN does not open one."""
         if self.device is None or not self.reads_real_register:
             return ""
         return EUDAMED_DEVICE + self.device.device.uuid
 
     @property
     def certificates_read_at(self) -> int | None:
-        """When its certificates were last read, all of them."""
+        """When all of its certificates were last read."""
         return self.instants.certs_at if self.instants is not None else None
 
     @property
@@ -191,7 +191,7 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def unseen_number(self) -> str:
-        """How many events the user has not seen."""
+        """The number of unseen events."""
         number = len(self.unseen)
         return str(number) if number <= PAGE_LENGTH else f"More than {PAGE_LENGTH}"
 

@@ -1,4 +1,4 @@
-"""The page of all watches: a table that can be filtered and sorted, and what is done to many of them at once."""
+"""The page of all watches: a table with filters and sorting, and bulk changes."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,16 +27,16 @@ DONE = {
     "busy": "A sync is going on already. Start the next one when it is through.",
 }
 REFUSED = (InvalidInput, CapReached, PeriodEnded)
-"""Why watches stay as they are, in words for the form that asked for a change."""
+"""Errors that the form of a change shows."""
 SHOWN_NAMES = 12
-"""Names of watches that the page lists before they are removed."""
+"""Names of watches that are listed in the question before removing them."""
 
 router = account_pages()
 
 
 @router.get("/app/watches")
 async def watches(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """All watches, the table alone, or how far a sync is."""
+    """All watches, only the table, or the progress of a sync."""
     query = WatchQuery.of_address(request.query_params)
     if fragment_asked(request) == "sync":
         sync = await sync_view(service, visitor)
@@ -55,7 +55,7 @@ async def sync(request: Request, service: InjectedService, visitor: SignedIn) ->
 
 @router.post("/app/watches/bulk")
 async def bulk(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Tag, sync or remove what was chosen. Removing is asked once more."""
+    """Tag, sync or remove the chosen watches. Removing needs a confirmation."""
     form = await form_of(request)
     query, selection = WatchQuery.of_form(form), _selection(form)
     try:
@@ -66,7 +66,7 @@ async def bulk(request: Request, service: InjectedService, visitor: SignedIn) ->
 
 @router.post("/app/watches/bulk/delete")
 async def delete(request: Request, service: InjectedService, visitor: SignedIn) -> Response:
-    """Remove what the page before has asked about. Where that is another number of watches by now, it asks again."""
+    """Remove the confirmed watches. If their number has changed meanwhile, ask again."""
     form = await form_of(request)
     query, selection = WatchQuery.of_form(form), _selection(form)
     try:
@@ -92,7 +92,7 @@ async def watches_page(
     bulk_problem: str = "",
     back: str = "",
 ) -> Response:
-    """The page, or its table alone. `problem` is about the new `subject`, `bulk_problem` about what `form` chose."""
+    """The page, or only its table. `problem` is about the new `subject`, `bulk_problem` about the choice in `form`."""
     table = await WatchTable.of(service, visitor, query, chosen=form.all("watch") if form else ())
     is_whole = fragment_asked(request) != "watch-list"
     return app_page(
@@ -105,7 +105,7 @@ async def watches_page(
         query=table.query,
         table=table,
         sync=await sync_view(service, visitor) if is_whole else None,
-        polls=status == 200,  # the answer to a form has an address that no script can ask again
+        polls=status == 200,  # a script cannot reload the answer to a form
         subject=subject[:200],
         problem=problem or (await why_not_added(service, visitor, subject) if subject else ""),
         back=back,
@@ -115,7 +115,7 @@ async def watches_page(
 
 
 async def why_not_added(service: Service, visitor: Visitor, subject: str) -> str:
-    """Why a subject cannot be watched now, empty where it can."""
+    """Why a subject cannot be watched now, empty if it can."""
     try:
         await service.watches.service.check_addable(visitor.caller, subject)
     except REFUSED as error:
@@ -170,7 +170,7 @@ async def _delete_page(
 
 
 def _selection(form: Form) -> Selection:
-    """The watches that the boxes of a form choose: these, or all that match its filter."""
+    """The watches that a form selects: checked ones, or all that match its filter."""
     if form["all"]:
         return Selection(matching=WatchQuery.of_form(form).chosen)
     return Selection([found for each in form.all("watch") if (found := row_id_of(each)) is not None])
