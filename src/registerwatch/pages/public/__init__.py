@@ -1,1 +1,1 @@
-"""The pages that need no account: search, device, actor, a forgotten password."""
+"""Pages without an account: search, devices, actors, certificates, documentation, links of mails."""

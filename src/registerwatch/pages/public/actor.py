@@ -1,4 +1,4 @@
-"""The page of an actor: who it is, and its devices."""
+"""The page of an actor and its devices."""
 
 from collections.abc import Mapping
 
@@ -38,18 +38,18 @@ ROLES = {
 }
 
 EUDAMED_ACTORS = "https://ec.europa.eu/tools/eudamed/#/screen/search-eo"
-"""The register's own search of actors. The address of one actor's page there has its uuid, which the copy has not."""
+"""The register's search of actors. An actor's page there has its uuid in the address, which the copy does not have."""
 
 
 class ActorView(msgspec.Struct, frozen=True):
-    """An actor as it is shown, with one page of its devices."""
+    """The data of an actor's page, with one page of its devices."""
 
     actor: ActorAnswer
     parameters: PageQuery
     certificates: CertificateSection | None = None
-    """None of an actor under which no device is listed."""
+    """The certificates; None for an actor without listed devices."""
     other_names: Mapping[str, str] = {}
-    """What its devices without a trade name are called, by UDI-DI."""
+    """Names of its devices without a trade name, by UDI-DI."""
 
     @property
     def name(self) -> str:
@@ -58,17 +58,17 @@ class ActorView(msgspec.Struct, frozen=True):
 
     @property
     def role(self) -> str:
-        """What it is, by its SRN; empty for a role that is not known."""
+        """Its role, from its SRN; empty if that is not known."""
         return ROLES.get(self.actor.srn[3:5], "")
 
     @property
     def is_manufacturer(self) -> bool:
-        """Whether it makes devices."""
+        """Whether it is a manufacturer."""
         return self.actor.srn[3:5] == "MF"
 
     @property
     def country(self) -> str:
-        """Its country's name, empty when it was not read."""
+        """The name of its country, empty if it was not read."""
         return country_name(self.actor.country)
 
     @property
@@ -78,17 +78,17 @@ class ActorView(msgspec.Struct, frozen=True):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether only some of its devices were asked for."""
+        """Whether filters restrict its devices."""
         return self.parameters.filters != Filters()
 
     @property
     def is_whole(self) -> bool:
-        """Whether every device is known that the register lists of it."""
+        """Whether all of its devices in the register are known."""
         return "devices" not in self.actor.missing
 
     @property
     def known_so_far(self) -> str:
-        """How much of its list of devices is known, in a sentence; empty where that is all."""
+        """How much of its list of devices is known, in a sentence; empty if all is known."""
         known, registered = self.actor.devices_known, self.actor.devices_registered
         if self.is_whole or known is None:
             return ""
@@ -99,12 +99,12 @@ class ActorView(msgspec.Struct, frozen=True):
 
     @property
     def listed(self) -> int:
-        """How many devices pages can list now: those in the copy that pass the filters."""
+        """The number of devices to list now: those in the copy that match the filters."""
         return self.actor.device_total if self.is_filtered else self.actor.devices_known or 0
 
     @property
     def span(self) -> str:
-        """Which devices the page shows, of how many."""
+        """The range of devices on the page, and their total."""
         first = self.paging.first_row
         shown = f"Devices {counted(first)} to {counted(first + len(self.actor.devices) - 1)} of {counted(self.listed)}"
         known = f"{shown} in the copy" if self.is_whole and not self.is_filtered else shown
@@ -112,9 +112,7 @@ class ActorView(msgspec.Struct, frozen=True):
 
     @property
     def paging(self) -> PagePosition:
-        """Where the page of devices stands. Pages of devices that were not read yet count: they are read when asked
-        for.
-        """
+        """The position of the page of devices. Pages of unread devices count too: they are read on request."""
         unread = 0 if self.is_whole or self.is_filtered else self.actor.devices_registered or 0
         return PagePosition(self.parameters.page, DEVICE_ROWS, max(self.listed, unread))
 
@@ -128,7 +126,7 @@ router = APIRouter()
 
 @router.get("/a/{srn:path}")
 async def actor(request: Request, srn: str, service: InjectedService) -> Response:
-    """The actor; read from the register within the request where the copy has none."""
+    """The actor; read from the register within the request if the copy does not have it."""
     await limits_of(request).check(request, Limit.PAGES)
     code, query = subject(srn), query_of(request.query_params)
     answer = await actor_for(request, service, code, query.filters, query.page)
@@ -173,7 +171,7 @@ def _actor_page(
 
 
 def no_actor(request: Request, answer: ActorAnswer) -> Response:
-    """The page that says why there is no actor to show."""
+    """The page without an actor, which says why."""
     unreadable = kind(answer.srn) == "srn" and answer.error != NOT_REGISTERED
     heading = "This actor cannot be read" if unreadable else "No such actor"
     return not_found(request, "SRN", answer.srn, heading, answer.error, may_work_later=unreadable)

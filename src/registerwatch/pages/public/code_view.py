@@ -1,4 +1,4 @@
-"""What a code says beside the device that it names, as pages show it. Nothing of it is stored."""
+"""The data in a code beside its device identifier, for pages. Nothing of it is stored."""
 
 from datetime import UTC, datetime
 
@@ -12,20 +12,20 @@ KINDS = {"udi-di": "UDI-DI", "basic-udi-di": "Basic UDI-DI", "srn": "SRN", "cert
 
 
 class CodeView(msgspec.Struct, frozen=True):
-    """A code that says more than its identifier alone."""
+    """A code with more data than its identifier."""
 
     parsed: ParsedCode
 
     @classmethod
     def of(cls, text: str, clock: Clock) -> "CodeView | None":
-        """What a text says, None for words and for an identifier with nothing beside it."""
+        """The code in a text, None for words and for a plain identifier."""
         parsed = parse(text, datetime.fromtimestamp(clock.now(), UTC).year)
         is_code = parsed.is_marked or any(each.kind != "certificate" for each in parsed.candidates)
         return cls(parsed) if is_code and parsed.says_more else None
 
     @property
     def readings(self) -> list[tuple[str, Candidate, str]]:
-        """The kind of each identifier that the code can mean, the candidate, and the address of its page."""
+        """For each identifier that the code can mean: its kind, the candidate, and the address of its page."""
         return [(KINDS[each.kind], each, _address(each)) for each in self.parsed.candidates]
 
 

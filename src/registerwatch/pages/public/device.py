@@ -49,7 +49,7 @@ LEGISLATIONS = {
     "ivdd": "Directive 98/79/EC (IVDD)",
 }
 EUDAMED_DEVICE = "https://ec.europa.eu/tools/eudamed/#/screen/search-device/"
-"""Address of a record on the register's own public pages, before its uuid."""
+"""The address of a record on the register's public pages, without its uuid."""
 
 
 _served = msgspec.json.Decoder(ServedDevice)
@@ -64,35 +64,35 @@ class TradeName(msgspec.Struct, frozen=True):
 
 
 class DeviceView(msgspec.Struct, frozen=True):
-    """A device as it is shown on a day."""
+    """The data of a device's page on a day."""
 
     device: ServedDevice
     today: date
     of_manufacturer: CertificateSection | None = None
-    """The certificates of its manufacturer, None where they are not shown."""
+    """The certificates of its manufacturer, None if they are not shown."""
     is_past: bool = False
-    """Whether `today` is a day in the past, and the device what it was then."""
+    """Whether `today` is in the past, and the device as it was then."""
     is_listed: bool = True
     """Whether the register listed the device at the last read."""
 
     @property
     def standing_title(self) -> str:
-        """What the column is called that says how certificates stand."""
+        """The title of the column with the standings of certificates."""
         return "Standing then" if self.is_past else "Standing today"
 
     @property
     def given_name(self) -> str:
-        """Its trade name, else device name, else model; empty where none is known."""
+        """Its trade name, else device name, else model; empty if none is known."""
         return given_name(self.device)
 
     @property
     def name(self) -> str:
-        """What it is called: its name, else its UDI-DI."""
+        """Its name, else its UDI-DI."""
         return self.given_name or f"Device {self.device.udi}"
 
     @property
     def name_tag(self) -> str:
-        """The language of the name as a `lang` attribute, empty where it is not known."""
+        """The language of the name as a `lang` attribute, empty if not known."""
         names = self.device.trade_names
         if names.get("") == self.name:
             return ""
@@ -119,7 +119,7 @@ class DeviceView(msgspec.Struct, frozen=True):
 
     @property
     def flags(self) -> list[tuple[str, bool | None]]:
-        """What it is or has, where the register says so."""
+        """Its yes-or-no properties, None if the register does not say."""
         return [(title, getattr(self.device, name)) for name, title in FLAG_TITLES.items()]
 
     @property
@@ -129,12 +129,12 @@ class DeviceView(msgspec.Struct, frozen=True):
 
     @property
     def has_eudamed_di(self) -> bool:
-        """Whether EUDAMED made its Basic UDI-DI of the UDI-DI, as it does of a legacy device."""
+        """Whether EUDAMED made its Basic UDI-DI from the UDI-DI, as for legacy devices."""
         return self.device.basic_udi == f"B-{self.device.udi}"
 
     @property
     def other_codes(self) -> tuple[OtherCode, ...]:
-        """Codes by which the register knows it beside its UDI-DI."""
+        """Its codes in the register other than the UDI-DI."""
         return self.device.other_codes or ()
 
     @property
@@ -144,28 +144,28 @@ class DeviceView(msgspec.Struct, frozen=True):
 
     @property
     def details(self) -> Sequence[DetailFact]:
-        """What else is known of it."""
+        """Its further details."""
         return facts_of(self.device)
 
     @property
     def has_details(self) -> bool:
-        """Whether anything else is known of it."""
+        """Whether any further detail is known."""
         device = self.device
         return bool(self.countries or self.details or device.linked_device or device.information_url)
 
     @property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        """Where the register's search and its record of the device say different things."""
+        """Fields in which the register's search and its record differ."""
         return self.device.contradictions or ()
 
     @property
     def standing(self) -> CertificateStanding:
-        """How its certificates stand together."""
+        """The common standing of its certificates."""
         return CertificateStanding(self.certificates)
 
     @property
     def count_by_words(self) -> list[tuple[str, str, int]]:
-        """How many of its certificates stand alike: words, tone, number."""
+        """Its certificates counted by standing: words, tone, number."""
         return count_by_words(self.certificates)
 
     @property
@@ -180,7 +180,7 @@ class DeviceView(msgspec.Struct, frozen=True):
 
     @property
     def certificates_unread(self) -> bool:
-        """Whether nobody has read its certificates yet; some of them can be shown all the same."""
+        """Whether its certificates were not read yet; some of them may be shown anyway."""
         return "certificates" in self.device.missing
 
 
@@ -191,7 +191,7 @@ router = APIRouter()
 
 @router.get("/d/{udi:path}")
 async def device(request: Request, udi: str, service: InjectedService) -> Response:
-    """The device; read from the register within the request where the copy has none."""
+    """The device; read from the register within the request if the copy does not have it."""
     await limits_of(request).check(request, Limit.PAGES)
     try:
         answer = await device_for(request, service, await service.codes.subject_to_read(udi))
@@ -249,13 +249,13 @@ async def _device_page(
 
 
 async def _newer_listing(service: Service, device: ServedDevice) -> MarketChange | None:
-    """What a list shows otherwise that is newer than the last read of the device."""
+    """The differences in a list that is newer than the last read of the device."""
     last_read = await service.records.last_read(device.udi)
     return None if last_read is None else await service.history.newer_listing(device, last_read.read_at)
 
 
 def no_device(request: Request, answer: NoDevice, said: CodeView | None = None) -> Response:
-    """The page that says why there is no device to show."""
+    """The page without a device, which says why."""
     heading = "This device cannot be read" if answer.is_unreadable else "No such device"
     may_work = answer.is_unreadable
     return not_found(request, "UDI-DI", answer.udi, heading, answer.reason, may_work_later=may_work, said=said)

@@ -1,4 +1,4 @@
-"""What else the register says of a device, in words for people. Only what is known is shown."""
+"""Further details of a device in words for people. Only known ones are shown."""
 
 from collections.abc import Sequence
 
@@ -32,18 +32,18 @@ TITLES = {
     "professional_testing": "professional testing",
     "companion_diagnostics": "companion diagnostics",
 }
-"""What people call characteristics, by name."""
+"""Titles of characteristics, by name."""
 
 
 class DetailFact(msgspec.Struct, frozen=True):
-    """A line: what it is called, and its words."""
+    """A line: its title, and its words."""
 
     title: str
     text: str
 
 
 class Country(msgspec.Struct, frozen=True):
-    """A country in which a device is available, with its dates (ISO), empty where there are none."""
+    """A country in which a device is available, with its dates (ISO), empty if there are none."""
 
     name: str
     since: str
@@ -56,7 +56,7 @@ class Country(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """With its dates."""
+        """The country with its dates."""
         since, until = self.since and f"from {self.since}", self.until and f"until {self.until}"
         return " ".join(part for part in (self.name, since, until) if part)
 
@@ -67,7 +67,7 @@ def countries_of(device: Device) -> Sequence[Country]:
 
 
 def facts_of(device: Device) -> Sequence[DetailFact]:
-    """What is known of the rest, but for what has an address of its own."""
+    """The other known details, without those that have an address."""
     single_use, reuses, quantity = device.single_use, device.max_reuses, device.base_quantity
     found = {
         "Single use": None if single_use is msgspec.UNSET else "Yes" if single_use else "No",

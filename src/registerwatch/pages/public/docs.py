@@ -1,4 +1,4 @@
-"""The documentation for people who use the service: guides, and the interface for programs."""
+"""The documentation for users of the service: guides, and the interface for programs."""
 
 import asyncio
 from typing import Any
@@ -22,7 +22,7 @@ router = APIRouter()
 
 @router.get(PATH)
 async def index(request: Request) -> Response:
-    """What there is to read."""
+    """The table of contents."""
     documentation = await _documentation(request)
     about = "How to watch devices and manufacturers, and how programs and assistants use the service."
     return _page(request, documentation, "docs/index.html", PATH, "Documentation", about)
@@ -30,7 +30,7 @@ async def index(request: Request) -> Response:
 
 @router.get(API_PATH)
 async def api(request: Request, q: str = "") -> Response:
-    """All operations, or those that a filter lets through."""
+    """All operations, or those that match a filter."""
     documentation = await _documentation(request)
     filtered = " ".join(q[:MAX_FILTER_LENGTH].split())
     found = documentation.matching(filtered)
@@ -78,7 +78,7 @@ async def guide(request: Request, name: str) -> Response:
 
 
 async def _documentation(request: Request) -> Documentation:
-    """The documentation of this application, made at the first request. Counts the request."""
+    """The documentation of this application, rendered at the first request. Counts the request."""
     await limits_of(request).check(request, Limit.PAGES)
     state = request.app.state
     if not hasattr(state, "documentation"):

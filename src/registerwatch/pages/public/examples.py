@@ -1,4 +1,4 @@
-"""Searches to try, taken from what is stored, so that each of them finds something."""
+"""Example searches, made from stored records, so that each finds something."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ MIN_WORD_LENGTH = 4
 
 
 class Example(msgspec.Struct, frozen=True):
-    """A search: how one looks with it, what is typed, its address."""
+    """A search: its kind, its query, its address."""
 
     match_kind: str
     text: str
@@ -21,7 +21,7 @@ class Example(msgspec.Struct, frozen=True):
 
 
 def examples(rows: Sequence[SearchRow], filters: Filters) -> list[Example]:
-    """Searches by name, UDI-DI, SRN and filter. `rows` are devices that `filters` let through."""
+    """Searches by name, UDI-DI, SRN and filter. `rows` are devices that match `filters`."""
     row = next((each for each in rows if _word(each)), rows[0] if rows else None)
     if row is None:
         return []
@@ -34,6 +34,6 @@ def examples(rows: Sequence[SearchRow], filters: Filters) -> list[Example]:
 
 
 def _word(row: SearchRow) -> str:
-    """The first word of the trade name that is long enough to be searched for, empty when there is none."""
+    """The first word of the trade name that is long enough for a search, empty if there is none."""
     words = (word.strip("-–.,;:()®™") for word in row.trade_name.split())
     return next((word for word in words if len(word) >= MIN_WORD_LENGTH and word.isalpha()), "")

@@ -1,4 +1,4 @@
-"""What filters the results of a search: those that are chosen, and how many results have which other value."""
+"""The filters beside search results: active ones, and other values with the number of their results."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from registerwatch.register.nomenclature import emdn_levels
 from registerwatch.web.facets import facet_label
 
 SHOWN = 8
-"""Values of a facet that are shown at once; the rest unfolds."""
+"""Values of a facet that are shown at first; the rest unfolds."""
 TITLES: Mapping[Facet, str] = {
     Facet.STATUS: "Market status",
     Facet.RISK: "Risk class",
@@ -30,13 +30,13 @@ TITLES: Mapping[Facet, str] = {
     Facet.NOTIFIED_BODY: "Notified body of a certificate",
 }
 _WITH_CODE = frozenset({Facet.EMDN, Facet.NOTIFIED_BODY})
-"""Facets whose values are shown beside their names."""
+"""Facets whose values are shown with their codes."""
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """A value: its words, how many results have it, and the search with it or, where it is chosen, without it.
+    """A value: its words, its number of results, and the search with it, or without it if it is chosen.
 
-    No address for a value that no filter has.
+    A value without a filter has no address.
     """
 
     title: str
@@ -56,26 +56,26 @@ class FacetView(msgspec.Struct, frozen=True):
 
     @property
     def first(self) -> Sequence[Choice]:
-        """Those that are shown at once."""
+        """The values that are shown at first."""
         return self.values[:SHOWN]
 
     @property
     def more(self) -> Sequence[Choice]:
-        """Those that unfold."""
+        """The values that unfold."""
         return self.values[SHOWN:]
 
 
 class FacetPanel(msgspec.Struct, frozen=True):
-    """What a page of results shows to narrow them down. `facets` are empty where they were not asked for."""
+    """The filters of a page of results. `facets` are empty if they were not requested."""
 
     chosen: Sequence[Choice]
     facets: Sequence[FacetView]
     without_filters: str
-    """The same search without the filters that are chosen."""
+    """The search without the active filters."""
 
 
 async def facet_panel(query: PageQuery, counts: Counts, stored: FacetNames) -> FacetPanel:
-    """What is shown beside the results of a search, with the names that are stored."""
+    """The panel beside search results, with stored names of codes."""
     chosen = [each for each in query.filters.chosen if each[0] not in (Facet.STATUS, Facet.RISK)]
     values = shown_values(counts)
     for facet, value in chosen:
@@ -98,7 +98,7 @@ class _Links(msgspec.Struct, frozen=True):
     names: Names
 
     def view(self, facet: Facet, counts: Counts) -> FacetView | None:
-        """A facet, None where it leaves nothing to choose."""
+        """A facet, None if there is nothing to choose."""
         chosen = getattr(self.query.filters, facet.value)
         if chosen is not None and (facet is not Facet.EMDN or chosen == UNKNOWN):
             return None
@@ -109,7 +109,7 @@ class _Links(msgspec.Struct, frozen=True):
         return FacetView(TITLES[facet], values, counted.others, [*self._path(chosen or "")])
 
     def without(self, facet: Facet, value: str) -> Choice:
-        """A filter that is chosen, with the search that lacks it."""
+        """An active filter, with the search without it."""
         choice = self._choice(facet, value, None)
         label = f"{choice.code} {choice.label}" if choice.code else choice.label
         return replace(choice, label=label)
@@ -118,7 +118,7 @@ class _Links(msgspec.Struct, frozen=True):
         return replace(self._choice(facet, value, value), total=total)
 
     def _choice(self, facet: Facet, value: str, then: str | None) -> Choice:
-        """A value, and the search in which the filter is `then`."""
+        """A value, with the search in which the filter is `then`."""
         changed: dict[str, Any] = {facet.value: then}
         filters = replace(self.query.filters, **changed)
         address = search_address(self.query.query, filters, facets=self.query.shows_facets)
@@ -128,7 +128,7 @@ class _Links(msgspec.Struct, frozen=True):
         return Choice(TITLES[facet], label, address if is_taken else None, code=value if is_coded else "")
 
     def _path(self, code: str) -> Sequence[Choice]:
-        """The codes from the first level to the one that is filtered by; each leads to itself, the last one nowhere."""
+        """The codes from the first level to the filter's, each with its search; the last one without."""
         levels = list(emdn_levels(code))
         path = [self._choice(Facet.EMDN, level, level) for level in levels]
         return [self._all_codes(), *path[:-1], replace(path[-1], address=None)] if path else ()

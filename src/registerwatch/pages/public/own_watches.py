@@ -1,4 +1,4 @@
-"""What who is signed in watches of what a public page shows."""
+"""The signed-in user's watches on the subjects of a public page."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,6 +9,6 @@ from registerwatch.pages.account.visitor import visitor_of
 
 
 async def own_watches(request: Request, service: Service, subjects: Sequence[str]) -> Mapping[str, int]:
-    """The ids of the visitor's watches on some subjects, by subject; none for who is not signed in."""
+    """The ids of the visitor's watches on some subjects, by subject; none without a session."""
     visitor = await visitor_of(request) if subjects else None
     return {} if visitor is None else await service.watches.service.ids_of(visitor.caller, subjects)

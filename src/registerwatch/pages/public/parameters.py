@@ -1,4 +1,4 @@
-"""The query parameters of the pages. Missing and unknown ones are ignored, invalid values refused."""
+"""The query parameters of public pages. Missing and unknown ones are ignored, invalid values refused."""
 
 from collections.abc import Sequence
 
@@ -16,27 +16,27 @@ class PageQuery(msgspec.Struct, frozen=True):
     filters: Filters
     page: int
     facets: Sequence[Facet] = ()
-    """What is counted beside the results."""
+    """The facets that are counted beside the results."""
 
     @property
     def is_nothing(self) -> bool:
-        """Whether neither words nor filters were given."""
+        """Whether there are neither words nor filters."""
         return not self.query and self.filters.is_any
 
     @property
     def shows_facets(self) -> bool:
-        """Whether anything is counted."""
+        """Whether any facet is counted."""
         return bool(self.facets)
 
     @property
     def hidden_fields(self) -> Sequence[tuple[str, str]]:
-        """Names and values that the search form keeps without showing them."""
+        """Names and values of the search form's hidden fields."""
         chosen = [(name.value, value) for name, value in self.filters.chosen if name not in (Facet.STATUS, Facet.RISK)]
         return [*chosen, *([("facets", "all")] if self.shows_facets else [])]
 
 
 def query_of(parameters: QueryParams) -> PageQuery:
-    """Read `q`, filters, `facets` and `page`; a form sends them empty where nothing was chosen.
+    """Read `q`, filters, `facets` and `page`; forms also send empty ones.
 
     Raises `InvalidInput` with what would be right.
     """

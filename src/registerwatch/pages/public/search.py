@@ -1,6 +1,4 @@
-"""The search page: a box, filters, results, what else results can be filtered by; and the same as a fragment while one
-types.
-"""
+"""The search page: a box, results, filters; and its results as a fragment while a person types."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -47,7 +45,7 @@ FOUND: dict[MatchKind, str] = {
 
 
 class Results(msgspec.Struct, frozen=True):
-    """A page of results as it is shown. `code` is the UDI-DI or SRN that was searched for, if it was one."""
+    """The data of a page of results. `code` is the UDI-DI or SRN that was searched for, if it was one."""
 
     parameters: PageQuery
     found: SearchPage
@@ -56,13 +54,13 @@ class Results(msgspec.Struct, frozen=True):
     certificates: Sequence[CertificateRow] = ()
     """Certificates whose number was searched for."""
     panel: FacetPanel | None = None
-    """The filters that are chosen, and what else results can be filtered by."""
+    """Active and possible filters."""
     said: CodeView | None = None
-    """What the query says, where it is a code that says more than its identifier."""
+    """The data in the query, if it is a code with more than an identifier."""
 
     @property
     def announcement(self) -> str:
-        """What was found, for who does not see the page."""
+        """What was found, for screen readers."""
         number = len(self.certificates)
         found = f"{number} certificate{'' if number == 1 else 's'} with this number. " if number else ""
         return f"{found}{self.headline}"
@@ -76,7 +74,7 @@ class Results(msgspec.Struct, frozen=True):
 
     @property
     def known_so_far(self) -> str:
-        """How much of the manufacturer's list of devices is known, in a sentence; empty where that is all."""
+        """How much of the manufacturer's list of devices is known, in a sentence; empty if all is known."""
         state = self.found.maker_list
         if state is None or state.is_whole:
             return ""
@@ -87,13 +85,13 @@ class Results(msgspec.Struct, frozen=True):
 
     @property
     def maker_address(self) -> str | None:
-        """The page of the manufacturer whose devices were searched for; it reads what is not known of them."""
+        """The page of the manufacturer whose devices were searched for, which reads the unknown ones."""
         srn = self.code if self.found.match == "srn" else self.parameters.filters.manufacturer
         return None if srn is None else actor_address(srn)
 
     @property
     def match_kind(self) -> MatchKind:
-        """Which way of looking found it."""
+        """The way in which the results were found."""
         if not self.parameters.query:
             return "filters"
         if self.found.coded:
@@ -105,19 +103,19 @@ class Results(msgspec.Struct, frozen=True):
 
     @property
     def codes(self) -> list[tuple[str, OtherCode]]:
-        """The UDI-DIs of which the query is another code, and what it is to each; a few at most."""
+        """The UDI-DIs that have the query as another code, and its meaning for each; a few at most."""
         return [(each.udi, code) for each in self.found.coded for code in each.meanings][:NAME_ROWS]
 
     @property
     def code_address(self) -> str | None:
-        """The page of the code that was searched for; it reads the register where the copy has nothing."""
+        """The page of the code that was searched for, which reads the register if the copy does not have it."""
         if self.code is None:
             return None
         return actor_address(self.code) if kind(self.code) == "srn" else device_address(self.code)
 
     @property
     def unfiltered_address(self) -> str | None:
-        """The same search without filters, where there are some and it makes a search."""
+        """The search without filters, if there are filters and a query."""
         return (
             search_address(self.parameters.query)
             if self.parameters.query and self.parameters.filters != Filters()
@@ -126,7 +124,7 @@ class Results(msgspec.Struct, frozen=True):
 
     @property
     def facets_address(self) -> str | None:
-        """The same search with its facets, where it has results and none are shown."""
+        """The search with facets, if it has results and shows none."""
         if self.parameters.shows_facets or not self.paging.total:
             return None
         return search_address(self.parameters.query, self.parameters.filters, facets=True)
@@ -138,7 +136,7 @@ class Results(msgspec.Struct, frozen=True):
 
 
 class Introduction(msgspec.Struct, frozen=True):
-    """What is shown before a search: searches to try, how many devices `stored` can be found, `problem`."""
+    """The page before a search: example searches, the number of `stored` devices, a `problem`."""
 
     examples: list[Example]
     stored: int
@@ -150,10 +148,10 @@ router = APIRouter()
 
 @router.get("/")
 async def search(request: Request, service: InjectedService) -> Response:
-    """The search box with results, or with what can be searched for."""
+    """The search box with results, or with an introduction."""
     await limits_of(request).check(request, Limit.PAGES)
     query = query_of(request.query_params)
-    if query.shows_facets:  # they cost many times what a search costs
+    if query.shows_facets:  # facets cost far more than a search
         await limits_of(request).check(request, Limit.SEARCH)
     fragment = FRAGMENT_HEADER in request.headers
     results = None if query.is_nothing else await _results(service, query)
@@ -195,7 +193,7 @@ async def _introduction(service: Service) -> Introduction:
 
 
 def headline(match_kind: MatchKind, total: int, *, so_far: bool = False) -> str:
-    """`1,234 devices found by name`. `so_far` tells that there may be others which nobody has read."""
+    """`1,234 devices found by name`. `so_far`: there may be others that were not read yet."""
     if not total:
         return "No device is known so far" if so_far else "No device found"
     return f"{total:,} device{'' if total == 1 else 's'} {FOUND[match_kind]}{' known so far' if so_far else ''}"

@@ -1,4 +1,4 @@
-"""Devices like one that is shown: on the market, of the same risk class, under the same code of the nomenclature."""
+"""Devices like another one: on the market, of the same risk class, under the same code of the nomenclature."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ ROWS = 5
 
 
 class SimilarDevices(msgspec.Struct, frozen=True):
-    """The first of them, how many there are, and the search that finds all, with the device itself among them.
+    """The first similar devices, their number, and the search for all, which also finds the device itself.
 
     `code` is the device's first code of the nomenclature; devices under a code below it count, too. `error` says why
-    they may be more.
+    there may be more.
     """
 
     rows: Sequence[SearchRow]
@@ -31,7 +31,7 @@ class SimilarDevices(msgspec.Struct, frozen=True):
 
 
 async def similar_devices(service: Service, device: ServedDevice) -> SimilarDevices | None:
-    """Devices like this one; None where its code or class is not known, or the class is a legacy one."""
+    """Devices like this one; None if its code or class is not known, or the class is a legacy one."""
     code = next((code.upper() for code in device.emdn if EMDN_CODE.fullmatch(code.upper())), None)
     risk = RISK_BY_CODE.get(device.risk_class_code)
     if code is None or risk is None:

@@ -1,4 +1,4 @@
-"""The public page about the service: how old the copy and the sweeps are, and what was verified of the register."""
+"""The public status page: the age of the copy and the sweeps, and the checks of the register."""
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -33,7 +33,7 @@ router = APIRouter()
 
 
 class ShownCheck(msgspec.Struct, frozen=True):
-    """A check as the page shows it. Instants are ISO 8601, None for never."""
+    """A check on the page. Instants are ISO 8601, None for never."""
 
     title: str
     words: str
@@ -46,7 +46,7 @@ class ShownCheck(msgspec.Struct, frozen=True):
 
 
 class ShownWalk(msgspec.Struct, frozen=True):
-    """A list of the register as the page shows it: how complete it was last read."""
+    """A list of the register on the page: how completely it was last read."""
 
     title: str
     age: str
@@ -57,7 +57,7 @@ class ShownWalk(msgspec.Struct, frozen=True):
 
 
 class ShownUnreadField(msgspec.Struct, frozen=True):
-    """A field that could not be read, as the page shows it."""
+    """A field that could not be read, on the page."""
 
     record: str
     field: str
@@ -67,7 +67,7 @@ class ShownUnreadField(msgspec.Struct, frozen=True):
 
 
 class ShownPace(msgspec.Struct, frozen=True):
-    """How fast requests are sent to a host, as the page shows it: in a minute now, and at the most."""
+    """The pace of requests to a host on the page: in a minute now, and at most."""
 
     title: str
     per_minute: int
@@ -76,7 +76,7 @@ class ShownPace(msgspec.Struct, frozen=True):
 
 
 class StatusView(msgspec.Struct, frozen=True):
-    """What the page shows."""
+    """The data of the page."""
 
     status: RegisterStatus
     updated: str
@@ -89,12 +89,12 @@ class StatusView(msgspec.Struct, frozen=True):
     unread_fields: list[ShownUnreadField]
     paces: list[ShownPace]
     build_changed_at: str | None
-    """When another build was seen, None where none was."""
+    """When another build of the register was seen, None if never."""
 
 
 @router.get(PATH)
 async def status_page(request: Request) -> Response:
-    """How fresh everything is, and what was verified. Counts the request."""
+    """The status page. Counts the request."""
     await limits_of(request).check(request, Limit.PAGES)
     service = service_of(request)
     view = view_of(await service.register_status.status())
@@ -105,7 +105,7 @@ async def status_page(request: Request) -> Response:
 
 
 def view_of(status: RegisterStatus) -> StatusView:
-    """What the page shows of a status."""
+    """The data of the page for a status."""
     oldest_at = status.sweeps.devices.oldest_at
     changed_at = status.checks[CheckName.BUILD].changed_at
     return StatusView(

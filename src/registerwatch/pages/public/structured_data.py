@@ -1,4 +1,4 @@
-"""Structured data of schema.org, as JSON-LD that search engines read out of a page."""
+"""Structured data of schema.org in pages, as JSON-LD for search engines."""
 
 from typing import Any
 
@@ -22,8 +22,8 @@ def script_text(content: dict[str, Any]) -> Markup:
 
 
 def medical_device(device: Device, name: str, summary: PageSummary, *, is_listed: bool = True) -> dict[str, Any]:
-    """A device, without a market status where the register no longer lists it. It is a `Product` too, which is where
-    schema.org has manufacturer, model and part number.
+    """A device, without a market status if the register no longer lists it. It is a `Product` too, since schema.org
+    defines manufacturer, model and part number there.
     """
     public_url = summary.origin.public_url
     others = [text for text in dict.fromkeys(device.trade_names.values()) if text and text != name]
@@ -57,7 +57,7 @@ def organization(actor: ActorReference, country: str, summary: PageSummary) -> d
 
 
 def certification(certificate: StoredCertificate, shown: ShownCertificate, summary: PageSummary) -> dict[str, Any]:
-    """A certificate of a manufacturer as it is shown."""
+    """A certificate of a manufacturer."""
     maker = ActorReference(certificate.srn, certificate.actor_name)
     number = _identifier("Notified body", certificate.notified_body)
     return _without_empty(
@@ -90,7 +90,7 @@ def _organization(actor: ActorReference, public_url: str) -> dict[str, Any] | No
 
 
 def is_gtin_14(udi: str) -> bool:
-    """Whether a UDI-DI is a GTIN of 14 digits; those of other issuing entities, and slips of the pen, are none."""
+    """Whether a UDI-DI is a valid GTIN of 14 digits; those of other issuing entities, and mistyped ones, are not."""
     return len(udi) == 14 and udi.isascii() and udi.isdigit() and has_gs1_check_digit(udi)
 
 

@@ -1,4 +1,4 @@
-"""What a page says of itself outside of itself: in search results, in previews of links, at the head of a print."""
+"""Summaries of pages for search results, previews of links and the heads of prints."""
 
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,12 @@ MAX_NAME = 100
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where the service is, and whether its records are EUDAMED's."""
+    """The address of the service, and whether its records are EUDAMED's."""
 
     public_url: str
     is_eudamed: bool
     name: str
-    """The source, for a sentence."""
+    """The name of the source, for a sentence."""
 
 
 def origin_of(settings: Settings) -> Origin:
@@ -44,13 +44,13 @@ class PageSummary(msgspec.Struct, frozen=True):
     origin: Origin
     read_at: str | None = None
     part: str = ""
-    """The address of just this part, where filters or a page number make it another."""
+    """The address of this part, if filters or a page number change it."""
     is_canonical: bool = True
     """Whether search engines may keep it under this address."""
 
 
 def device_summary(view: "DeviceView", origin: Origin) -> PageSummary:
-    """Of a device."""
+    """The summary of a device."""
     device = view.device
     kind = f"{device.risk_class} medical device" if device.risk_class else "medical device"
     maker = f" of {_name(device.manufacturer_name)}" if device.manufacturer_name else ""
@@ -66,7 +66,7 @@ def device_summary(view: "DeviceView", origin: Origin) -> PageSummary:
 
 
 def actor_summary(view: "ActorView", origin: Origin) -> PageSummary:
-    """Of an actor."""
+    """The summary of an actor."""
     actor = view.actor
     role = (view.role or "Actor") + (f" in {view.country}" if view.country else "")
     status = f" Status: {actor.manufacturer_status}." if actor.manufacturer_status else ""
@@ -81,7 +81,7 @@ def actor_summary(view: "ActorView", origin: Origin) -> PageSummary:
 
 
 def certificate_summary(view: "CertificateView", origin: Origin) -> PageSummary:
-    """Of a certificate."""
+    """The summary of a certificate."""
     certificate, row = view.certificate, view.row
     holder = f" of {_name(certificate.actor_name)}" if certificate.actor_name else ""
     expiry = row.shown.certificate.expiry
@@ -97,7 +97,7 @@ def certificate_summary(view: "CertificateView", origin: Origin) -> PageSummary:
 
 
 def search_summary(results: "Results | None", origin: Origin) -> PageSummary:
-    """Of the search page, with results or without."""
+    """The summary of the search page, with results or without."""
     if results is None:
         about = "EUDAMED, the public EU register of medical devices" if origin.is_eudamed else origin.name
         text = f"Search a stored copy of {about}, by name, UDI-DI, SRN or catalogue reference."

@@ -1,4 +1,4 @@
-"""The page of one certificate: what it is, what it proves, its scopes, what changed."""
+"""The page of one certificate: its facts, what it proves, its scopes, its changes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -40,12 +40,12 @@ class ShownScope(msgspec.Struct, frozen=True):
 
     @property
     def risk_class(self) -> str:
-        """In English, empty where it names none."""
+        """The risk class in English, empty if it names none."""
         return label(self.scope.risk_class_code)
 
     @property
     def device_types(self) -> str:
-        """In English, with commas between them."""
+        """The device types in English, separated by commas."""
         return ", ".join(label(code) for code in self.scope.device_type_codes)
 
 
@@ -63,32 +63,32 @@ class ShownDocument(msgspec.Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """Where it is fetched."""
+        """The address of its download."""
         return document_address(self.certificate_id, self.document.uuid)
 
     @property
     def size(self) -> str:
-        """`1,652 kB`, empty where the register does not say."""
+        """`1,652 kB`, empty if the register does not say."""
         return f"{-(-self.document.size // 1000):,} kB" if self.document.size else ""
 
     @property
     def sha256(self) -> str:
-        """The digest when it was seen first, empty before that."""
+        """The digest at the first fetch, empty before."""
         return self.seen.sha256 if self.seen else ""
 
     @property
     def first_seen_at(self) -> int | None:
-        """When that was."""
+        """When it was first fetched."""
         return self.seen.first_seen_at if self.seen else None
 
 
 class CertificateView(msgspec.Struct, frozen=True):
-    """A certificate as its page shows it."""
+    """The data of a certificate's page."""
 
     details: CertificateDetails
     row: CertificateRow
     seen: Mapping[str, SeenDocument] = msgspec.field(default_factory=dict)
-    """Documents that were fetched before, by uuid."""
+    """Fetched documents, by uuid."""
 
     @property
     def certificate(self) -> StoredCertificate:
@@ -97,33 +97,33 @@ class CertificateView(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its number, or that it has none."""
+        """Its number, or words for none."""
         return self.certificate.number or "Certificate without a number"
 
     @property
     def scopes(self) -> Sequence[ShownScope]:
-        """Its scopes, at most 200; none where nobody has read them."""
+        """Its scopes, at most 200; none if they were never read."""
         return [ShownScope(each) for each in (self.details.scopes or ())[:MAX_SCOPES]]
 
     @property
     def scopes_left_out(self) -> int:
-        """How many are not shown."""
+        """The number of scopes that are not shown."""
         return max(0, len(self.details.scopes or ()) - MAX_SCOPES)
 
     @property
     def facts(self) -> CertificateFacts:
-        """What its record says beside its scopes, nothing where it was not read."""
+        """The facts of its record beside its scopes, none if it was not read."""
         return self.details.facts or CertificateFacts()
 
     @property
     def status_reason(self) -> str:
-        """Why its status changed, empty where its record does not say so."""
+        """Why its status changed, empty if its record does not say."""
         reasons = ", ".join(label(code) for code in self.facts.status_reason_codes)
         return "; ".join(part for part in (reasons, self.facts.additional_reason) if part)
 
     @property
     def documents(self) -> Sequence["ShownDocument"]:
-        """The documents that the register has of it."""
+        """Its documents in the register."""
         number = self.certificate.id
         return [ShownDocument(number, each, self.seen.get(each.uuid)) for each in self.details.documents]
 
@@ -134,21 +134,21 @@ class CertificateView(msgspec.Struct, frozen=True):
 
     @property
     def knowledge(self) -> ListKnowledge:
-        """How the register's list was read."""
+        """What is known of the register's list."""
         return self.details.knowledge
 
     @property
     def notice(self) -> tuple[str, str]:
-        """Why what is shown may be out of date, as words and a tone; empty words where it is not."""
+        """Why the page may be out of date, as words and a tone; empty words if it is not."""
         return notice_of(self.knowledge)
 
     @property
     def as_of(self) -> str | None:
-        """When the register's list was last read whole."""
+        """When the register's list was last read completely."""
         return instant(self.knowledge)
 
     def iso(self, at: int | None) -> str | None:
-        """An instant as the templates take it."""
+        """An instant for the templates."""
         return None if at is None else iso_utc(at)
 
 
@@ -157,7 +157,7 @@ router = APIRouter()
 
 @router.get("/c/{certificate_id:path}")
 async def certificate(request: Request, certificate_id: str, service: InjectedService) -> Response:
-    """The certificate as it is stored."""
+    """The stored certificate."""
     await limits_of(request).check(request, Limit.PAGES)
     try:
         found = await service.certificates.read("".join(certificate_id.split()))

@@ -1,4 +1,4 @@
-"""Certificates of a manufacturer as pages show them: on its own page, beside a device, beside a watch."""
+"""Sections with a manufacturer's certificates: on its own page, a device's page and a watch's page."""
 
 from collections.abc import Collection, Sequence
 from datetime import date
@@ -23,7 +23,7 @@ from registerwatch.register.models import Certificate
 
 MAX_ON_PAGE = 100
 MAX_BESIDE = 10
-"""Certificates of a manufacturer on the page of a device or of a watch; its own page has the rest."""
+"""Certificates of a manufacturer on the page of a device or a watch; its own page has the rest."""
 
 BY_SCOPE = "Its scope names the Basic UDI-DI of this device"
 BY_RECORD = "The register names it for this device"
@@ -36,32 +36,32 @@ SCOPE_UNREAD = "Not known: its scope was not read yet, and the device’s record
 
 
 class CertificateRow(msgspec.Struct, frozen=True, dict=True):
-    """A certificate on a day. `of_device` says what it is to the device that the page is about; empty elsewhere."""
+    """A certificate on a day. `of_device` is its relation to the device of the page; empty on other pages."""
 
     certificate: StoredCertificate
     today: date
     of_device: str = ""
     own: DeviceRead | None = None
-    """The same certificate as that device has it."""
+    """The certificate in the record of that device."""
 
     @property
     def kind(self) -> str:
-        """What kind of certificate it is, in words."""
+        """The kind of certificate in words."""
         return kind_of_certificate(self.certificate.type_code)
 
     @property
     def examined(self) -> str:
-        """What was examined for it, empty where its kind does not tell."""
+        """What was examined for it, empty if its kind does not say."""
         return what_was_examined(self.certificate.type_code)
 
     @cached_property
     def standing(self) -> ListedStanding:
-        """How it stands, as the newest read has it."""
+        """Its standing at the newest read."""
         return self.certificate.standing(self.today, self.own)
 
     @property
     def shown(self) -> ShownCertificate:
-        """It with its state."""
+        """The certificate with its state."""
         return self.standing.shown
 
     @property
@@ -71,18 +71,18 @@ class CertificateRow(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def is_unlisted(self) -> bool:
-        """Whether the register lists it no more."""
+        """Whether the register no longer lists it."""
         return self.certificate.unlisted_at is not None
 
     @property
     def proves(self) -> str:
-        """What it proves and what not."""
+        """What it proves and what it does not."""
         return what_it_proves(self.certificate, self.today)
 
     @property
     def order(self) -> tuple[bool, bool, bool, bool, bool, int, str]:
-        """Those that are named for the device first, then those in force, then those that may be or will be; those that
-        the register lists no more last. Of each kind the first to end is before the undated ones.
+        """The sort key: certificates for the device, then in force, then possible or future ones; no longer listed ones
+        last. In each group they are in the order of their ends, undated ones last.
         """
         names = self.of_device in (BY_SCOPE, BY_RECORD)
         left = self.shown.remaining
@@ -110,17 +110,17 @@ class CertificateSection(msgspec.Struct, frozen=True):
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are more than are shown."""
+        """Whether there are more rows than shown."""
         return self.total > len(self.shown)
 
     @property
     def as_of(self) -> str | None:
-        """When the register's list was last read whole."""
+        """When the register's list was last read completely."""
         return instant(self.knowledge)
 
     @property
     def refusals_as_of(self) -> str | None:
-        """When the list of refused applications was."""
+        """When the list of refused applications was last read completely."""
         return instant(self.refusals)
 
     @property
@@ -130,17 +130,17 @@ class CertificateSection(msgspec.Struct, frozen=True):
 
     @property
     def notice(self) -> tuple[str, str]:
-        """What is not known, as words and a tone; empty words where the list was read whole."""
+        """What is not known, as words and a tone; empty words if the list was read completely."""
         return notice_of(self.knowledge)
 
     @property
     def refusals_notice(self) -> tuple[str, str]:
-        """The same of refused applications, where that is not what is said of certificates."""
+        """What is not known of refused applications, if that differs from `notice`."""
         return notice_of(self.refusals) if self.refusals.state is not self.knowledge.state else ("", "")
 
 
 async def section_of_actor(service: Service, srn: str, today: date, *, most: int = MAX_ON_PAGE) -> CertificateSection:
-    """Everything of a manufacturer, on a day."""
+    """The section with everything of a manufacturer, on a day."""
     found, refused = await service.certificates.everything_of_actor(srn, MAX_ON_PAGE)
     rows = _rows(found, today)
     return CertificateSection(srn, rows, found.total, found.knowledge, *_of_refusals(refused), most)
@@ -158,24 +158,24 @@ async def section_beside_device(service: Service, device: ServedDevice) -> Certi
 
 
 def notice_of(knowledge: ListKnowledge) -> tuple[str, str]:
-    """What is not known of a list, as words and a tone: it fails, or nobody has read it."""
+    """What is not known of a list, as words and a tone: it could not be read, or was never read."""
     return knowledge.error or "", "" if knowledge.state is ListState.UNREAD else "warn"
 
 
 def instant(knowledge: ListKnowledge) -> str | None:
-    """When a list was last read whole."""
+    """When a list was last read completely."""
     return None if knowledge.as_of is None else iso_utc(knowledge.as_of)
 
 
 def _rows(
     found: CertificatesOfActor, today: date, device: ServedDevice | None = None, named: Collection[str] = ()
 ) -> list[CertificateRow]:
-    """The certificates, and what each is to a device; `named` are ids of those whose scopes name it."""
+    """Rows of certificates, with the relation to a device; `named` are ids of those whose scopes name it."""
     listed = found.certificates
     if device is None:
         rows = [CertificateRow(each, today) for each in listed]
     else:
-        own = [each for each in device.certs if not each.scoped]  # that is told of the one whose scope names it
+        own = [each for each in device.certs if not each.scoped]  # scoped ones are shown by their scope
         rows = [
             CertificateRow(
                 each,
@@ -189,7 +189,7 @@ def _rows(
 
 
 def _read_of(device: ServedDevice, certificates: Sequence[Certificate]) -> DeviceRead | None:
-    """A certificate as the last read of a device has it; None where it does not list it, or when is not known."""
+    """A certificate at the last read of a device; None if the device does not list it, or the instant is not known."""
     as_of = device.certs_read_at or device.basic_read_at
     return DeviceRead(as_of, certificates) if as_of is not None and certificates else None
 
@@ -203,7 +203,7 @@ def _what_it_is(certificate: StoredCertificate, device: ServedDevice, *, is_name
 
 
 def _named_by_scope(certificate: StoredCertificate, device: ServedDevice) -> str:
-    """That its scope names a device, with what a later read of the device says where that does not list it."""
+    """The words for a scope that names a device; they mention a later read of the device that does not list it."""
     scope_as_of, certs_as_of = instant_or_none(certificate.scopes_read_at), device.certs_read_at
     is_read_later = scope_as_of is not None and certs_as_of is not None and certs_as_of > scope_as_of
     if not is_read_later or any(may_be_same(certificate, each) for each in device.certs):

@@ -1,1 +1,1 @@
-"""Pages that compare: devices, dates, history."""
+"""Pages of comparisons and histories."""

@@ -1,4 +1,4 @@
-"""The page that shows devices side by side, or one device at two dates; and the same as a file."""
+"""The comparison of devices, or of one device at two dates, as a page and as a file."""
 
 import asyncio
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ router = APIRouter()
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What is to be compared, as it was typed: codes of devices, or one code and dates."""
+    """What to compare, as typed: codes of devices, or one code and dates."""
 
     codes: Sequence[str]
     dates: Sequence[str]
@@ -44,13 +44,13 @@ class Asked(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, parameters: QueryParams) -> "Asked":
-        """What an address says; a form sends fields empty that nobody filled in."""
+        """Read a query; forms send empty fields too."""
         codes, dates = ([each.strip() for each in parameters.getlist(name) if each.strip()] for name in ("d", "at"))
         return cls(codes, dates, parameters.get("only") == "differences")
 
     @property
     def is_whole(self) -> bool:
-        """Whether it says enough to compare anything."""
+        """Whether it is enough for a comparison."""
         return len(self.codes) > 1 or bool(self.codes and self.dates)
 
     @property
@@ -61,11 +61,11 @@ class Asked(msgspec.Struct, frozen=True):
 
     @property
     def date_fields(self) -> list[str]:
-        """The values of both fields for dates; an instant is none."""
+        """The values of both date fields; an instant is not a date."""
         return [*(each if _is_date(each) else "" for each in self.dates), "", ""][:MAX_DATES]
 
     def check(self) -> None:
-        """Raises `InvalidInput` where these cannot be compared, whatever they are."""
+        """Raise `InvalidInput` if these cannot be compared, whether or not they exist."""
         if len(self.codes) > MAX_DEVICES:
             raise InvalidInput(f"{len(self.codes)} devices are too many: {MAX_DEVICES} can be compared at most.")
         if self.dates and len(self.codes) != 1:
@@ -76,7 +76,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 @router.get("/compare")
 async def compare(request: Request, service: InjectedService) -> Response:
-    """The devices side by side, or a form that asks which."""
+    """The comparison, or the form for it."""
     asked = Asked.of(request.query_params)
     found = await _compared(request, service, asked)
     if isinstance(found, Response):
@@ -97,7 +97,7 @@ async def compare(request: Request, service: InjectedService) -> Response:
 
 @router.get("/compare.csv")
 async def compare_csv(request: Request, service: InjectedService) -> Response:
-    """The same as a file; where nothing can be compared, the page that says why."""
+    """The comparison as a file; if there is none, the page that says why."""
     found = await _compared(request, service, Asked.of(request.query_params))
     return found if isinstance(found, Response) else await csv_response("comparison.csv", *_file(found))
 
@@ -157,7 +157,7 @@ async def _subject(service: Service, code: str) -> str:
 
 
 async def _devices(request: Request, service: Service, asked: Asked) -> list[Column]:
-    """A column for each device. As many pages are counted, since it is the work of as many."""
+    """A column for each device. Each counts as a page, since it costs as much."""
     udis = [await _subject(service, each) for each in asked.codes]
     twice = next((each for each in udis if udis.count(each) > 1), None)
     if twice is not None:
@@ -174,7 +174,7 @@ async def _devices(request: Request, service: Service, asked: Asked) -> list[Col
 
 
 async def _dates(request: Request, service: Service, asked: Asked) -> list[Column]:
-    """A column for each date, the earlier one first; of one date, that and now."""
+    """A column for each date, the earlier one first; with one date, that and now."""
     udi = await _subject(service, asked.codes[0])
     instants = sorted(service.history.instant(each) for each in asked.dates)
     if len(instants) > len(set(instants)):
@@ -232,7 +232,7 @@ def _heading(column: Column) -> str:
 
 
 def _is_date(text: str) -> bool:
-    """Whether a text is a day that a field for a date takes."""
+    """Whether a text is a value of a date field."""
     try:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:

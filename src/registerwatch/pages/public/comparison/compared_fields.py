@@ -1,4 +1,4 @@
-"""The fields of devices beside each other, in the order and words of their pages, and whether they differ. Pure."""
+"""The rows of a comparison of devices, in the order and words of their pages, and whether they differ. Pure."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
@@ -15,7 +15,7 @@ NOT_READ_YET, NOT_GIVEN, NOT_NAMED = "Not read yet", "Not given", "Not named"
 
 
 class RowState(Enum):
-    """What comparing a field told: its words, its sign, its tone."""
+    """The result of comparing a field: words, sign, tone."""
 
     DIFFERENT = ("Differs", "≠", "warn")
     UNKNOWN = ("Not known whether it differs", "?", "none")
@@ -23,17 +23,17 @@ class RowState(Enum):
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Its words."""
         return self.value[0]
 
     @property
     def sign(self) -> str:
-        """Tells it without colour."""
+        """Its sign, for readers without colour."""
         return self.value[1]
 
     @property
     def tone(self) -> str:
-        """For the stylesheet."""
+        """Its tone, for the stylesheet."""
         return self.value[2]
 
 
@@ -53,19 +53,19 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """What one column has of a field. Where it is not known whether that is all, nothing is the same as it."""
+    """The field of one column. If it may be incomplete (not `is_known`), it is never the same as another."""
 
     facts: tuple[Fact, ...]
     is_known: bool = True
 
     @property
     def text(self) -> str:
-        """All lines in one."""
+        """All lines in one text."""
         return "; ".join(each.text for each in self.facts)
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """What is compared of it."""
+        """The texts that are compared."""
         return tuple(each.text for each in self.facts if each.is_compared)
 
 
@@ -73,7 +73,7 @@ UNREAD = Cell((Fact(NOT_READ_YET),), is_known=False)
 
 
 class ComparedRow(msgspec.Struct, frozen=True):
-    """A field; `cells` has None where a column has no record. `code` is the part of the title that is a code."""
+    """A field; `cells` has None for a column without a record. `code` is the part of the title that is a code."""
 
     title: str
     cells: Sequence[Cell | None]
@@ -81,7 +81,7 @@ class ComparedRow(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> RowState:
-        """Whether it differs among the columns that have a record."""
+        """Whether it differs among the columns with a record."""
         cells = [each for each in self.cells if each is not None]
         if len({each.compared for each in cells if each.is_known}) > 1:
             return RowState.DIFFERENT
@@ -131,12 +131,12 @@ def _given(view: DeviceView, value: str, *, tag: str = "", address: str = "") ->
 
 
 def _other_codes(view: DeviceView) -> Cell:
-    """What they are, without quantities, which bulk loads do not bring."""
+    """Other codes without quantities, which bulk loads do not have."""
     return _given(view, ", ".join(sorted(f"{each.code} ({each.name})" for each in view.other_codes)))
 
 
 def _details(views: Iterable[DeviceView]) -> list[str]:
-    """Titles of what else is known of any of them."""
+    """Titles of the details that are known of any device."""
     return list(dict.fromkeys(title for view in views for title in _details_of(view)))
 
 
@@ -149,7 +149,7 @@ def _details_of(view: DeviceView) -> dict[str, str]:
 
 
 def _detail(title: str) -> Read:
-    """A detail, of which nothing is known where the register does not say."""
+    """A detail, which is unknown if the register does not give it."""
 
     def read(view: DeviceView) -> Cell:
         text = _details_of(view).get(title, "")
@@ -174,7 +174,7 @@ def _market_status(view: DeviceView) -> Cell:
 
 
 def _standing(view: DeviceView) -> Cell:
-    """How its certificates stand together."""
+    """The common standing of its certificates."""
     if not view.certificates:
         return UNREAD if view.certificates_unread else Cell((Fact("None named"),))
     counted = [Fact(f"{words}: {number}" if number > 1 else words) for words, _, number in view.count_by_words]
@@ -215,7 +215,7 @@ def _numbers(views: Iterable[DeviceView]) -> list[str]:
 
 
 def _certificates_of(number: str) -> Read:
-    """The certificates with a number: it can have several revisions, and be that of several notified bodies."""
+    """The certificates with a number, which can have several revisions and notified bodies."""
 
     def read(view: DeviceView) -> Cell:
         named = [each for each in view.certificates if each.certificate.number == number]

@@ -1,4 +1,4 @@
-"""Devices side by side, or one at several instants: the columns, and what comparing them told. Pure."""
+"""The comparison of devices, or of one at several instants: its columns and results. Pure."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -10,7 +10,7 @@ from registerwatch.pages.public.device import DeviceView
 from registerwatch.platform.clock import iso_utc, utc_in_words
 
 PARTS = {"certificates": "certificates", "dates": "dates", "names": "names in other languages"}
-"""What people call the parts of a record that can be missing."""
+"""Words for the parts of a record that can be missing."""
 
 
 class Absence(Enum):
@@ -34,19 +34,19 @@ class Column(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What tells it apart from the others in a few words."""
+        """A short label that differs from the others'."""
         if self.instant is not None:
             return utc_in_words(self.instant)
         return "Now" if self.is_of_dates else self.udi
 
     @property
     def as_of(self) -> str:
-        """The instant that it is of, empty for now."""
+        """Its instant, empty for now."""
         return "" if self.instant is None else iso_utc(self.instant)
 
     @property
     def completeness(self) -> str:
-        """How much of the record was read, in words; why there is none."""
+        """How much of the record was read, in words, or why there is none."""
         if self.view is None:
             return f"{self.absence.value}. {self.reason}" if self.absence else self.reason
         missing = self.view.device.missing
@@ -56,7 +56,7 @@ class Column(msgspec.Struct, frozen=True):
 
     @property
     def problem(self) -> str:
-        """Why it may be out of date, or that it was listed no more; empty where neither is so."""
+        """Why it may be out of date, or that it was no longer listed; empty otherwise."""
         if self.view is None:
             return ""
         if self.view.is_past and not self.view.is_listed:
@@ -65,12 +65,12 @@ class Column(msgspec.Struct, frozen=True):
 
     @property
     def read_at(self) -> str:
-        """When it was read; of the past when it was observed so first. Empty without a record."""
+        """When it was read; for the past, when it was first observed like this. Empty without a record."""
         return self.view.device.read_at if self.view else ""
 
     @property
     def certificates_read_at(self) -> str:
-        """When its certificates were read, where that was at another time than the rest."""
+        """When its certificates were read, if at another time than the rest."""
         read_at = self.view.device.certs_read_at if self.view else None
         return read_at if read_at and read_at != self.read_at else ""
 
@@ -92,7 +92,7 @@ class Comparison(msgspec.Struct, frozen=True):
         return sum(each.view is not None for each in self.columns) > 1
 
     def number(self, state: str) -> int:
-        """How many fields are in a state, by its name."""
+        """The number of fields in a state, given its name."""
         return sum(each.state is RowState[state] for each in self.rows)
 
     @property
@@ -104,5 +104,5 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def not_same(self) -> Sequence[ComparedRow]:
-        """The fields that differ, and those of which it is not known."""
+        """The fields that differ or may differ."""
         return [each for each in self.rows if each.state is not RowState.SAME]

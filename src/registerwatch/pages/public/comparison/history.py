@@ -1,4 +1,4 @@
-"""The pages of a device's and an actor's history: all changes, and the record as of a day."""
+"""The pages of the history of a device or an actor: all changes, and the record as of a day."""
 
 from datetime import date
 from typing import Any
@@ -33,7 +33,7 @@ router = APIRouter()
 
 @router.get("/d/{udi:path}/history")
 async def device_history(request: Request, udi: str, service: InjectedService) -> Response:
-    """Everything that this service observed of a device; with `at`, the device as of a day."""
+    """The observed history of a device; with `at`, the device as of a day."""
     await limits_of(request).check(request, Limit.PAGES)
     code, at = await service.codes.subject(udi), request.query_params.get("at", "").strip()
     instant = service.history.instant(at) if at else None
@@ -50,7 +50,7 @@ async def device_history(request: Request, udi: str, service: InjectedService) -
 
 @router.get("/a/{srn:path}/history")
 async def actor_history(request: Request, srn: str, service: InjectedService) -> Response:
-    """Everything that this service observed of an actor; with `at`, the actor as of a day."""
+    """The observed history of an actor; with `at`, the actor as of a day."""
     await limits_of(request).check(request, Limit.PAGES)
     code, at = subject(srn), request.query_params.get("at", "").strip()
     instant = service.history.instant(at) if at else None
@@ -66,7 +66,7 @@ async def actor_history(request: Request, srn: str, service: InjectedService) ->
 
 
 def today_of(service: Service) -> date:
-    """The day now, in UTC."""
+    """The present day in UTC."""
     return day_of(service.clock.now())
 
 
@@ -102,7 +102,7 @@ def _then(request: Request, service: Service, template: str, address: str, past:
 
 
 def device_view_then(past: AsOf) -> DeviceView | None:
-    """The device as of an instant, None where it is not known; it was read when it was observed so first."""
+    """The device as of an instant, None if not known. Its read time is when it was first observed like this."""
     current = past.states.current
     if current is None:
         return None

@@ -1,4 +1,4 @@
-"""The history of a record as people read it: a line for each field, certificates one by one. Pure."""
+"""The history of a record for people: a line for each field, certificates one by one. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -56,14 +56,12 @@ OF_CERTIFICATE = {
     "type_code": "Kind",
     "listed_in": "Where it is listed",
 }
-"""Fields of a certificate that are shown when they change; of codes with a label the label."""
+"""Fields of a certificate whose changes are shown; labels stand for their codes."""
 DATES = frozenset({"status_date", "expiry", "valid_from"})
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One changed value. `of` is the number of the certificate that has it; `devices` are UDI-DI and name of those that
-    a number counts.
-    """
+    """One changed value. `of` is the number of its certificate; `devices` are UDI-DIs and names of counted devices."""
 
     title: str
     old: str
@@ -74,16 +72,16 @@ class Line(msgspec.Struct, frozen=True):
 
     @property
     def difference(self) -> WordDifference | None:
-        """The words that differ, where that helps."""
+        """The words that differ, if that helps."""
         return word_difference(self.old, self.new)
 
 
 class ShownEntry(msgspec.Struct, frozen=True):
-    """What one read changed. `uuid` is empty where the subject has one record."""
+    """The changes of one read. `uuid` is empty if the subject has one record."""
 
     observed_at: str
     last_before: str
-    """The last instant before it."""
+    """The last instant before the change."""
     uuid: str
     lines: Sequence[Line]
     first_read: str
@@ -91,20 +89,20 @@ class ShownEntry(msgspec.Struct, frozen=True):
 
 
 class HistoryView(msgspec.Struct, frozen=True):
-    """A page of a history. `address` is that of the whole history, `next` that of the page behind, or empty."""
+    """A page of a history. `address` is that of the whole history, `next` that of the next page, or empty."""
 
     page: HistoryPage
     address: str
 
     @property
     def entries(self) -> Sequence[ShownEntry]:
-        """What is shown."""
+        """The entries of the page."""
         has_several = len(self.page.history.records) > 1
         return [_entry(each, has_several=has_several) for each in self.page.entries]
 
     @property
     def observed_since(self) -> str:
-        """Since when this service knows what the subject was."""
+        """Since when this service has observed the subject."""
         return iso_utc(self.page.history.observed_since)
 
     @property
@@ -114,18 +112,18 @@ class HistoryView(msgspec.Struct, frozen=True):
 
     @property
     def next(self) -> str:
-        """The address of older changes; empty where there are none."""
+        """The address of older changes; empty if there are none."""
         return f"{self.address}?before={self.page.entries[-1].cursor}" if self.page.more else ""
 
 
 def title_of(field: str) -> str:
-    """What people call a field."""
+    """The title of a field."""
     name = TITLES.get(field) or field_name(field)
     return name[:1].upper() + name[1:]
 
 
 def lines_of(change: ValueChange) -> list[Line]:
-    """The lines of a changed field: of certificates and of trade names one for each that changed."""
+    """The lines of a changed field: for certificates and trade names one for each that changed."""
     if change.field == "certs":
         return list(_certificates(change.old or [], change.new or []))
     if change.field == "trade_names":
@@ -143,7 +141,7 @@ def lines_of(change: ValueChange) -> list[Line]:
 
 
 def text_of(value: Any) -> str:
-    """A value of a field as text, empty for none."""
+    """A field's value as text, empty for none."""
     if isinstance(value, bool):
         return "Yes" if value else "No"
     if isinstance(value, list):
@@ -154,7 +152,7 @@ def text_of(value: Any) -> str:
 
 
 def _instant(value: Any) -> str:
-    """`21 Nov 2026, 03:38 UTC`; what is no instant stays as it is."""
+    """`21 Nov 2026, 03:38 UTC`; any other text stays as it is."""
     try:
         return utc_in_words(datetime.fromisoformat(value or "").timestamp())
     except (ValueError, OverflowError):
@@ -178,7 +176,7 @@ def _entry(entry: Entry, *, has_several: bool) -> ShownEntry:
 
 
 def _characteristics(old: Mapping[str, bool], new: Mapping[str, bool]) -> Iterable[Line]:
-    """A line for each that was known before and is another now."""
+    """A line for each characteristic that was known before and has changed."""
     for name, before in old.items():
         after = new.get(name, before)
         if before is not after:
@@ -200,7 +198,7 @@ def _names(old: Mapping[str, str], new: Mapping[str, str]) -> Iterable[Line]:
 
 
 def _certificates(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> Iterable[Line]:
-    """Certificates are told apart by notified body, number and revision; several alike are shown together."""
+    """The lines of certificates, identified by notified body, number and revision; several alike are one line."""
     before, after = _by_key(old), _by_key(new)
     for key in sorted({*before, *after}):
         gone, come = before.get(key, []), after.get(key, [])
@@ -226,7 +224,7 @@ def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterable[Line]:
 
 
 def _listing_text(certificates: Sequence[Mapping[str, Any]]) -> str:
-    """`Listed, issued, until 16 Sep 2030`, one after the other."""
+    """`Listed, issued, until 16 Sep 2030`, separated by semicolons."""
     return "; ".join(
         ", ".join(
             part

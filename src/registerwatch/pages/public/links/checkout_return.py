@@ -1,6 +1,6 @@
 """The pages to which the payment provider sends people back. They need no session: payments arrive as events.
 
-Whoever is signed in goes on to the page of their account's plan.
+Signed-in users go on to the page of their account's plan.
 """
 
 from urllib.parse import urlencode
@@ -21,7 +21,7 @@ router = APIRouter()
 
 @router.get(DONE)
 async def done(request: Request) -> Response:
-    """After paying."""
+    """The page after paying."""
     await limits_of(request).check(request, Limit.PAGES)
     if await visitor_of(request) is not None:
         session_id = request.query_params.get("session_id", "")[:300]
@@ -31,7 +31,7 @@ async def done(request: Request) -> Response:
 
 @router.get(BACK)
 async def back(request: Request) -> Response:
-    """After leaving the provider's page in another way."""
+    """The page after leaving the provider's page without paying."""
     await limits_of(request).check(request, Limit.PAGES)
     if await visitor_of(request) is not None:
         return redirect_to(account_billing.PATH, done="back")

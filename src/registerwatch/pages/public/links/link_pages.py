@@ -1,4 +1,4 @@
-"""Pages whose address holds the token of a mailed link: none is sent in a `Referer`."""
+"""Rendering of pages whose address holds the token of a mailed link, which must not be sent in a `Referer`."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,6 +1,6 @@
-"""The pages that mailed links lead to: whether an account is one's own, and joining one.
+"""The pages of mailed links: confirming an account as one's own, and joining an account.
 
-The address of each holds a token, which is all that its forms need: there is no cookie that another site could use.
+The address of each holds a token, which its forms need instead of a cookie, so other sites cannot use them.
 Opening a link changes nothing, since mail scanners open links too. No page is cached, indexed or sent in a `Referer`.
 """
 
@@ -41,7 +41,7 @@ router = APIRouter()
 
 @router.get("/account/confirm")
 async def confirm(request: Request, service: InjectedService) -> Response:
-    """What was made with an address, and the answers that its reader can give."""
+    """What was made with an address, and the possible answers of its owner."""
     await limits_of(request).check(request, Limit.PAGES)
     try:
         return await _confirm_page(request, service, request.query_params.get("token", ""))
@@ -51,7 +51,7 @@ async def confirm(request: Request, service: InjectedService) -> Response:
 
 @router.post("/account/confirm")
 async def answer(request: Request, service: InjectedService) -> Response:
-    """Do what the reader of the mailbox chose."""
+    """Do what the owner of the mailbox chose."""
     await limits_of(request).check(request, Limit.PASSWORD_RESET)
     fields = await form_fields(request)
     token = fields.get("token", "")
@@ -70,7 +70,7 @@ async def answer(request: Request, service: InjectedService) -> Response:
 
 @router.get("/account/invitation")
 async def invitation(request: Request, service: InjectedService) -> Response:
-    """Who invites into which account, and the form that accepts."""
+    """The inviting user and the account, and the form to accept."""
     await limits_of(request).check(request, Limit.PAGES)
     try:
         return await _invitation_page(request, service, request.query_params.get("token", ""))
@@ -80,7 +80,7 @@ async def invitation(request: Request, service: InjectedService) -> Response:
 
 @router.post("/account/invitation")
 async def accept(request: Request, service: InjectedService) -> Response:
-    """Join the account with the password that was chosen."""
+    """Join the account with the chosen password."""
     await limits_of(request).check(request, Limit.PASSWORD_RESET)
     fields = await form_fields(request)
     token, password = fields.get("token", ""), fields.get("password", "")
@@ -98,7 +98,7 @@ async def accept(request: Request, service: InjectedService) -> Response:
 
 
 async def _done_page(request: Request, heading: str, words: str, email: str) -> Response:
-    """What was done, and a button that leads on. `email` is empty where nobody has an account afterwards."""
+    """The page that says what was done, with a button. `email` is empty if its owner has no account afterwards."""
     visitor = await visitor_of(request) if email else None
     other_user = visitor.caller.name if visitor is not None and visitor.caller.name != email else ""
     if not email:
@@ -115,7 +115,7 @@ async def _done_page(request: Request, heading: str, words: str, email: str) -> 
 async def _chosen(
     service: Service, token: str, email: str, fields: Mapping[str, str], client: Client
 ) -> tuple[str, str]:
-    """Carry out an answer; what the next page says. Who sets a password may sign in with it from this client."""
+    """Carry out an answer. Returns the next page's texts. A user with a new password may sign in from this client."""
     choice = fields.get("choice", "")
     if choice not in SETS_A_PASSWORD:
         return await _carried_out(service, token, choice, fields)
@@ -152,7 +152,7 @@ async def _carried_out(service: Service, token: str, choice: str, fields: Mappin
 
 
 async def _confirm_page(request: Request, service: Service, token: str, problem: str = "") -> Response:
-    """Raises `LinkNotValid`."""
+    """The page of `confirm`. Raises `LinkNotValid`."""
     holder, access = await service.accounts.confirmations.look(token)
     return link_page(
         request,
@@ -169,7 +169,7 @@ async def _confirm_page(request: Request, service: Service, token: str, problem:
 
 
 async def _invitation_page(request: Request, service: Service, token: str, problem: str = "") -> Response:
-    """Raises `LinkNotValid`."""
+    """The page of `invitation`. Raises `LinkNotValid`."""
     invited = await service.accounts.invitations.look(token)
     return link_page(
         request,

@@ -1,4 +1,4 @@
-"""The pages for a forgotten password: asking for a link, and setting a password by it.
+"""The pages for a forgotten password: requesting a link, and setting a password by it.
 
 The address of a mailed link holds a token that sets a password. No page under it is cached, indexed or sent
 in a `Referer`. Opening the link does not use it up, since mail scanners open links too.
@@ -33,7 +33,7 @@ async def forgot(request: Request, service: InjectedService) -> Response:
 
 @router.post("/password/forgot")
 async def send_link(request: Request, service: InjectedService) -> Response:
-    """Mail a link to the user with this address; the page is the same where there is none."""
+    """Mail a link to the user with this address; the page is the same if there is none."""
     await limits_of(request).check(request, Limit.PASSWORD_FORGOT)
     email = (await form_fields(request)).get("email", "")
     if not service.accounts.password_reset.can_mail_links:
@@ -47,7 +47,7 @@ async def send_link(request: Request, service: InjectedService) -> Response:
 
 @router.get("/password/reset")
 async def reset(request: Request, service: InjectedService) -> Response:
-    """The form that sets a password. `show` has its field visible from the start."""
+    """The form that sets a password. `show` makes its field visible from the start."""
     await limits_of(request).check(request, Limit.PAGES)
     token = request.query_params.get("token", "")
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
@@ -57,7 +57,7 @@ async def reset(request: Request, service: InjectedService) -> Response:
 
 @router.post("/password/reset")
 async def set_password(request: Request, service: InjectedService) -> Response:
-    """Set the password and say so, or say what was wrong."""
+    """Set the password and say so, or show the problem."""
     await limits_of(request).check(request, Limit.PASSWORD_RESET)
     fields = await form_fields(request)
     token, password = fields.get("token", ""), fields.get("password", "")
@@ -80,19 +80,19 @@ def _forgot_form(request: Request, service: Service, email: str = "", problem: s
 
 
 def _ended_access(fields: Mapping[str, str], holder: LinkHolder) -> EndedAccess:
-    """What ends of what was made before: of a proven address what was chosen, of another one all unless it is kept."""
+    """Which earlier access ends: with a proven address the chosen one, else all unless it is kept."""
     if not holder.is_confirmed:
         return EndedAccess.OWN_SESSIONS if "keep" in fields else EndedAccess.ALL
     try:
         return EndedAccess(fields.get("end", EndedAccess.OWN_SESSIONS))
     except ValueError:
-        return EndedAccess.ALL  # of who wanted something to end, nothing is left over
+        return EndedAccess.ALL  # the user wanted access to end, so an unknown choice ends all
 
 
 async def _reset_form(
     request: Request, service: Service, token: str, *, shown: bool = False, problem: str = ""
 ) -> Response:
-    """The form, with what was made in an owner's account so far. A token that nobody has gets the form too."""
+    """The form, with what was made in an owner's account so far. An unknown token gets the form too."""
     holder = access = None
     with suppress(LinkNotValid):
         holder, access = await service.accounts.confirmations.look(token)

@@ -1,8 +1,7 @@
-"""The page that a mail's link to end these mails leads to.
+"""The page of the link in mails that ends them.
 
-A mail program posts to the same address when its reader presses its own button (RFC 8058): without a page of ours, a
-cookie or an `Origin`. The token in the address is all that both need. Opening the page changes nothing, since mail
-scanners open links too.
+Mail programs with a button of their own post to the same address (RFC 8058), without our page, a cookie or an `Origin`.
+Both need only the token in the address. Opening the page changes nothing, since mail scanners open links too.
 """
 
 from fastapi import APIRouter, Request
@@ -19,7 +18,7 @@ router = APIRouter()
 
 @router.get(f"{PATH}{{token}}")
 async def unsubscribe(request: Request, service: InjectedService, token: str) -> Response:
-    """Whose mails would end, and a button."""
+    """The address whose mails would end, and a button."""
     await limits_of(request).check(request, Limit.PAGES)
     return _page(request, await service.notifications.unsubscribe.target(token), is_done=False)
 
