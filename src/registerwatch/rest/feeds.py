@@ -200,9 +200,9 @@ def _links(public_url: str, parameters: FeedParameters, earlier: int | None) -> 
     )
 
 
-def _tagged(request: Request, body: bytes, media_type: str, told: bytes) -> Response:
+def _tagged(request: Request, body: bytes, media_type: str, content: bytes) -> Response:
     """A file with an `ETag` of its content, or a 304 if the client has that content already."""
-    headers = {**FEED_HEADERS, "ETag": weak_tag(told)}
+    headers = {**FEED_HEADERS, "ETag": weak_tag(content)}
     if matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers, media_type=media_type)

@@ -84,11 +84,11 @@ async def receive_bounce(request: Request, service: InjectedService) -> Response
         raise HTTPException(404)
     if not _is_allowed(request.headers.get("authorization", ""), secret):
         raise Unauthenticated(WRONG_SECRET)
-    told = posted_bounce(await received_body(request))
-    if told.token is not None:
-        await service.notifications.undeliverable.apply(BounceReport(told.token, told.kind, told.status))
-    elif told.recipient is not None:
-        await service.notifications.undeliverable.apply_to_address(told.recipient, told.kind, told.status)
+    report = posted_bounce(await received_body(request))
+    if report.token is not None:
+        await service.notifications.undeliverable.apply(BounceReport(report.token, report.kind, report.status))
+    elif report.recipient is not None:
+        await service.notifications.undeliverable.apply_to_address(report.recipient, report.kind, report.status)
     return private_response(Taken())
 
 

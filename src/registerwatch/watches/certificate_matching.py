@@ -96,19 +96,19 @@ def _assigned(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate],
     """
     partner: dict[int, int] = {}
 
-    def has_place(place: int, tried: set[int]) -> bool:
+    def has_partner(after: int, tried: set[int]) -> bool:
         free_first = sorted(range(len(before)), key=lambda other: other in partner)
         for other in free_first:
-            if other not in tried and fits(before[other], now[place]):
+            if other not in tried and fits(before[other], now[after]):
                 tried.add(other)
-                if other not in partner or has_place(partner[other], tried):
-                    partner[other] = place
+                if other not in partner or has_partner(partner[other], tried):
+                    partner[other] = after
                     return True
         return False
 
-    for place in range(len(now)):
-        has_place(place, set())
-    return [(before[other], now[place]) for other, place in sorted(partner.items())]
+    for after in range(len(now)):
+        has_partner(after, set())
+    return [(before[other], now[after]) for other, after in sorted(partner.items())]
 
 
 def _without(certificates: Sequence[SeenCertificate], taken: Iterable[SeenCertificate]) -> list[SeenCertificate]:

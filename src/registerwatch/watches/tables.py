@@ -56,7 +56,7 @@ sync_runs = Table(  # the last sync that a person of the account started on a pa
     "sync_runs",
     metadata,
     Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
-    Column("run", Text, nullable=False, doc="tells this run from the next one of the account"),
+    Column("run", Text, nullable=False, doc="differs from the next run of the account"),
     Column("started_at", BigInteger, nullable=False),
     Column("ends_by", BigInteger, nullable=False, doc="a run that has not finished by then was interrupted"),
     Column("total", Integer, nullable=False, doc="watches that it is to read"),
@@ -84,8 +84,8 @@ recheck_turns = Table(  # when the recheck last served each account; an account 
     "recheck_turns",
     metadata,
     Column("account_id", BigInteger, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
-    Column("rechecked_at", BigInteger, doc="its last turn, in microseconds, null before the first"),
-    Column("first_reads_at", BigInteger, doc="the same of turns for watches that were never read"),
+    Column("rechecked_at", BigInteger, doc="when last served, in microseconds, null before the first"),
+    Column("first_reads_at", BigInteger, doc="when last served for watches that were never read, likewise"),
 )
 
 events = Table(

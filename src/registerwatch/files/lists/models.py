@@ -69,7 +69,7 @@ class FoundTable(Struct, frozen=True):
     @property
     def own_headings(self) -> Sequence[str]:
         """The headings of all columns but the code's."""
-        return [each for place, each in enumerate(self.headings) if place != self.code_column]
+        return [each for column, each in enumerate(self.headings) if column != self.code_column]
 
     @property
     def code_heading(self) -> str:

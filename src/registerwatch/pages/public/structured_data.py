@@ -18,7 +18,7 @@ _HARMLESS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u20
 
 def script_text(content: dict[str, Any]) -> Markup:
     """JSON for the inside of a `<script>`: nothing in it can end the element or begin a comment."""
-    return Markup(msgspec.json.encode(content).decode().translate(_HARMLESS))  # noqa: S704  # escaped for its place
+    return Markup(msgspec.json.encode(content).decode().translate(_HARMLESS))  # noqa: S704  # escaped for its context
 
 
 def medical_device(device: Device, name: str, summary: PageSummary, *, is_listed: bool = True) -> dict[str, Any]:

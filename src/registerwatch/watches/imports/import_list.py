@@ -178,12 +178,12 @@ class ImportService:
         """What the copy, else a watch of the account, says of each subject of a plan."""
         subjects = list({line.subject for line in plan.lines if line.fate != "invalid"})
         stored = await stored_names(connection, subjects)
-        known = {each: self._told(each, stored.get(each)) for each in subjects}
-        unread = [each for each, told in known.items() if told is NOT_LOOKED]
+        known = {each: self._known_subject(each, stored.get(each)) for each in subjects}
+        unread = [each for each, of in known.items() if of is NOT_LOOKED]
         of_watches = await denied(connection, caller.account.id, unread)
         return known | {each: KnownSubject("unknown", is_of_watch=True, as_of=at) for each, at in of_watches.items()}
 
-    def _told(self, subject: str, stored: StoredName | None) -> KnownSubject:
+    def _known_subject(self, subject: str, stored: StoredName | None) -> KnownSubject:
         if stored is not None:
             return KnownSubject("listed" if stored.is_listed else "delisted", stored.name, stored.manufacturer)
         return KnownSubject("unknown") if isinstance(self._remembered(subject), NotFound) else NOT_LOOKED

@@ -203,8 +203,8 @@ class WatchedCertificate:
         texts = [self.seen.number, self.seen.notified_body, self.manufacturer_name, self.manufacturer_srn]
         texts += [self.shown.words, self.shown.register_word]
         texts += [text for each in self.devices for text in (each.device.label, each.device.subject)]
-        told = "\n".join(texts).casefold()
-        return all(word in told for word in words)
+        searched = "\n".join(texts).casefold()
+        return all(word in searched for word in words)
 
 
 class CertificateFilter(msgspec.Struct, frozen=True):
