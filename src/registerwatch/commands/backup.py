@@ -1,4 +1,4 @@
-"""`registerwatch backup`."""
+"""`registerwatch backup`: copying the SQLite database."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`registerwatch db …`."""
+"""`registerwatch db …`: bringing the database to its schema."""
 
 import asyncio
 

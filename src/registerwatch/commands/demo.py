@@ -1,4 +1,4 @@
-"""`registerwatch demo`."""
+"""`registerwatch demo`: the service over made-up records."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""`registerwatch serve`."""
+"""`registerwatch serve`: the web server."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`registerwatch settings`."""
+"""`registerwatch settings`: the list of settings."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""`registerwatch work`."""
+"""`registerwatch work`: background work without the web server."""
 
 import asyncio
 import signal

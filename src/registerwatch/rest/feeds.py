@@ -33,7 +33,7 @@ FEED_HEADERS = {"Cache-Control": "private, no-cache", "Referrer-Policy": "no-ref
 
 
 class TokenParameters(BaseModel):
-    """What every file of a feed is asked for with."""
+    """The token that every file of a feed needs."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
@@ -55,7 +55,7 @@ class FeedParameters(TokenParameters):
 
 
 class CalendarParameters(TokenParameters):
-    """What a calendar has beside its days."""
+    """Options of a calendar."""
 
     alarms: str = Field(
         "",

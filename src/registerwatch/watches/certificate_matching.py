@@ -81,7 +81,7 @@ def may_be_renumbered(before: SeenCertificate, after: SeenCertificate) -> bool:
 
 
 def _pairs(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate], is_unchanged: Comparison) -> list[Pair]:
-    """Pairs of certificates that are alike: the same ones, those that changed nothing, then the latest dates first."""
+    """Pairs of certificates that are alike: first identical ones, then unchanged ones, then by the latest dates."""
     pairs = _assigned(before, now, lambda one, other: one.told == other.told)
     for comparison in (is_unchanged, lambda _one, _other: True):
         left, come = _without(before, [each for each, _ in pairs]), _without(now, [after for _, after in pairs])
@@ -90,7 +90,7 @@ def _pairs(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate], is
 
 
 def _assigned(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate], fits: Comparison) -> list[Pair]:
-    """As many pairs that fit as there can be (augmenting paths; a device has few certificates that are alike).
+    """The largest set of fitting pairs (augmenting paths; a device has few certificates that are alike).
 
     The first of `now` that fits is paired with the first of `before`, unless more pairs are possible otherwise.
     """

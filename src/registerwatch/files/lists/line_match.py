@@ -38,7 +38,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What the copy has of some codes."""
+    """The devices and actors that the copy has for some codes."""
 
     stored: Mapping[str, StoredStanding]
     """Devices and actors by UDI-DI and SRN; also those that `coded` names."""

@@ -1,4 +1,4 @@
-"""Ids in addresses of pages."""
+"""Ids of rows in addresses of pages."""
 
 from typing import Annotated
 

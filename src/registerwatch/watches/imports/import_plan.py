@@ -101,7 +101,7 @@ class PlannedLine(msgspec.Struct, frozen=True):
     number: int
     typed: str
     subject: str
-    """What is watched, or what the line says."""
+    """The identifier to watch, or the text of an invalid line."""
     fate: PlannedFate
     reason: str = ""
     """Why the line is not used."""
@@ -109,17 +109,17 @@ class PlannedLine(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> Kind:
-        """What the subject is, where the line is used."""
+        """The kind of the subject, if the line is used."""
         return kind(self.subject)
 
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """What would become of a list, or became of it."""
+    """The fate of each line of a list, before or after the import."""
 
     lines: Sequence[PlannedLine]
     present: int
-    """Watches before."""
+    """The number of watches before."""
     cap: int
 
     @cached_property

@@ -17,7 +17,7 @@ from registerwatch.register.identifiers import (
 from registerwatch.watches.subjects import subject as subject_of
 
 CodedDevices = Mapping[str, Sequence[str]]
-"""By code of another kind, such as that of a package: the UDI-DIs of the devices that have it."""
+"""The UDI-DIs of devices by another code of theirs, such as that of a package."""
 NO_CODES: CodedDevices = {}
 
 

@@ -18,7 +18,7 @@ MAX_TAGS = 5
 
 
 class WatchOrder(StrEnum):
-    """What a list of watches is sorted by."""
+    """The orders of a list of watches."""
 
     NAME = "name"
     SUBJECT = "subject"

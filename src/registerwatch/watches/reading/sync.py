@@ -1,4 +1,4 @@
-"""Syncing: reading all watches of an account now."""
+"""The sync: reading all watches of an account now."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
