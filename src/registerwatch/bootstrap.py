@@ -445,7 +445,7 @@ async def running(service: Service, *, background: bool = True) -> AsyncIterator
 
 @asynccontextmanager
 async def working(service: Service) -> AsyncIterator[Service]:
-    """The service with its background work only."""
+    """Run background work only."""
     await _prepare_database(service)
     unread_fields = asyncio.create_task(loops.store_unread_fields(service.unread_fields), name="unread fields")
     try:

@@ -215,7 +215,7 @@ def _until(account: Account) -> str:
 
 @asynccontextmanager
 async def _opened() -> AsyncIterator[Accounts]:
-    """The use cases of accounts, over an up-to-date database."""
+    """Accounts over an up-to-date database."""
     settings = load_settings()
     logs.set_up(settings.log_format)
     service = build_service(settings)

@@ -76,7 +76,7 @@ def _terms(table: Table) -> Sequence[Term] | None:
 
 
 def _below(rows: Sequence[TableRow], code: int, name: int) -> Iterator[Term]:
-    """The terms of rows with a code or a name; rows with remarks in other columns are left out."""
+    """Terms of rows with a code or a name; other rows are remarks."""
     for row in rows:
         term = Term(f"Line {row.number}", _cell(row, code), _cell(row, name))
         if term.code or term.name:

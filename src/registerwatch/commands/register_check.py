@@ -120,7 +120,7 @@ class _Recorder:
 
 
 def run(settings: Settings, *, as_json: bool, folder: Path | None) -> int:
-    """Run all checks and print the report. Returns the exit status."""
+    """Check, and print the report. The exit status."""
     report = asyncio.run(_look_once(settings, folder))
     print_report(report, as_json=as_json)
     if folder is not None:

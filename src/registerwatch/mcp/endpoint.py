@@ -70,7 +70,7 @@ class ToolEndpoint:
         await refusal(scope, receive, send)
 
     async def _answer_post(self, request: Request, send: Send) -> None:
-        """Answer a POST. Raises `RateLimited` before any tool is used."""
+        """Raises `RateLimited` before using a tool."""
         await self._limits.check(request, Limit.TOOLS)
         try:
             read = protocol.messages_of(await request.body())

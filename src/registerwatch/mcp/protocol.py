@@ -100,7 +100,7 @@ def batch(answers: Sequence[bytes]) -> bytes:
 
 
 def _message(text: bytes | msgspec.Raw) -> Message:
-    """Read one message. Raises `msgspec.DecodeError` if it is not JSON."""
+    """Raises `msgspec.DecodeError` if it is not JSON."""
     try:
         envelope = _envelope.decode(text)
     except msgspec.ValidationError:

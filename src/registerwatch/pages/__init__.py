@@ -1,1 +1,1 @@
-"""Pages for people: search, device, actor, account, documentation, errors."""
+"""Pages for people: public ones and those of accounts."""

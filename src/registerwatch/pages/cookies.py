@@ -14,7 +14,7 @@ from registerwatch.web.responses import NOT_CACHED
 SAFE_PREFIX = "__Host-"
 """Browsers accept a cookie with this prefix only over https and without a domain: no other host can set or read it."""
 PLAIN_NAME = "session"
-"""The cookie's name if people reach the service over http on their own machine."""
+"""The name over http on a person's own machine."""
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 

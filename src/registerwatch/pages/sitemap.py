@@ -52,7 +52,7 @@ class Sitemap:
         self._kept: dict[str, _Kept] = {}
         self._making = asyncio.Lock()
         self._actor_parts: dict[str, float] = {}
-        """The instant at which each SRN was last known to begin a part."""
+        """When an SRN last began a part, by SRN."""
 
     @classmethod
     def of(cls, service: Service) -> "Sitemap":

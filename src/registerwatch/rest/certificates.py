@@ -92,7 +92,7 @@ router = APIRouter(
 
 
 def _described(**schema: Any) -> dict[str, Any]:
-    """The values for the description only: the use case refuses others with better messages."""
+    """Only for the description: others are refused with better messages."""
     return {"json_schema_extra": schema}
 
 
@@ -146,7 +146,7 @@ class CertificateParameters(PageOfCertificates):
     )
 
     def selection(self) -> CertificateSelection:
-        """The selection that the parameters mean. Raises `InvalidInput`."""
+        """The selection. Raises `InvalidInput`."""
         return selection_of(
             number=self.number,
             srn=self.srn,

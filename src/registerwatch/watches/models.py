@@ -27,7 +27,7 @@ NOT_REGISTERED = "The register has no such record."
 """The beginning of `last_error` if the register does not have the subject. It is stored: changing it needs a migration.
 """
 THEN_FAILED = f"{NOT_REGISTERED} The last read failed: "
-"""The text of `last_error` before the reason, if a later read failed: that says nothing new of the subject."""
+"""Precedes the reason of a later failure, which says nothing else of the subject."""
 
 HealthState = Literal["ok", "unread", "overdue", "unknown", "failing", "partial"]
 RunState = Literal["running", "finished", "interrupted"]
@@ -167,7 +167,7 @@ class SyncRun(msgspec.Struct, frozen=True):
     """Events of the account since it started."""
     finished_at: int | None = None
     error: str = ""
-    """Why it did not try all watches, empty if it did."""
+    """Why it did not try all, or empty."""
 
     def state(self, now: float) -> RunState:
         """Whether it is running. A sync without an end long after its time limit was interrupted."""

@@ -16,7 +16,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 class WatchOptions(msgspec.Struct, frozen=True):
-    """The options of a watch. Stored as JSON; an option that is not stored has its default here."""
+    """Options of a watch. Stored as JSON; others have their defaults here."""
 
     notifies: bool = True
     """Whether its events are sent to the account's webhooks. They are stored and listed in any case."""

@@ -117,7 +117,7 @@ async def by_id(connection: AsyncConnection, account_id: int, watch_id: int) -> 
 
 
 async def subjects(connection: AsyncConnection, account_id: int) -> set[str]:
-    """The subjects that the account watches."""
+    """The account's subjects."""
     rows = await connection.execute(select(watches.c.subject).where(watches.c.account_id == account_id))
     return set(rows.scalars())
 

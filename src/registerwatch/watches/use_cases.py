@@ -33,7 +33,7 @@ from registerwatch.watches.tags import TagService
 
 
 class Watches(msgspec.Struct, frozen=True):
-    """The use cases that surfaces, commands and background work call."""
+    """The use cases of watches."""
 
     service: WatchService
     details: WatchDetailsService

@@ -25,7 +25,7 @@ ShowNote = Callable[[str, int | None, int | None], None]
 
 
 class _WaitColumn(ProgressColumn):
-    """The column that shows what the command waits for, if anything."""
+    """Shows what the command waits for."""
 
     def __init__(self, waiting: Callable[[], str]) -> None:
         super().__init__()

@@ -38,7 +38,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """The devices and actors that the copy has for some codes."""
+    """The copy's records of some codes."""
 
     stored: Mapping[str, StoredStanding]
     """Devices and actors by UDI-DI and SRN; also those that `coded` names."""
@@ -108,7 +108,7 @@ def certified_until(certificates: Collection[Certificate], today: date) -> str |
 
 
 def _kept_until(certificates: Collection[Certificate], today: date) -> str | None:
-    """Return `certified_until`, or yesterday if the last certificate that counts, or may count, ended then."""
+    """As `certified_until`, but yesterday if the last certificate that may count ended then."""
     until, yesterday = certified_until(certificates, today), today - timedelta(days=1)
     has_just_ended = until == "" and certified_until(certificates, yesterday) != ""
     return yesterday.isoformat() if has_just_ended else until

@@ -202,7 +202,7 @@ async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tupl
 
 
 def _waiting(now: int) -> Sequence[ColumnElement[bool]]:
-    """Waiting uploads. A lease that ends much later was given before the clock was put back."""
+    """Waiting uploads. A lease that ends much later is from before the clock was put back."""
     is_free = or_(_row.leased_until < now, _row.leased_until > now + MAX_LEASE_SECONDS)
     return _row.state.in_(("waiting", "working")), is_free
 
@@ -210,9 +210,9 @@ def _waiting(now: int) -> Sequence[ColumnElement[bool]]:
 async def set_work(
     connection: AsyncConnection, upload: Upload, matched: int, lease: int, values: Mapping[str, object]
 ) -> bool:
-    """Store the progress of a node that has a lease and has matched this many lines. Returns whether it has it still.
+    """Store the progress of a node with a lease and this many matched lines. Returns whether it has the lease.
 
-    Two leases can end in the same second, so the work under the lease is compared too.
+    Two leases can end in one second, so the work under it is compared too.
     """
     held = _row.id == upload.id, _row.leased_until == lease, _row.state == "working"
     done = _row.matched == matched, _row.choices == _json(upload.choices)
@@ -258,7 +258,7 @@ async def note_revision(connection: AsyncConnection, upload_ids: Sequence[int], 
 
 
 async def forget(connection: AsyncConnection, before: int) -> int:
-    """Delete old uploads that were not kept, and lists without another upload. Returns the number of rows."""
+    """Delete old unkept uploads, and lists without others. Returns how many rows."""
     old = delete(list_uploads).where(_row.created_at < before, _row.state != "kept")
     forgotten = (await connection.execute(old)).rowcount
     has_uploads = exists().where(_row.list_id == item_lists.c.id)

@@ -99,7 +99,7 @@ class ShownLine(msgspec.Struct, frozen=True, dict=True):
 
 
 class LinePage(msgspec.Struct, frozen=True):
-    """A page of lines of an upload, and how many match in all."""
+    """A page of an upload's lines, and their total."""
 
     lines: Sequence[ShownLine]
     total: int
@@ -242,9 +242,9 @@ class ListService:
         *,
         keeps_itself: bool = False,
     ) -> int:
-        """Send a file for a list, which replaces one that waits to be kept. Returns the id of the upload.
+        """Send a file for a list, replacing one that waits to be kept. Returns the upload's id.
 
-        Raises `InvalidInput`, also if it does not begin as a list does; `PeriodEnded`, `CapReached`, `Overloaded`.
+        Raises `InvalidInput`, also if it does not begin as a list; `PeriodEnded`, `CapReached`, `Overloaded`.
         """
         check_beginning(content, choices.encoding)
         await self._require_room()
@@ -283,7 +283,7 @@ class ListService:
         return len(read)
 
     async def upload(self, caller: Caller, list_id: int, upload_id: int, *, zone: tzinfo = UTC) -> UploadDetails:
-        """The progress of an upload. Raises `InvalidInput` if there is none, `Overloaded`."""
+        """An upload's progress. Raises `InvalidInput`, `Overloaded`."""
         async with self._database.reading() as connection:
             own = await _own(connection, caller, list_id)
         is_compared = _upload_of(own, upload_id).state == "ready" and own.kept is not None
@@ -437,8 +437,8 @@ class ListService:
 
     @asynccontextmanager
     async def _chosen(self, caller: Caller, chosen: LineFilter) -> AsyncIterator[AsyncConnection]:
-        """A connection for reading the lines of a filter. Raises `Overloaded`; and, for a filter with words,
-        `RateLimited` if the account has used its share of the processor.
+        """A connection for reading the lines of a filter. Raises `Overloaded`; for words also `RateLimited`, if the
+        account has used its share of the processor.
         """
         async with self._reading(caller, reads_cells=chosen.reads_cells, has_words=chosen.has_words) as connection:
             yield connection

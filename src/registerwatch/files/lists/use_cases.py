@@ -16,7 +16,7 @@ from registerwatch.watches.imports.import_list import ImportService
 
 
 class Lists(msgspec.Struct, frozen=True):
-    """The use cases that surfaces and background work call."""
+    """The use cases of lists."""
 
     service: ListService
     worker: ListWorker

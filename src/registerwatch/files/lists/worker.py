@@ -93,7 +93,7 @@ class ListWorker:
             pass
 
     async def forget(self) -> int:
-        """Delete old uploads that were not kept. Returns how many rows."""
+        """Delete old unkept uploads; how many."""
         async with self._database.transaction() as connection:
             return await repository.forget(connection, int(self._clock.now()) - KEPT_WAITING_SECONDS)
 

@@ -78,7 +78,7 @@ class PhotoReader:
 
 
 def _require_photo(content: bytes) -> None:
-    """Raise `InvalidInput` for a file that does not begin as a photo does, before a process is started for it."""
+    """Raise `InvalidInput` for a file that does not begin as a photo, without a process."""
     if content.startswith((JPEG, PNG)) or (content.startswith(RIFF) and content[8:12] == WEBP):
         return
     raise InvalidInput(IS_HEIF if content[4:8] == b"ftyp" and content[8:12] in HEIF else NO_PHOTO)

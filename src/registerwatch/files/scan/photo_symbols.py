@@ -24,9 +24,9 @@ MAX_SIDE, MAX_PIXELS, MAX_JPEG_PIXELS = 16_000, 25_000_000, 64_000_000
 smaller; other formats take memory for each pixel.
 """
 MAX_READ_PIXELS = 16_000_000
-"""The most pixels of a photo that is read: a larger one is made smaller while it is decoded."""
+"""A larger photo is made smaller while it is decoded."""
 MAX_TRIED_PIXELS = 4_000_000
-"""The most pixels of further views of a photo, which are tried if no device was found."""
+"""Pixels of further views, which are tried if no device was found."""
 TRIED_DEGREES = (22, 45, 67)
 MIN_SIDE = 16
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from registerwatch.register.identifiers import MAX_CODE_LENGTH, ParsedCode, read_code
 
 MAX_SYMBOLS = 40
-"""The most symbols of one photo, enough for a sheet of labels."""
+"""Enough for a sheet of labels."""
 GS = "\x1d"
 OF_GS1 = frozenset({"]C1", "]d2", "]Q3"})
 """Symbology identifiers of GS1 element strings, among the symbols that are read."""

@@ -19,7 +19,7 @@ MAX_CELL_LENGTH = 200
 EXACT_BELOW = 10**15
 """Spreadsheets keep 15 digits of a number."""
 MIN_DIGITS = 8
-"""The digits of the shortest GTIN."""
+"""Digits of the shortest GTIN."""
 SEPARATORS = {"\x1d": "<GS>", "\x1e": "<RS>", "\x04": "<EOT>"}
 """The written form of separators in scanned codes, for texts that cannot hold control characters."""
 

@@ -14,14 +14,14 @@ from registerwatch.files.tables.cells import MIN_DIGITS
 DELIMITERS: Sequence[str] = (";", "\t", "|", ",")
 """Separators that can be chosen; of two that fit equally well the first is used."""
 MAX_LINES_OF_ROW = 50
-"""A quote that has not ended after this many lines counts as one that never ends."""
+"""A quote that is open for longer never ends."""
 MAX_SAMPLE_ROWS = 200
 """The separator is found from at most this many rows, empty ones not counted."""
 
 _NONE = "\x1f"
 """A separator that no text has."""
 _ANNOUNCED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
-"""A first line that names the separator, which only Excel understands."""
+"""Excel's first line that names the separator."""
 _DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 _CODE_BEFORE_COMMA = re.compile(rf"(?<![0-9,.])[0-9]{{{MIN_DIGITS},}},[0-9]")
 

@@ -168,7 +168,7 @@ def _certainty(text: str, problem: CellProblem) -> float:
 
 
 def _usual_width(rows: Sequence[FileRow]) -> int:
-    """The most frequent number of cells in a row."""
+    """The most frequent width."""
     widths = Counter(_filled(row.texts) for row in rows)
     return max(widths, key=lambda each: (widths[each], each), default=0)
 

@@ -7,11 +7,11 @@ from msgspec import Struct
 from registerwatch.files.tables.cells import CellProblem
 
 MAX_ROWS = 50_000
-"""The most rows of a table, empty ones not counted."""
+"""Rows of a table, without empty ones."""
 MAX_COLUMNS = 50
 """The most columns that are kept; further ones are counted."""
 MAX_CELLS_BYTES = 24 * 1024 * 1024
-"""The most bytes of all cells together, in UTF-8."""
+"""Bytes of all cells, in UTF-8."""
 MAX_FILE_BYTES = 10 * 1024 * 1024
 
 

@@ -17,7 +17,7 @@ from registerwatch.files.tables.cells import Cell, CellProblem, FileRow, number_
 from registerwatch.files.tables.table import MAX_COLUMNS
 
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024
-"""The limit of the sizes in the archive's directory. calamine refuses a part larger than its size there."""
+"""Sizes are those in the archive's directory. calamine refuses a part that is larger."""
 MAX_SHEETS = 50
 MAX_TEXT_LENGTH = 1_000
 """Characters of a text that are read."""

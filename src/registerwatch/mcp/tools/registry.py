@@ -27,8 +27,8 @@ log = structlog.get_logger(__name__)
 class ToolContext(msgspec.Struct, frozen=True):
     """The service, the HTTP request's credential, and functions about the request.
 
-    `client` returns the network of the request. `count` counts it and raises `RateLimited`. `denied` is called with a
-    caller who may not use the tool, the tool and the code of the error. `scope` is the scope that the tool needs.
+    `client` returns its network. `count` raises `RateLimited`. `denied` gets a caller who may not use a tool, the tool,
+    and the error's code. `scope` is the scope that the tool needs.
     """
 
     service: Service

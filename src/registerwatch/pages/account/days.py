@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from registerwatch.errors import InvalidInput
 
 MIN_YEAR, MAX_YEAR = 1971, 9998
-"""The first and last years that are complete in every time zone."""
+"""Years that are whole in every time zone."""
 
 
 def day_of(text: str) -> date | None:

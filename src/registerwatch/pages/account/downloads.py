@@ -1,4 +1,4 @@
-"""Counting of downloads, each of which reads a whole list."""
+"""Counting of downloads of whole lists."""
 
 from fastapi import Depends
 from starlette.requests import Request

@@ -28,7 +28,7 @@ SCOPES = (
     (Scope.WATCH, "Read and watch", "that, and add, rename and remove watches, sync, import"),
     (Scope.MANAGE, "Everything", "that, and people, keys, webhooks, feeds, billing, passwords, the end of the account"),
 )
-"""Each scope with its words and explanation."""
+"""Scopes with explanations."""
 DONE = {"revoked": "The key is revoked. It does not work any more."}
 SENT_BEFORE = (
     "This form was sent before, and made a key then. A key is shown once: where you did not keep it, revoke it and make"

@@ -16,7 +16,7 @@ from registerwatch.pages.rendering import FRAGMENT_HEADER, count, isolated, unin
 from registerwatch.web.injection import service_of
 
 MAX_NAME_LENGTH = 40
-"""Characters of a name in a message, as many as the longest tag has."""
+"""Characters of names in messages."""
 RETRY_SECONDS = "10"
 WELCOME = "welcome"
 
@@ -74,7 +74,7 @@ def app_page(
 
 
 def redirect_to(address: str, *, done: str = "", n: int | None = None, named: str = "") -> Response:
-    """The answer to a form: a redirection to a page, which can be reloaded without sending the form again."""
+    """Answer a form with a redirection, so that reloading the page sends nothing again."""
     parameters = ("done", done), ("n", "" if n is None else str(n)), ("named", named)
     return RedirectResponse(with_more(address, parameters), 303)
 

@@ -21,7 +21,7 @@ from registerwatch.watches.questions.overview import SHOWN, WatchOverview
 from registerwatch.web.injection import InjectedService
 
 SHOWN_ROWS = 8
-"""Rows, each one event or several of one cause."""
+"""Events, or groups of one cause."""
 LOOKED_AT = 100
 """Unseen events that are read, the most severe first: a certificate of many devices has one for each."""
 

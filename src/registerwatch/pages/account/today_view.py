@@ -104,7 +104,7 @@ class Today(msgspec.Struct, frozen=True):
 
     @staticmethod
     def number(count: int) -> str:
-        """A count, which may have reached its bound."""
+        """A count, up to its bound."""
         return f"{count:,}" if count < MAX_COUNTED else f"{MAX_COUNTED:,} or more"
 
     @staticmethod

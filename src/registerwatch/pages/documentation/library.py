@@ -17,7 +17,7 @@ TRIED_AT = "http://localhost:8000"
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """A page of `docs/`: the name of its file without `.md`, its title in navigation, its contents in a sentence."""
+    """A page of `docs/`: its file's name without `.md`, its title, a sentence about it."""
 
     name: str
     title: str

@@ -80,7 +80,7 @@ def inline(text: str, address_of: AddressOf, operations: Mapping[str, str]) -> M
 
 
 def heading_id(text: str) -> str:
-    """The id of a heading as on GitHub: `what-comes` of `What comes?`."""
+    """`what-comes` of `What comes?`, as on GitHub."""
     return _NOT_OF_IDS.sub("", text.lower()).replace(" ", "-")
 
 

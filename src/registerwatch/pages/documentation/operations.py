@@ -137,7 +137,7 @@ class _Reader:
         ]
 
     def _answers(self, raw: Schema) -> list[Answer]:
-        """The answers by status, `default` last."""
+        """Answers by status, `default` last."""
         return [
             Answer(status, about["description"], *self._answer_type(about))
             for status, about in sorted(raw["responses"].items())
@@ -186,7 +186,7 @@ def access_of(raw: Schema) -> str:
 
 
 def _without_null(schema: Schema) -> Schema:
-    """The schema of a parameter without `null`, which cannot be sent: the parameter is left out instead."""
+    """A parameter's schema without `null`: a missing parameter stands for that."""
     others = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     return {**schema, **others[0], "anyOf": []} if len(others) == 1 else schema
 

@@ -1,1 +1,1 @@
-"""Pages without an account: search, devices, actors, certificates, documentation, links of mails."""
+"""Pages without an account: search, devices, actors, certificates, links."""

@@ -119,7 +119,7 @@ class DeviceView(msgspec.Struct, frozen=True):
 
     @property
     def flags(self) -> list[tuple[str, bool | None]]:
-        """Its yes-or-no properties, None if the register does not say."""
+        """Its properties; None if not known."""
         return [(title, getattr(self.device, name)) for name, title in FLAG_TITLES.items()]
 
     @property

@@ -56,7 +56,7 @@ class Country(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The country with its dates."""
+        """Name and dates."""
         since, until = self.since and f"from {self.since}", self.until and f"until {self.until}"
         return " ".join(part for part in (self.name, since, until) if part)
 

@@ -16,7 +16,7 @@ class PageQuery(msgspec.Struct, frozen=True):
     filters: Filters
     page: int
     facets: Sequence[Facet] = ()
-    """The facets that are counted beside the results."""
+    """Facets to count beside results."""
 
     @property
     def is_nothing(self) -> bool:

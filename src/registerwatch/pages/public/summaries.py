@@ -27,7 +27,7 @@ class Origin(msgspec.Struct, frozen=True):
     public_url: str
     is_eudamed: bool
     name: str
-    """The name of the source, for a sentence."""
+    """The source's name in a sentence."""
 
 
 def origin_of(settings: Settings) -> Origin:
@@ -50,7 +50,7 @@ class PageSummary(msgspec.Struct, frozen=True):
 
 
 def device_summary(view: "DeviceView", origin: Origin) -> PageSummary:
-    """The summary of a device."""
+    """Summarise a device."""
     device = view.device
     kind = f"{device.risk_class} medical device" if device.risk_class else "medical device"
     maker = f" of {_name(device.manufacturer_name)}" if device.manufacturer_name else ""
@@ -66,7 +66,7 @@ def device_summary(view: "DeviceView", origin: Origin) -> PageSummary:
 
 
 def actor_summary(view: "ActorView", origin: Origin) -> PageSummary:
-    """The summary of an actor."""
+    """Summarise an actor."""
     actor = view.actor
     role = (view.role or "Actor") + (f" in {view.country}" if view.country else "")
     status = f" Status: {actor.manufacturer_status}." if actor.manufacturer_status else ""
@@ -81,7 +81,7 @@ def actor_summary(view: "ActorView", origin: Origin) -> PageSummary:
 
 
 def certificate_summary(view: "CertificateView", origin: Origin) -> PageSummary:
-    """The summary of a certificate."""
+    """Summarise a certificate."""
     certificate, row = view.certificate, view.row
     holder = f" of {_name(certificate.actor_name)}" if certificate.actor_name else ""
     expiry = row.shown.certificate.expiry
@@ -97,7 +97,7 @@ def certificate_summary(view: "CertificateView", origin: Origin) -> PageSummary:
 
 
 def search_summary(results: "Results | None", origin: Origin) -> PageSummary:
-    """The summary of the search page, with results or without."""
+    """Summarise the search page."""
     if results is None:
         about = "EUDAMED, the public EU register of medical devices" if origin.is_eudamed else origin.name
         text = f"Search a stored copy of {about}, by name, UDI-DI, SRN or catalogue reference."

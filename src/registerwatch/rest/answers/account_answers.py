@@ -236,7 +236,7 @@ async def signed_in_account(service: Service, opened: NewSession) -> SignedInAcc
 
 
 async def trial_account(service: Service, opened: NewSession) -> TrialAccount:
-    """An account with its session after a sign-up, and with the first key if it is new."""
+    """An account after a sign-up, with the first key if it is new."""
     fields = await _fields(service, opened.profile)
     key = UNSET if opened.api_key is None else opened.api_key
     return TrialAccount(**fields, session=opened.session, existing=opened.existing, api_key=key)

@@ -85,7 +85,7 @@ class DeliveryObject(Answer):
 
     @classmethod
     def of(cls, delivery: Delivery) -> "DeliveryObject":
-        """A delivery with its bodies sent and answered."""
+        """A delivery in the log."""
         return cls(
             id=delivery.id,
             type=delivery.type.value,

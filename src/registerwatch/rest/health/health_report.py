@@ -152,7 +152,7 @@ class HealthReport:
         self._rendered: tuple[_Facts, Response] | None = None
 
     async def answer(self) -> Response:
-        """The answer: status 200 if all parts work, else 503."""
+        """Status 200 if all parts work, else 503."""
         facts = await self._facts()
         if self._rendered is None or self._rendered[0] != facts:
             content = self._content(facts)
@@ -182,7 +182,7 @@ class HealthReport:
         )
 
     async def _stored(self) -> _Stored:
-        """Look up the facts in the database. Raises `DatabaseUnavailable`."""
+        """Read stored facts. Raises `DatabaseUnavailable`."""
         service = self._service
         copy = await service.records.state()
         return _Stored(copy, index_health(service, copy), await service.register_status.status())

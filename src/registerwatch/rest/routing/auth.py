@@ -87,9 +87,9 @@ class KeyOrSession:
 Reader = Annotated[Caller, Depends(KeyOrSession(Scope.READ))]
 """A caller who may read. Raises `Unauthenticated`."""
 WatchEditor = Annotated[Caller, Depends(KeyOrSession(Scope.WATCH))]
-"""A caller who may change watches. Raises `Unauthenticated`, or `ScopeTooNarrow`."""
+"""A caller who may watch. Raises `Unauthenticated`, or `ScopeTooNarrow`."""
 Manager = Annotated[Caller, Depends(KeyOrSession(Scope.MANAGE))]
-"""A caller who may manage the account. Raises `Unauthenticated`, or `ScopeTooNarrow`."""
+"""A caller who may manage. Raises `Unauthenticated`, or `ScopeTooNarrow`."""
 
 
 async def _active_account(request: Request, caller: WatchEditor) -> Caller:
@@ -98,7 +98,7 @@ async def _active_account(request: Request, caller: WatchEditor) -> Caller:
 
 
 async def require_owner_or_key(caller: Manager) -> Caller:
-    """The caller, an owner or an API key. Raises `OwnerOnly` for a member."""
+    """The caller, an owner or a key. Raises `OwnerOnly`."""
     if caller.role is not Role.OWNER:
         raise OwnerOnly(OWNERS_ONLY)
     return caller
@@ -107,4 +107,4 @@ async def require_owner_or_key(caller: Manager) -> Caller:
 ActiveAccount = Annotated[Caller, Depends(_active_account)]
 """The caller of a change of watches. Raises `Unauthenticated`, `ScopeTooNarrow`, or `PeriodEnded`."""
 OwnerOrKey = Annotated[Caller, Depends(require_owner_or_key)]
-"""The caller of a change of the account. Raises `Unauthenticated`, `ScopeTooNarrow`, or `OwnerOnly`."""
+"""An owner or a key. Raises `Unauthenticated`, `ScopeTooNarrow`, or `OwnerOnly`."""

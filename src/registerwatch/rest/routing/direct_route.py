@@ -99,7 +99,7 @@ class _Step(msgspec.Struct, frozen=True):
     given: Sequence[tuple[str, int]]
 
     async def result(self, request: Request, results: Sequence[Any], values: Values) -> Any:
-        """Call it. The results and the request are added to `values`, which are its own parameters."""
+        """Call it with `values`, its own parameters, results and request."""
         for name, index in self.given:
             values[name] = results[index]
         if self.request_name is not None:
@@ -120,7 +120,7 @@ class _Call(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, route: APIRoute) -> "_Call":
-        """The call of a route. Raises `_OtherForm`."""
+        """Build the call. Raises `_OtherForm`."""
         dependant, hints = route.dependant, get_type_hints(route.endpoint)
         returned = hints.get("return")
         if route.body_field is not None or not (isinstance(returned, type) and issubclass(returned, Response)):
@@ -237,7 +237,7 @@ def _add_step(dependant: Dependant, steps: list[_Step], indexes: dict[Any, int])
 
 
 def _coroutine(dependant: Dependant) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """The function of a dependency. Raises `_OtherForm` if it is not a coroutine function of known parameters."""
+    """The function of a dependency. Raises `_OtherForm` if it is not a coroutine of known parameters."""
     call = dependant.call
     unknown = (
         dependant.cookie_params,

@@ -49,7 +49,7 @@ HEADERS_BY_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "
 JSON_PATHS = ("/v1", "/mcp", "/health", "/live", "/ready", "/openapi.json", "/.well-known")
 UNKNOWN_PATH = "There is nothing at this address. The interface is described at /openapi.json."
 MAX_PROBLEMS = 5
-"""Problems that one answer names: a list of thousands of values can have as many."""
+"""Problems in one answer: a list can have thousands."""
 UNREADABLE = "A secret of this account cannot be read now. Who runs this service finds the reason in the log."
 NO_OBJECT = "The body is no JSON object. Send one, with `Content-Type: application/json`."
 

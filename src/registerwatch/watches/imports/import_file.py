@@ -9,7 +9,7 @@ from registerwatch.watches.imports.import_table import ParsedList, list_of
 
 MAX_OF_NETWORK = 1
 WAIT_SECONDS, WALL_SECONDS = 10.0, 20.0
-"""Short, since a person waits for the page."""
+"""A person waits for the page."""
 
 
 def import_processes(budget: ProcessorBudget | None = None) -> BoundedProcesses:

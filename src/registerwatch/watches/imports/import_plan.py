@@ -101,7 +101,7 @@ class PlannedLine(msgspec.Struct, frozen=True):
     number: int
     typed: str
     subject: str
-    """The identifier to watch, or the text of an invalid line."""
+    """The identifier, or an invalid text."""
     fate: PlannedFate
     reason: str = ""
     """Why the line is not used."""
@@ -115,11 +115,11 @@ class PlannedLine(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """The fate of each line of a list, before or after the import."""
+    """The fate of each line of an import."""
 
     lines: Sequence[PlannedLine]
     present: int
-    """The number of watches before."""
+    """Watches before the import."""
     cap: int
 
     @cached_property

@@ -7,9 +7,9 @@ from registerwatch.errors import InvalidInput
 from registerwatch.files.tables.delimited import split_lines
 
 MAX_LINES = 500
-"""The most lines of a list that are not empty."""
+"""Lines, without empty ones."""
 MAX_ALL_LINES = 2_000
-"""The most lines of a list, with empty ones."""
+"""Lines, with empty ones."""
 MAX_LINE_LENGTH = 2_000
 HEADERS = frozenset({"udi", "srn", "udi-di", "subject", "identifier"})
 

@@ -29,7 +29,7 @@ class CodeOfList(msgspec.Struct, frozen=True):
     written: str
     """The identifier as it is written."""
     certain: str
-    """The identifier that it certainly means, else what is written."""
+    """Its certain meaning, else what is written."""
 
     @classmethod
     def of(cls, text: str) -> "CodeOfList":

@@ -40,7 +40,7 @@ class CertificateGroup(StrEnum):
 
 
 SIX_MONTHS = frozenset({CertificateGroup.WITHIN_30, CertificateGroup.WITHIN_90, CertificateGroup.WITHIN_180})
-"""The groups of certificates that end within `AHEAD_DAYS`."""
+"""The groups of ends within `AHEAD_DAYS`."""
 
 
 _LAST_DAYS = (
@@ -215,7 +215,7 @@ class CertificateFilter(msgspec.Struct, frozen=True):
     """An SRN, or the name of a manufacturer without one."""
     group: CertificateGroup | None = None
     in_six_months: bool = False
-    """Only certificates that end within `AHEAD_DAYS`, whatever their group."""
+    """Only ends within `AHEAD_DAYS`, in any group."""
 
     @property
     def groups(self) -> Collection[CertificateGroup]:

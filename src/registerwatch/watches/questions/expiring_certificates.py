@@ -16,7 +16,7 @@ AHEAD_DAYS = 180
 
 
 def expiring(watches: Sequence[Watch], now: float) -> list[Expiring]:
-    """Certificates that end from 30 days ago to 180 days ahead, the most urgent first."""
+    """Ends from 30 days ago to 180 days ahead, the most urgent first."""
     today = day_of(now)
     found = [item for watch in watches for item in _of(watch, today)]
     return sorted(found, key=lambda item: (item.days, item.subject, item.certificate))

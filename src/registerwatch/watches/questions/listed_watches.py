@@ -35,7 +35,7 @@ class WatchFilter(msgspec.Struct, frozen=True):
     state: HealthState | None = None
     kind: Kind | None = None
     tags: Sequence[str] = ()
-    """Tags that a watch must have, all of them."""
+    """Tags, all required."""
 
     @classmethod
     def of(
@@ -95,4 +95,4 @@ class WatchPage(msgspec.Struct, frozen=True):
     rows: Sequence[ListedWatch]
     counts: WatchCounts
     page: int
-    """The page number, from 1; the last page if a later one was asked for."""
+    """From 1; the last page if a later one was requested."""

@@ -54,7 +54,7 @@ class TimelinePage(msgspec.Struct, frozen=True):
 
     @classmethod
     def cut(cls, events: Sequence[Event], failures: Sequence[ReadFailure], limit: int) -> "TimelinePage":
-        """A page of the newest of both, each up to `limit` + 1 long: the extra one shows that there is a next page."""
+        """A page of the newest of both; each holds up to `limit` + 1, if there are more."""
         both: list[TimelineEntry] = [*events, *failures]
         merged = sorted(both, key=position_of, reverse=True)
         shown = merged[:limit]

@@ -39,18 +39,18 @@ class RecheckResult(msgspec.Struct, frozen=True):
 class RecheckService:
     """Reads subjects of active accounts, one read for all watches on each. `watches_per_run` counts subjects.
 
-    Accounts are served in rotation over all runs; within an account the longest unread comes first. A third of the
-    slots is for watches that were never read, with a rotation of its own. Of both kinds, paying accounts have half of
-    the slots (rounded up) and trials the rest, each group with its own rotation. A group can use the slots that the
-    other leaves free. A watch waits for at most
+    Accounts are served in rotation over all runs; within an account the longest unread is first. A third of the slots
+    is for watches that were never read, with its own rotation. Of both kinds, paying accounts have half of the slots
+    (rounded up) and trials the rest, each with its own rotation. Each group can use the other's free slots. A watch
+    waits for at most
 
         W * ceil(A / H) runs, where H = ceil(R / 2) for an account that pays, R // 2 for a trial, R = P - P // 3
 
     of P slots, where A are the active accounts of its group that have watches and W the watches of its account. For a
     watch that was never read, R = P // 3, and only accounts and watches of that kind count. Where R is 1, both groups
-    have every second run. Accounts and watches that are added later join at the end, and do not count. Runs that cannot
-    ask for all of their subjects do not count either: accounts that were not served stay first in the order. Only what
-    a bulk load found changed (`repository.make_due`) goes before the account's other watches.
+    have every second run. Accounts and watches that are added later come last, and do not count. Nor do runs that
+    cannot ask for all of their subjects: accounts that were not served stay first. Only what a bulk load found changed
+    (`repository.make_due`) goes before the account's other watches.
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class RecheckService:
         return result
 
     async def _note_served(self, entries: Sequence[RecheckEntry], tried: Collection[str], now: int) -> None:
-        """Store which accounts were served: those whose subject was tried. The others come first in the next run.
+        """Store the served accounts: those whose subject was tried. The others are first in the next run.
 
-        Accounts without a subject of their own in the run count only where all subjects were tried.
+        An account without its own subject counts only if all subjects were tried.
         """
         had = [entry for entry in entries if entry.subject in tried]
         if len(had) == sum(entry.subject is not None for entry in entries):

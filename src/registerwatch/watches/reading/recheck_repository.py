@@ -140,7 +140,7 @@ async def _accounts(
 async def _subjects(
     connection: AsyncConnection, now: int, account_ids: Sequence[int], most: int, *, is_first_read: bool
 ) -> dict[int, list[str]]:
-    """The first subjects of each account, at most `most`, the longest unread first."""
+    """At most `most` subjects of each account, longest unread first."""
     longest_unread_first = unread_since(now), watches.c.tried_at, watches.c.id
     rank = func.row_number().over(partition_by=watches.c.account_id, order_by=longest_unread_first).label("rank")
     ranked = select(watches.c.account_id, watches.c.subject, rank).where(watches.c.account_id.in_(account_ids))

@@ -22,7 +22,7 @@ HELD_SECONDS = 600
 """How long deliveries of reads whose process was killed are held back."""
 MIN_WAIT_SECONDS = 300
 MAX_WAIT_SECONDS = 3600
-"""The longest wait between two tries of a subject that cannot be read."""
+"""The longest wait between failed tries of a subject."""
 
 
 class SweepTargets:

@@ -31,8 +31,8 @@ ReadsAtATime = Callable[[], Awaitable[int]]
 
 
 class SyncResult(msgspec.Struct, frozen=True):
-    """The result of a sync: `synced` watches were read, `unread` not tried, because of `error`, and `failed` tried
-    without success. `events` are those that no sync had listed.
+    """A sync: the numbers of watches `synced`, `unread` (not tried, because of `error`) and `failed`; `events` that no
+    sync had listed.
     """
 
     synced: int

@@ -41,7 +41,7 @@ def title_of(channels: Sequence[Channel], name: str) -> str:
 
 
 def destination_of(target: Target) -> str:
-    """The destination of a target in lists: the e-mail address or the host, since a path may be secret."""
+    """A target's destination: its mail address or host, since a path may be secret."""
     if target.channel == EMAIL:
         return target.user_email or ""
     return urlsplit(target.url).hostname or target.url

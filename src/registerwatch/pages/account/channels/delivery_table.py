@@ -16,7 +16,7 @@ from registerwatch.web.injection import service_of
 from registerwatch.web.responses import NOT_CACHED
 
 ABANDONED_SECONDS = 120
-"""Longer than any test takes. A test that has not ended by then never will: its process was stopped."""
+"""Longer than any test. One without an end by then never ends: its process was stopped."""
 POLLED_SECONDS = 600
 """While a delivery younger than this is on its way, the script reads the log again, if its address allows that."""
 CHIPS = (

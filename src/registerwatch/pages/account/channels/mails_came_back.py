@@ -1,4 +1,4 @@
-"""Turning mails about changes on again for a user, after they were turned off because they came back."""
+"""Turning mails about changes on again, after they were turned off as undeliverable."""
 
 from starlette.responses import Response
 

@@ -242,7 +242,7 @@ def _choice(form: Form, watches: tuple[int, ...]) -> Choice:
 
 
 def _typed(form: Form, before: Choice) -> Choice:
-    """The typed values, which the form shows again after a mistake."""
+    """The typed values, shown after a mistake."""
     try:
         return _choice(form, before.watches)
     except InvalidInput:

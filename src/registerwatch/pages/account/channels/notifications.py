@@ -35,7 +35,7 @@ router = account_pages()
 
 @router.get(ADDRESS)
 async def notifications(request: Request, visitor: SignedIn) -> Response:
-    """The channels, and what is sent to each."""
+    """List the channels."""
     return await list_page(request, visitor)
 
 

@@ -1,4 +1,4 @@
-"""The query of the page of events: view, filters and position in its address."""
+"""The query of the page of events: view, filters, position."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date

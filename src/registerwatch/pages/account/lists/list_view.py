@@ -38,8 +38,8 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def tone_of(shown: ShownLine) -> str:
-    """The tone of a line's result: the tone of its subject's status and certificates, if the copy has it. The tone of a
-    delisted subject is never better than that of its delisting.
+    """The tone of a line's result: that of its subject's status and certificates, if the copy has it. For a delisted
+    subject it is never better than the delisting's.
     """
     coverage = shown.line.coverage
     if shown.stored is None or (coverage in _TONES and coverage != "delisted"):

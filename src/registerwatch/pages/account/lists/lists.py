@@ -160,7 +160,7 @@ async def csv_file(request: Request, service: InjectedService, visitor: SignedIn
 
 @router.get(PATH + "/{list_id:int}/lines.xlsx", dependencies=[COUNTED_DOWNLOAD])
 async def xlsx_file(request: Request, service: InjectedService, visitor: SignedIn, list_id: RowId) -> Response:
-    """The lines as a workbook, with our columns after those of the file."""
+    """The lines as a workbook."""
     return await _download(request, service, visitor, list_id, "xlsx")
 
 

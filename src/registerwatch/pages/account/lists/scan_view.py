@@ -112,7 +112,7 @@ class ScannedCode(msgspec.Struct, frozen=True):
         return ", ".join(value for name in names for value in self._values(name))
 
     def in_words(self, *names: PartName) -> str:
-        """The code's value under these names, in words for people."""
+        """As `said`, in words."""
         return ", ".join(part.in_words for name in names for part in self.parsed.parts if part.name == name)
 
     def _values(self, name: PartName) -> list[str]:

@@ -23,7 +23,7 @@ from registerwatch.web.injection import InjectedService, client_of, limits_of
 from registerwatch.web.limits.rate_limits import Limit
 
 COOKIE = "provider"
-"""The cookie of the state: only the browser that was sent to the provider can come back."""
+"""Holds the state: only the browser that was sent can come back."""
 COOKIE_SECONDS = 600
 ELSEWHERE = {"cross-site", "same-site"}
 BROKEN_OFF = "You were not signed in there. Try again, or sign in with your password."

@@ -56,7 +56,7 @@ class Destination(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, form: Form) -> "Destination":
-        """The destination in the fields of a form."""
+        """Read it from a form."""
         return cls(KeptForm.of(form), _subject(form["watch"]), safe_address(form["next"]))
 
     @classmethod

@@ -15,7 +15,7 @@ from registerwatch.platform.clock import date_in_words
 from registerwatch.watches.questions.certificates import CertificateGroup, WatchedCertificate
 
 MONTHS_BEFORE, MONTHS_AFTER = 6, 60
-"""Months before and after the present one in the chart: certificates are valid for five years at most."""
+"""Months around the present one: certificates are valid for five years at most."""
 STEP, BAR_WIDTH = 10, 8
 TOP, BASE, HEIGHT = 16, 126, 150
 LEFT = 24
@@ -41,7 +41,7 @@ class Month(msgspec.Struct, frozen=True):
 
     @property
     def devices(self) -> int:
-        """The number of watched devices that have one of the certificates."""
+        """How many watched devices have any of them."""
         return len({each.device.watch_id for found in self.certificates for each in found.devices})
 
 
@@ -99,7 +99,7 @@ class CertificateChart:
 
     @cached_property
     def most(self) -> int:
-        """The highest number of certificates in a month."""
+        """The most certificates of a month."""
         return max((len(month.certificates) for _, month in self.shown), default=0)
 
     @property
@@ -115,12 +115,12 @@ class CertificateChart:
 
     @property
     def today_x(self) -> float:
-        """The horizontal position of today."""
+        """Today's position."""
         return round(LEFT + (MONTHS_BEFORE + (self.today.day - 1) / 31) * STEP, 1)
 
     @property
     def years(self) -> Sequence[tuple[int, int]]:
-        """The positions at which years begin, with the years."""
+        """Positions and numbers of years."""
         begun = range(self.today.year, self.today.year + 7)
         columns = [(self._column(date(year, 1, 1)), year) for year in begun]
         return [
@@ -150,7 +150,7 @@ class CertificateChart:
         return found
 
     def _column(self, first_day: date) -> int:
-        """The column of a month, counted from the first month of the chart."""
+        """The column of a month, 0 for the first one."""
         return (first_day.year - self.today.year) * 12 + first_day.month - self.today.month + MONTHS_BEFORE
 
 

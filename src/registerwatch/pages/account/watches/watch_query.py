@@ -1,4 +1,4 @@
-"""The query of the page of all watches: filter, order and page number in its address."""
+"""The query of the page of all watches: filter, order, page number."""
 
 from collections.abc import Iterable
 from typing import get_args
@@ -16,7 +16,7 @@ from registerwatch.watches.snapshot import Kind
 
 PATH = "/app/watches"
 DESCENDING_FIRST = frozenset({WatchOrder.LAST_CHANGE, WatchOrder.ADDED})
-"""Orders in which the first click on a column's head sorts the newest first."""
+"""Columns whose first click sorts the newest first."""
 
 _STATES: dict[str, HealthState] = {each: each for each in get_args(HealthState)}
 _KINDS: dict[str, Kind] = {each: each for each in get_args(Kind)}

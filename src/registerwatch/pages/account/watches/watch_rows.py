@@ -83,7 +83,7 @@ class WatchTable(msgspec.Struct, frozen=True):
     paging: PagePosition
     all_tags: Mapping[str, int]
     total: int
-    """The number of watches of the account."""
+    """All watches of the account."""
 
     @classmethod
     async def of(

@@ -55,7 +55,7 @@ class WatchView(msgspec.Struct, frozen=True):
     now: float
     zone: ZoneInfo
     before: Position | None
-    """The position at which the page of the timeline begins, None for the newest."""
+    """Where the timeline's page begins, None for the newest."""
     device: DeviceView | None = None
     actor: StoredActor | None = None
     reads_real_register: bool = False
@@ -83,7 +83,7 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def subject_kind(self) -> str:
-        """The kind of subject in words."""
+        """Its kind in words."""
         return "Device" if self.is_device else ROLES.get(self.watch.subject[3:5], "Actor")
 
     @property
@@ -108,7 +108,7 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def badges(self) -> Sequence[Badge]:
-        """Badges of its subject's standing, without good ones if the register no longer lists it."""
+        """Badges of its standing; no good ones if the register no longer lists it."""
         return self.standing.warnings if self.watch.is_delisted else self.standing.badges
 
     @property
@@ -164,7 +164,7 @@ class WatchView(msgspec.Struct, frozen=True):
 
     @property
     def country(self) -> str:
-        """The country of an actor."""
+        """An actor's country."""
         return country_name(self.actor.actor.country) if self.actor else ""
 
     @property

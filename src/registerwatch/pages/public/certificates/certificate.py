@@ -40,12 +40,12 @@ class ShownScope(msgspec.Struct, frozen=True):
 
     @property
     def risk_class(self) -> str:
-        """The risk class in English, empty if it names none."""
+        """The risk class in English, or empty."""
         return label(self.scope.risk_class_code)
 
     @property
     def device_types(self) -> str:
-        """The device types in English, separated by commas."""
+        """The device types in English."""
         return ", ".join(label(code) for code in self.scope.device_type_codes)
 
 
@@ -78,7 +78,7 @@ class ShownDocument(msgspec.Struct, frozen=True):
 
     @property
     def first_seen_at(self) -> int | None:
-        """When it was first fetched."""
+        """When it was fetched first."""
         return self.seen.first_seen_at if self.seen else None
 
 
@@ -107,7 +107,7 @@ class CertificateView(msgspec.Struct, frozen=True):
 
     @property
     def scopes_left_out(self) -> int:
-        """The number of scopes that are not shown."""
+        """How many scopes are left out."""
         return max(0, len(self.details.scopes or ()) - MAX_SCOPES)
 
     @property

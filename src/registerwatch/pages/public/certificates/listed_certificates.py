@@ -120,7 +120,7 @@ class CertificateSection(msgspec.Struct, frozen=True):
 
     @property
     def refusals_as_of(self) -> str | None:
-        """When the list of refused applications was last read completely."""
+        """`as_of` of refused applications."""
         return instant(self.refusals)
 
     @property
@@ -140,7 +140,7 @@ class CertificateSection(msgspec.Struct, frozen=True):
 
 
 async def section_of_actor(service: Service, srn: str, today: date, *, most: int = MAX_ON_PAGE) -> CertificateSection:
-    """The section with everything of a manufacturer, on a day."""
+    """Everything of a manufacturer on a day."""
     found, refused = await service.certificates.everything_of_actor(srn, MAX_ON_PAGE)
     rows = _rows(found, today)
     return CertificateSection(srn, rows, found.total, found.knowledge, *_of_refusals(refused), most)

@@ -28,7 +28,7 @@ class RowState(Enum):
 
     @property
     def sign(self) -> str:
-        """Its sign, for readers without colour."""
+        """Its sign besides colour."""
         return self.value[1]
 
     @property

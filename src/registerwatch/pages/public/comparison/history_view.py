@@ -176,7 +176,7 @@ def _entry(entry: Entry, *, has_several: bool) -> ShownEntry:
 
 
 def _characteristics(old: Mapping[str, bool], new: Mapping[str, bool]) -> Iterable[Line]:
-    """A line for each characteristic that was known before and has changed."""
+    """A line for each known characteristic that has changed."""
     for name, before in old.items():
         after = new.get(name, before)
         if before is not after:

@@ -1,4 +1,4 @@
-"""Rendering of pages whose address holds the token of a mailed link, which must not be sent in a `Referer`."""
+"""Pages with the token of a mailed link in their address, which no `Referer` sends."""
 
 from starlette.requests import Request
 from starlette.responses import Response

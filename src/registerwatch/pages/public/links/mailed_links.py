@@ -152,7 +152,7 @@ async def _carried_out(service: Service, token: str, choice: str, fields: Mappin
 
 
 async def _confirm_page(request: Request, service: Service, token: str, problem: str = "") -> Response:
-    """The page of `confirm`. Raises `LinkNotValid`."""
+    """Ask for an answer. Raises `LinkNotValid`."""
     holder, access = await service.accounts.confirmations.look(token)
     return link_page(
         request,
@@ -169,7 +169,7 @@ async def _confirm_page(request: Request, service: Service, token: str, problem:
 
 
 async def _invitation_page(request: Request, service: Service, token: str, problem: str = "") -> Response:
-    """The page of `invitation`. Raises `LinkNotValid`."""
+    """Show an invitation. Raises `LinkNotValid`."""
     invited = await service.accounts.invitations.look(token)
     return link_page(
         request,

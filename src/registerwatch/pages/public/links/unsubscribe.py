@@ -18,7 +18,7 @@ router = APIRouter()
 
 @router.get(f"{PATH}{{token}}")
 async def unsubscribe(request: Request, service: InjectedService, token: str) -> Response:
-    """The address whose mails would end, and a button."""
+    """Ask before mails are ended."""
     await limits_of(request).check(request, Limit.PAGES)
     return _page(request, await service.notifications.unsubscribe.target(token), is_done=False)
 
