@@ -15,12 +15,12 @@ from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.passwords.passwords import Passwords
 from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
-from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.accounts.use_cases import Accounts, build_accounts
 from registerwatch.all_tables import SEALED
 from registerwatch.background import loops
 from registerwatch.background.run_forever import cancel_and_wait
 from registerwatch.billing.provider import PaymentProvider
-from registerwatch.billing.wiring import Billing, build_billing
+from registerwatch.billing.use_cases import Billing, build_billing
 from registerwatch.copy.actor_lists import ActorLists
 from registerwatch.copy.certificates.certificate_documents import SeenDocuments
 from registerwatch.copy.certificates.certificate_queries import CertificateQueries
@@ -62,7 +62,7 @@ from registerwatch.notifications.channels.webhook import ATTEMPT_SECONDS
 from registerwatch.notifications.delivery.delivery import MAX_CONCURRENT
 from registerwatch.notifications.feeds.service import FeedService
 from registerwatch.notifications.targets.targets import MAX_TESTS
-from registerwatch.notifications.wiring import Notifications, build_notifications
+from registerwatch.notifications.use_cases import Notifications, build_notifications
 from registerwatch.platform.clock import Clock, SystemClock
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.migrate import upgrade

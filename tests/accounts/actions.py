@@ -2,7 +2,7 @@
 
 from registerwatch.accounts.models import Caller, NewSession
 from registerwatch.accounts.sessions.credentials import browser_session_of, credential_of
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 
 EMAIL = "owner@acme.example"
 PASSWORD = "correct horse"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.accounts.use_cases import Accounts, build_accounts
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.db.engine import Database
 from registerwatch.settings import Settings

@@ -8,7 +8,7 @@ import pyotp
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.second_factors.totp import STEP_SECONDS
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from tests.support.fakes import SteppedClock
 
 RECOVERY_CODE = re.compile(r"\b[a-z2-9]{6}(?:-[a-z2-9]{6}){3}\b")

@@ -4,7 +4,7 @@ import pytest
 
 from registerwatch.accounts.models import Role
 from registerwatch.accounts.plans import PlanName
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import CapReached, InvalidInput, NoSuchAccount
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, owner_of, signed_up
 from tests.support.fakes import SteppedClock

@@ -5,7 +5,7 @@ from registerwatch.accounts.audit.audit import Action
 from registerwatch.accounts.audit.audit_pages import LINES_AT_ONCE, PAGE_LINES, ActionGroup, actions_of
 from registerwatch.accounts.audit.audit_trail import TrailFilter
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, owner_of
 from tests.support.fakes import SteppedClock

@@ -18,7 +18,7 @@ from registerwatch.accounts.sessions.credentials import (
     new_session,
     new_token,
 )
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import Unauthenticated
 from tests.accounts.actions import by_key, by_session, signed_up
 from tests.register.builders import PROPERTY

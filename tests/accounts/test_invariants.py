@@ -44,7 +44,7 @@ from registerwatch.accounts.sessions.open_sessions import OpenSessionService
 from registerwatch.accounts.sessions.sessions import SessionService
 from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
 from registerwatch.accounts.team import TeamReader
-from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.accounts.use_cases import Accounts, build_accounts
 from registerwatch.errors import (
     CapReached,
     InvalidInput,

@@ -3,7 +3,7 @@
 import asyncio
 
 from registerwatch.accounts.passwords.passwords import MAX_WAITING
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import Overloaded, WrongPassword
 from tests.accounts.actions import EMAIL, PASSWORD, signed_up
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.plans import PlanName
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import CapReached, InvalidInput, RegisterwatchError, Unauthenticated, WrongPassword
 from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up

@@ -12,7 +12,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.accounts.second_factors.passkey_repository import CHALLENGE_SECONDS
 from registerwatch.accounts.second_factors.passkeys import MAX_PASSKEYS, has_passkeys
 from registerwatch.accounts.sessions.sign_in_steps import NewStep
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import InvalidInput, SecondFactorNeeded, WrongCode
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.db.engine import Database

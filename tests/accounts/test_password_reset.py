@@ -17,7 +17,7 @@ from registerwatch.accounts.models import NewSession
 from registerwatch.accounts.passwords.password_reset import LINKS_PER_HOUR, MAX_TOKEN_LENGTH
 from registerwatch.accounts.plans import PlanName
 from registerwatch.accounts.sessions.credentials import digest_of
-from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.accounts.use_cases import Accounts, build_accounts
 from registerwatch.errors import InvalidInput, MailNotSent, NoSuchAccount, Unauthenticated, WrongPassword
 from registerwatch.mail.mailer import BeforeData, Mail, Mailer, NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from registerwatch.accounts.passwords.passwords import MAX_WAITING, Passwords, acceptable
-from registerwatch.accounts.wiring import build_accounts
+from registerwatch.accounts.use_cases import build_accounts
 from registerwatch.errors import InvalidInput, Overloaded, WrongPassword
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.db.engine import Database

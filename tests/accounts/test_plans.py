@@ -6,7 +6,7 @@ from registerwatch.accounts.models import Account
 from registerwatch.accounts.plans import PlanName, plans
 from registerwatch.accounts.queries import account_of
 from registerwatch.accounts.repository import StoredAccount
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from tests.accounts.actions import EMAIL, owner_of
 
 NOW = 1_800_000_000

@@ -13,7 +13,7 @@ from registerwatch.accounts.provider.provider_client import ProviderClient
 from registerwatch.accounts.provider.provider_repository import REQUEST_SECONDS
 from registerwatch.accounts.provider.provider_sign_in import FinishedSignIn
 from registerwatch.accounts.sessions.sign_in_steps import NewStep
-from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.accounts.use_cases import Accounts, build_accounts
 from registerwatch.errors import ProviderSignInFailed
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.db.engine import Database

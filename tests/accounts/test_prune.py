@@ -10,7 +10,7 @@ from registerwatch.accounts.passwords.password_reset import TOKEN_SECONDS
 from registerwatch.accounts.prune import AUDIT_KEPT, REVOKED_KEYS_KEPT
 from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
-from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.accounts.use_cases import Accounts, build_accounts
 from registerwatch.errors import Unauthenticated
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.mail.memory_mailer import MemoryMailer

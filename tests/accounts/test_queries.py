@@ -13,7 +13,7 @@ from registerwatch.accounts.models import Caller, Role
 from registerwatch.accounts.queries import AccountQueries, profile_of
 from registerwatch.accounts.sessions.credentials import Credential, credential_of, digest_of
 from registerwatch.accounts.sessions.sign_in import SESSION_SECONDS
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import Unauthenticated
 from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, owner_of, signed_up

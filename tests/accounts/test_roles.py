@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from registerwatch.accounts.models import Caller, Role
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import InvalidInput, LinkNotValid, Unauthenticated
 from registerwatch.mail.memory_mailer import MemoryMailer
 from tests.accounts.actions import EMAIL, PASSWORD, by_session, mails_settled, owner_of, prove_address

@@ -18,7 +18,7 @@ from registerwatch.accounts.sessions.clients import Client
 from registerwatch.accounts.sessions.sign_in_steps import MAX_TRIES, NewStep
 from registerwatch.accounts.sessions.sign_in_steps import STEP_SECONDS as SECONDS_OF_A_STEP
 from registerwatch.accounts.tables import SEALED, owner_of_app_secret
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import (
     ConfigurationError,
     InvalidInput,

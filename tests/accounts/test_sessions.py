@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from registerwatch.accounts.models import NewSession
 from registerwatch.accounts.sessions.credentials import credential_of
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import Unauthenticated, WrongPassword
 from registerwatch.platform.db.engine import Database
 from tests.accounts.actions import EMAIL, PASSWORD, by_key, by_session, signed_up

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.accounts.validation import (
     MAX_EMAIL_LENGTH,
     MAX_LABEL_LENGTH,
@@ -16,7 +17,6 @@ from registerwatch.accounts.validation import (
     label,
     one_line,
 )
-from registerwatch.accounts.wiring import Accounts
 from registerwatch.errors import InvalidInput
 from tests.accounts.actions import EMAIL, PASSWORD, by_session, owner_of
 from tests.register.builders import PROPERTY

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from registerwatch.accounts.wiring import Accounts, build_accounts
+from registerwatch.accounts.use_cases import Accounts, build_accounts
 from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.platform.clock import SystemClock
 from registerwatch.platform.db.engine import Database

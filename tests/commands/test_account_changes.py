@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from registerwatch.accounts.sessions.credentials import masked
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.billing import provider
 from registerwatch.billing.cancellation import RETRY_SECONDS
 from tests.accounts.second_factors import app_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from registerwatch.accounts.sessions.credentials import credential_of
-from registerwatch.accounts.wiring import Accounts
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.errors import WrongPassword
 from tests.commands.steps import EMAIL, MEMBER, PASSWORD, Operator
 from tests.support import processes

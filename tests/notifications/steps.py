@@ -14,7 +14,7 @@ from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.models import Target
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.tables import deliveries
-from registerwatch.notifications.wiring import build_channels
+from registerwatch.notifications.use_cases import build_channels
 from registerwatch.platform.net.safe_http import SafeHttpClient
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events import event_repository

@@ -13,8 +13,8 @@ from rich.table import Column, Table
 
 from registerwatch.accounts.models import Account, NewAccount, NewKey, Profile
 from registerwatch.accounts.plans import PlanName
+from registerwatch.accounts.use_cases import Accounts
 from registerwatch.accounts.validation import MAX_LABEL_LENGTH
-from registerwatch.accounts.wiring import Accounts
 from registerwatch.bootstrap import build_service
 from registerwatch.errors import InvalidInput
 from registerwatch.platform import logs

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.choices import EVERYTHING, MAX_NAMED, Choice, Frequency
 from registerwatch.notifications.targets.channel_models import ChannelChange, NewChannel
-from registerwatch.notifications.wiring import CHATS
+from registerwatch.notifications.use_cases import CHATS
 from registerwatch.platform.structs import replace
 from registerwatch.rest.answers.channel_answers import (
     EXAMPLE_URL,

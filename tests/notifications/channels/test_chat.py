@@ -16,7 +16,7 @@ from registerwatch.notifications.channels.mattermost import Mattermost
 from registerwatch.notifications.channels.slack import Slack
 from registerwatch.notifications.channels.teams import Teams
 from registerwatch.notifications.models import AttemptResult, EventType, Notification, Target
-from registerwatch.notifications.wiring import CHATS
+from registerwatch.notifications.use_cases import CHATS
 from registerwatch.platform.net.resolver import DnsResolver
 from registerwatch.platform.net.safe_http import CheckedNetwork, SafeHttpClient, checked_connections
 from registerwatch.rest.channels import KINDS

@@ -11,7 +11,7 @@ from registerwatch.accounts.tables import users
 from registerwatch.notifications.channels.chat import ChatService
 from registerwatch.notifications.feeds.atom import PageLinks, atom
 from registerwatch.notifications.feeds.models import Feed, FeedPage
-from registerwatch.notifications.wiring import CHATS
+from registerwatch.notifications.use_cases import CHATS
 from registerwatch.platform.db.row_pages import MAX_ROW_ID
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.causes import EventGroup

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.recipes.recipe import Edit, Recipe, inserted
 
-WIRING = "notifications/wiring.py"
+WIRING = "notifications/use_cases.py"
 
 RECIPE = Recipe(
     task="A chat service",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from registerwatch.billing.stripe_provider import StripeProvider
-from registerwatch.billing.wiring import build_billing
+from registerwatch.billing.use_cases import build_billing
 from registerwatch.errors import PaymentsUnavailable
 from registerwatch.mail.mailer import NoMailer
 from registerwatch.platform.clock import SystemClock
