@@ -79,10 +79,10 @@ class NoWatches:
         """No device."""
         return ()
 
-    async def tell_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
+    async def notify_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
         """Do nothing."""
 
-    async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
+    async def notify_certificates(self, connection: AsyncConnection, *, now: int) -> None:
         """Do nothing."""
 
 

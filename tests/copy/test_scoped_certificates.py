@@ -12,7 +12,7 @@ from registerwatch.copy.certificates.scoped_certificates import (
     with_scoped,
 )
 from registerwatch.register.certificate_identity import same_certificates
-from registerwatch.register.models import Certificate, CertificatePlace
+from registerwatch.register.models import Certificate, CertificateLocation
 
 
 def a_certificate(number: str = "Z-1", **differs: Any) -> Certificate:
@@ -52,7 +52,9 @@ def test_what_only_a_scope_names_stands_beside_the_others() -> None:
 
 
 @pytest.mark.parametrize("listed_in", ["record", "search"])
-def test_a_certificate_of_two_places_is_one_and_says_what_was_read_of_the_device(listed_in: CertificatePlace) -> None:
+def test_a_certificate_of_two_places_is_one_and_says_what_was_read_of_the_device(
+    listed_in: CertificateLocation,
+) -> None:
     own = a_certificate(listed_in=listed_in)
 
     assert joined((own,), SCOPED, is_searched=True, is_doubtful=listed_in == "search") == (own,)

@@ -63,10 +63,10 @@ class ToldWatches:
     failure: Exception | None = None
     works: int = 0
 
-    async def tell_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
+    async def notify_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
         raise AssertionError("a certificate sweep lists no devices")
 
-    async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
+    async def notify_certificates(self, connection: AsyncConnection, *, now: int) -> None:
         if self.failure is not None and not self.works:
             raise self.failure
         self.works = max(0, self.works - 1)
@@ -80,11 +80,11 @@ class ToldOfCommitted(ToldWatches):
     database: Database | None = None
     committed: list[int] = field(default_factory=list)
 
-    async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
+    async def notify_certificates(self, connection: AsyncConnection, *, now: int) -> None:
         assert self.database is not None
         async with self.database.reading() as other:
             self.committed.append((await other.execute(select(func.count(certificate_news.c.id)))).scalar_one())
-        await super().tell_certificates(connection, now=now)
+        await super().notify_certificates(connection, now=now)
 
 
 @pytest.fixture

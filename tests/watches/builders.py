@@ -57,7 +57,7 @@ alike = st.lists(
         type_code=st.sampled_from(["", "mdr-type.qms", "mdd-type.qa"]),
     ),
     max_size=6,
-    unique_by=lambda each: (each.identity, each.told),
+    unique_by=lambda each: (each.identity, each.values),
 ).map(tuple)
 """Certificates of which several have the same notified body, number and revision."""
 

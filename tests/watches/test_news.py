@@ -27,9 +27,9 @@ async def tell(harness: ServiceHarness, srn: str = SRN) -> None:
     """Tell watches of devices and certificates, as the ends of two sweeps do."""
     news = WatchNews(harness.service.notifications.outbox)
     async with harness.database.transaction() as connection:
-        await news.tell_portfolio(connection, srn, now=harness.now)
+        await news.notify_portfolio(connection, srn, now=harness.now)
     async with harness.database.transaction() as connection:
-        await news.tell_certificates(connection, now=harness.now)
+        await news.notify_certificates(connection, now=harness.now)
 
 
 async def register(harness: ServiceHarness, *dis: str, change: str = "registered", srn: str = SRN) -> None:
@@ -258,7 +258,7 @@ async def test_a_transaction_that_fails_tells_nothing_and_moves_nothing(harness:
     news = WatchNews(harness.service.notifications.outbox)
     with pytest.raises(RuntimeError):
         async with harness.database.transaction() as connection:
-            await news.tell_portfolio(connection, SRN, now=harness.now)
+            await news.notify_portfolio(connection, SRN, now=harness.now)
             found = await event_repository.chosen_events(
                 connection, caller.account.id, EventFilter(), after=None, most=5
             )

@@ -149,9 +149,9 @@ class Steps:
     async def _tell(self, log: NewsLog, srn: str, node: WatchNews) -> None:
         async with self.database.transaction() as connection:
             if log is NewsLog.PORTFOLIO:
-                await node.tell_portfolio(connection, srn, now=self.expected.now)
+                await node.notify_portfolio(connection, srn, now=self.expected.now)
             else:
-                await node.tell_certificates(connection, now=self.expected.now)
+                await node.notify_certificates(connection, now=self.expected.now)
 
     async def switch(self, account: int, srn: str, log: NewsLog) -> None:
         """Somebody switches an option on or off."""

@@ -58,7 +58,7 @@ Listed = Annotated[
 ]
 
 
-CertificatePlace = Literal["", "record", "search"]
+CertificateLocation = Literal["", "record", "search"]
 """Where the register lists a certificate: in the device's Basic UDI-DI record, or in its certificate search."""
 
 
@@ -87,7 +87,7 @@ class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     notified_body: Annotated[str, field_doc("Number of the notified body.", "0633")] = ""
     notified_body_name: Annotated[str, field_doc("Name of the notified body.", "TÜV SÜD Product Service GmbH")] = ""
     listed_in: Annotated[
-        CertificatePlace,
+        CertificateLocation,
         field_doc(
             "Where the register lists it: `record`, the device's own Basic UDI-DI record; `search`, the certificate"
             " search. Missing when not known.",

@@ -168,13 +168,13 @@ class NewsObserver(Protocol):
     in the order of their ids.
     """
 
-    async def tell_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
+    async def notify_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
         """Notify the watches of a manufacturer of its new entries in `portfolio_news`.
 
         A watch without a baseline gets one where the manufacturer's devices were listed completely since it was made.
         """
 
-    async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
+    async def notify_certificates(self, connection: AsyncConnection, *, now: int) -> None:
         """Notify the watches of manufacturers of their new entries in `certificate_news`.
 
         A watch without a baseline gets one where all certificates were listed completely since it was made.

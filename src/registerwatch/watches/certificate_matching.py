@@ -82,7 +82,7 @@ def may_be_renumbered(before: SeenCertificate, after: SeenCertificate) -> bool:
 
 def _pairs(before: Sequence[SeenCertificate], now: Sequence[SeenCertificate], is_unchanged: Comparison) -> list[Pair]:
     """Pairs of certificates that are alike: first identical ones, then unchanged ones, then by the latest dates."""
-    pairs = _assigned(before, now, lambda one, other: one.told == other.told)
+    pairs = _assigned(before, now, lambda one, other: one.values == other.values)
     for comparison in (is_unchanged, lambda _one, _other: True):
         left, come = _without(before, [each for each, _ in pairs]), _without(now, [after for _, after in pairs])
         pairs += _assigned(left[::-1], come[::-1], comparison)

@@ -12,7 +12,7 @@ import msgspec
 from registerwatch.platform.structs import replace
 from registerwatch.register.codes import label as label_of_code
 from registerwatch.register.device_names import given_name
-from registerwatch.register.models import Actor, Certificate, CertificatePlace, Device
+from registerwatch.register.models import Actor, Certificate, CertificateLocation, Device
 from registerwatch.register.observation import ActorObservation, Observation
 
 Kind = Literal["udi", "srn"]
@@ -29,7 +29,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     is_gone: bool = False
     """Whether the register lists it no more."""
     notified_body: str = ""
-    listed_in: CertificatePlace = ""
+    listed_in: CertificateLocation = ""
     is_unconfirmed: bool = False
     """Whether only an earlier search named it, and the last read could not search."""
     is_scoped: bool = False
@@ -52,7 +52,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
         return self.notified_body, self.number, self.revision
 
     @property
-    def told(self) -> tuple[str, str, str]:
+    def values(self) -> tuple[str, str, str]:
         """What can change of it."""
         return self.expiry, self.status, self.status_code
 
@@ -60,7 +60,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     def order(self) -> tuple[str | bool, ...]:
         """Sorts certificates, by number and revision first. It has all of one but its first day and its kind."""
         body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed, self.is_undated
-        return self.number, self.revision, *self.told, *body_and_flags, self.is_scoped
+        return self.number, self.revision, *self.values, *body_and_flags, self.is_scoped
 
 
 def in_order(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:

@@ -278,7 +278,7 @@ class CertificateSweep:
         """Notify watches of manufacturers of the log's news, separately: storing locks watches of devices."""
         async with self._database.transaction() as connection:
             await lock(connection, CERTIFICATES)
-            await self._news.tell_certificates(connection, now=self._now())
+            await self._news.notify_certificates(connection, now=self._now())
 
     async def _renew_devices(
         self,

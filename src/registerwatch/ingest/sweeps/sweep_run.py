@@ -321,7 +321,7 @@ class SweepRun:
         try:
             if self.sweep.lists_all and (self.has_ended or self.news):
                 async with self.adapters.database.transaction() as connection:
-                    await self.adapters.news.tell_portfolio(connection, self.sweep.srn, now=self.adapters.now)
+                    await self.adapters.news.notify_portfolio(connection, self.sweep.srn, now=self.adapters.now)
         finally:
             async with self.adapters.database.transaction() as connection:
                 await sweeps.release(connection, self.sweep, has_waited=has_waited)

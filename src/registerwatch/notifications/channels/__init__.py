@@ -1,4 +1,4 @@
-"""Channels: ways to send a notification to people or programs. A channel is a module here and a line in `use_cases.py`."""
+"""Channels: ways to notify people or programs. A channel is a module here and a line in `use_cases.py`."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol

@@ -27,7 +27,7 @@ class WatchNews:
     def __init__(self, outbox: Outbox) -> None:
         self._publisher = EventPublisher(outbox)
 
-    async def tell_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
+    async def notify_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
         """Tell the watches of a manufacturer of its devices: one event each, with all that they were not told.
 
         A watch without a baseline gets one where the manufacturer's devices were listed completely since it was made.
@@ -46,7 +46,7 @@ class WatchNews:
         await self._publisher.publish(connection, found, context, now)
         await news_repository.set_seen(connection, NewsLog.PORTFOLIO, [each.id for each in readers], last)
 
-    async def tell_certificates(self, connection: AsyncConnection, *, now: int) -> None:
+    async def notify_certificates(self, connection: AsyncConnection, *, now: int) -> None:
         """Tell all watches of manufacturers of their certificates: one event each, with all that they were not told.
 
         A watch without a baseline gets one where all certificates were listed completely since it was made.
