@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from registerwatch.accounts.models import Caller
-from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.models import Event, EventSeverity
 from registerwatch.watches.service import WatchService
 

@@ -36,7 +36,7 @@ from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.requests import RetryPolicy
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.events import event_repository
-from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.models import Event, Watch
 from registerwatch_standins.register.app import create_app as create_register
 from registerwatch_standins.register.faults import Faults

@@ -26,8 +26,8 @@ from registerwatch.errors import InvalidInput
 from registerwatch.platform.db.engine import Database
 from registerwatch.watches import repository as watch_repository
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.events.event_listing import EventFilter
 from registerwatch.watches.events.event_marks import MAX_COUNTED, MAX_MARKED_IDS, EventMarks
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.events.event_repository import NewEvent, add_events
 from registerwatch.watches.events.event_selection import EventSelection, EventView, field_filter, row_id
 from registerwatch.watches.models import EventKind, EventSeverity

@@ -9,7 +9,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.notifications.tables import deliveries
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events import event_repository
-from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.models import Event
 from registerwatch.watches.news.news import WatchNews
 from registerwatch.watches.options import WatchOptions, with_options

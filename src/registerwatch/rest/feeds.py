@@ -19,7 +19,7 @@ from registerwatch.rest.register import NOT_MODIFIED
 from registerwatch.rest.routing.auth import OwnerOrKey, Reader
 from registerwatch.rest.routing.parameters import RowId, row_id
 from registerwatch.rest.routing.routers import account_router
-from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.web.answers.answers import Answer, Done, doc, instant
 from registerwatch.web.injection import InjectedService, limits_of

@@ -15,7 +15,7 @@ from registerwatch.rest.openapi.description import BAD_REQUEST, CAP_REACHED, EXP
 from registerwatch.rest.routing.auth import ActiveAccount, Reader, WatchEditor
 from registerwatch.rest.routing.parameters import PageParameters, RowId, row_id
 from registerwatch.rest.routing.routers import account_router
-from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.models import EventKind, EventSeverity, Expiring, WatchPatch
 from registerwatch.watches.questions.expiring_certificates import expiring, unsure
 from registerwatch.web.answers.answers import Done, doc

@@ -19,7 +19,7 @@ from registerwatch.register.observation import ReadContext
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.watches import repository
 from registerwatch.watches.events import event_repository
-from registerwatch.watches.events.event_listing import EventFilter, EventPage
+from registerwatch.watches.events.event_pages import EventFilter, EventPage
 from registerwatch.watches.models import Event, Watch, WatchPatch
 from registerwatch.watches.news.news_cursors import begin_added, set_options
 from registerwatch.watches.reading.read_subject import SubjectReader

@@ -8,7 +8,7 @@ from registerwatch.notifications.feeds.calendar import pieces
 from registerwatch.notifications.feeds.models import CalendarContent, Feed, FeedPage
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.causes import EventGroup
-from registerwatch.watches.events.event_listing import GroupPage
+from registerwatch.watches.events.event_pages import GroupPage
 from registerwatch.watches.models import Event, Expiring
 from tests.notifications.feeds.feed_reader import days_of, feed_of
 

@@ -15,7 +15,7 @@ from registerwatch.notifications.use_cases import CHATS
 from registerwatch.platform.db.row_pages import MAX_ROW_ID
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.causes import EventGroup
-from registerwatch.watches.events.event_listing import GroupPage
+from registerwatch.watches.events.event_pages import GroupPage
 from registerwatch.watches.events.event_repository import NewEvent, add_events
 from registerwatch.watches.events.event_rules import is_version_alone
 from registerwatch.watches.events.event_selection import EventSelection, EventView

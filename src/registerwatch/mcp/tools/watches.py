@@ -9,7 +9,7 @@ from registerwatch.accounts.models import Scope
 from registerwatch.mcp.tools.registry import NoArguments, ToolContext, ToolResult, payload, text_argument, tool
 from registerwatch.platform.db.row_pages import MAX_ROW_ID
 from registerwatch.register.identifiers import MAX_LENGTH
-from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.events.event_rules import FIELDS, NUMBERS
 from registerwatch.watches.models import EventKind, EventSeverity
 from registerwatch.watches.news.news_changes import NUMBER_OF

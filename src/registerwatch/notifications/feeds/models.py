@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from registerwatch.accounts.ended_period import EndedPeriod
-from registerwatch.watches.events.event_listing import GroupPage
+from registerwatch.watches.events.event_pages import GroupPage
 from registerwatch.watches.models import Expiring, HealthState, Watch
 
 MAX_FEEDS = 10

@@ -27,7 +27,7 @@ from registerwatch.notifications.feeds.models import (
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.watches import repository as watch_repository
-from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.events.event_repository import newest_groups
 from registerwatch.watches.models import OVERDUE_AFTER, HealthState, Watch
 from registerwatch.watches.questions.expiring_certificates import expiring, unsure

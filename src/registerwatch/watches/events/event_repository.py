@@ -26,7 +26,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.causes import EventGroup
-from registerwatch.watches.events.event_listing import EventFilter, GroupPage
+from registerwatch.watches.events.event_pages import EventFilter, GroupPage
 from registerwatch.watches.events.event_rules import classified
 from registerwatch.watches.models import Event, EventKind, EventSeverity
 from registerwatch.watches.repository import chunks

@@ -7,7 +7,7 @@ import msgspec
 
 from registerwatch.errors import InvalidInput
 from registerwatch.platform.db.row_pages import row_id_of
-from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.events.event_rules import FIELDS
 
 

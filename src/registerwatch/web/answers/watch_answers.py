@@ -12,7 +12,7 @@ from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.platform.db.row_pages import RowPage
 from registerwatch.register.models import Listed
 from registerwatch.watches.diff import FieldChange
-from registerwatch.watches.events.event_listing import EventPage
+from registerwatch.watches.events.event_pages import EventPage
 from registerwatch.watches.models import Event, EventKind, EventSeverity, HealthState, Watch
 from registerwatch.watches.reading.sync import SyncResult
 from registerwatch.watches.snapshot import SeenCertificate, Snapshot

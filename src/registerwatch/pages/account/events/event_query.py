@@ -13,7 +13,7 @@ from registerwatch.pages.addresses import with_query
 from registerwatch.platform.clock import date_in_words
 from registerwatch.platform.structs import replace
 from registerwatch.register.identifiers import subject as identifier_in
-from registerwatch.watches.events.event_listing import EventFilter
+from registerwatch.watches.events.event_pages import EventFilter
 from registerwatch.watches.events.event_rules import field_name
 from registerwatch.watches.events.event_selection import EventSelection, EventView, field_filter, row_id
 from registerwatch.watches.models import EventKind
