@@ -15,8 +15,8 @@ import pytest
 from registerwatch.accounts.validation import email_address, label
 from registerwatch.errors import InvalidInput
 from registerwatch.files.scan.codes import read_codes
-from registerwatch.files.tables.reading import read_table
 from registerwatch.files.tables.table import ReadChoices
+from registerwatch.files.tables.table_reader import read_table
 from registerwatch.mail.clean_text import clean, unlinked
 from registerwatch.notifications.bounces.bounce_report import report_of
 from registerwatch.register.identifiers import gs1_messages, hibc, iccbba, ifa, parse

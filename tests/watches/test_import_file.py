@@ -3,8 +3,8 @@
 import pytest
 
 from registerwatch.errors import InvalidInput
-from registerwatch.files.tables.reading import read_table
 from registerwatch.files.tables.table import ReadChoices
+from registerwatch.files.tables.table_reader import read_table
 from registerwatch.watches.imports.import_table import LeftOut, ParsedList, list_of
 from registerwatch.watches.imports.import_text import MAX_LINES
 from tests.files.tables.workbooks import a_workbook

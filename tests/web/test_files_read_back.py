@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from registerwatch.files.tables.cells import one_line
 from registerwatch.files.tables.csv_file import BYTE_ORDER_MARK, csv_chunks
 from registerwatch.files.tables.formula_guard import NOT_IN_XML, guarded, unguarded
-from registerwatch.files.tables.reading import read_table
 from registerwatch.files.tables.table import ReadChoices, Table
+from registerwatch.files.tables.table_reader import read_table
 from registerwatch.web.files.xlsx_sheet import XlsxSheet
 from tests.register.builders import PROPERTY
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from registerwatch.errors import InvalidInput
 from registerwatch.files.tables.headings import MAX_HEADING_ROWS, normal
-from registerwatch.files.tables.reading import read_table
 from registerwatch.files.tables.table import MAX_FILE_BYTES, ReadChoices, Table, TableRow
+from registerwatch.files.tables.table_reader import read_table
 from registerwatch.platform.structs import replace
 from registerwatch.register.nomenclature import MAX_NAME_LENGTH, Nomenclature, Term, nomenclature_of
 

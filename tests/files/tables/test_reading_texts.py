@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from registerwatch.errors import InvalidInput
 from registerwatch.files.tables.cells import MAX_CELL_LENGTH
 from registerwatch.files.tables.encodings import ENCODINGS
-from registerwatch.files.tables.reading import read_table
 from registerwatch.files.tables.table import MAX_COLUMNS, MAX_FILE_BYTES, MAX_ROWS, ReadChoices, Table
+from registerwatch.files.tables.table_reader import read_table
 from tests.register.builders import PROPERTY
 from tests.support.harness import SRN
 

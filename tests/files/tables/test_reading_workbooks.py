@@ -15,8 +15,8 @@ from openpyxl import Workbook
 
 from registerwatch.errors import InvalidInput
 from registerwatch.files.tables.cells import MAX_CELL_LENGTH
-from registerwatch.files.tables.reading import read_table
 from registerwatch.files.tables.table import MAX_COLUMNS, MAX_ROWS, ReadChoices
+from registerwatch.files.tables.table_reader import read_table
 from tests.files.tables.workbooks import (
     STRICT,
     a_workbook,

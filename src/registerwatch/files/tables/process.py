@@ -13,8 +13,8 @@ import msgspec
 from registerwatch.errors import InvalidInput
 from registerwatch.files.tables.encodings import load_encodings
 from registerwatch.files.tables.file_kinds import check_beginning
-from registerwatch.files.tables.reading import read_table
 from registerwatch.files.tables.table import MAX_FILE_BYTES, ReadChoices, Table
+from registerwatch.files.tables.table_reader import read_table
 from registerwatch.platform.bounded_process import (
     BoundedProcesses,
     ProcessBounds,
