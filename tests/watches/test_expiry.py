@@ -454,7 +454,7 @@ def test_the_end_of_a_revision_is_told_unless_another_one_of_its_body_ends_later
         ]
         shown = [EndingCertificate(shown_certificate(each, START), each.expiry or "") for each in certificates]
         due = due_certificates(shown, START, START + timedelta(90))
-        return {"/".join(msgspec.json.decode(each.key)) for each in due if each.may_tell}
+        return {"/".join(msgspec.json.decode(each.key)) for each in due if each.may_report}
 
     first, second, later = "2026-01-10", "2026-01-20", "2027-01-01"
     one = ("0123", "Z", "01", first)
@@ -500,14 +500,14 @@ def test_marks_go_one_way_and_none_is_told_twice(end: int, created: int, steps: 
     certificate = DueCertificate("k", "Z-1", START + timedelta(end))
     known: int | None = None
     last, told_marks = START, []
-    for step, may_tell in steps:
+    for step, may_report in steps:
         today = last + timedelta(step)
         seen_on = max(last, START + timedelta(created))
-        notice = notice_of(certificate, known, seen_on, today, may_tell=may_tell)
+        notice = notice_of(certificate, known, seen_on, today, may_report=may_report)
         if notice is not None:
-            assert may_tell or not notice.is_told
+            assert may_report or not notice.is_reported
             known = notice.mark
-            if notice.is_told:
+            if notice.is_reported:
                 told_marks.append(notice.mark)
         last = today
 

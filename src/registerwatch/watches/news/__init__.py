@@ -1,1 +1,1 @@
-"""News of manufacturers and ends of certificates, told to the watches that they concern."""
+"""News of manufacturers and ends of certificates, reported to the watches concerned."""

@@ -1,8 +1,8 @@
-"""Telling ends of certificates: 90, 30, 7 and 0 days before, for each watch that shows the certificate.
+"""Reports ends of certificates 90, 30, 7 and 0 days before, for each watch that shows the certificate.
 
-The first run on a day looks at all watches; the others have nothing to do, since days alone decide. Accounts whose
-period has ended are told when they are back. A mark is stored in the transaction that tells it, under a lock
-of its watch, so that each is told once.
+The first run on a day looks at all watches; later runs have nothing to do, since days alone decide. Accounts whose
+period has ended get their reports when they are active again. A mark is stored in the transaction that reports it,
+under a lock of its watch, so that each is reported once.
 """
 
 from collections.abc import Sequence
@@ -22,19 +22,19 @@ from registerwatch.watches.news.expiry_repository import EndingWatch, Known
 from registerwatch.watches.outbox import Outbox, release_at_end
 
 PAST_DAYS = 30
-"""So long after its end a certificate is told that could not be told before."""
+"""An end that could not be reported in time is reported up to this many days later."""
 WATCHES_AT_A_TIME = 1_000
 HELD_SECONDS = 900
-"""A run that was killed holds its deliveries back for so long."""
+"""How long a run that was killed holds its deliveries back."""
 
 Decided = Sequence[tuple[EndingWatch, Sequence[Notice]]]
-"""Watches with what is to be stored and told of their certificates."""
+"""Watches with the notices to store and report of their certificates."""
 
 log = structlog.get_logger(__name__)
 
 
 class ExpiryService:
-    """Tells watches which of their certificates end soon."""
+    """Reports to watches which of their certificates end soon."""
 
     def __init__(self, database: Database, clock: Clock, outbox: Outbox) -> None:
         self._database = database
@@ -43,7 +43,7 @@ class ExpiryService:
         self._publisher = EventPublisher(outbox)
 
     async def run(self) -> int:
-        """Tell what is due, where no run of this day was through. How many events there were."""
+        """Report what is due, unless a run of this day has finished. Gives the number of events."""
         now = int(self._clock.now())
         today = day_of(now)
         async with self._database.reading() as connection:
@@ -52,12 +52,12 @@ class ExpiryService:
             return 0
         context = ReadContext(held_until=now + HELD_SECONDS, is_recheck=True)
         async with release_at_end(context, self._outbox):
-            told = await _Run(self._database, self._clock, self._publisher, context, now, last or today).tell_all()
+            events = await _Run(self._database, self._clock, self._publisher, context, now, last or today).report_all()
         async with self._database.transaction() as connection:
             await expiry_repository.set_last_day(connection, today)
-        if told:
-            log.info("told ends of certificates", events=told)
-        return told
+        if events:
+            log.info("told ends of certificates", events=events)
+        return events
 
 
 class _Run:
@@ -81,9 +81,9 @@ class _Run:
         self._last_day = last_day
         self._days = min(last_day, self._today - timedelta(PAST_DAYS)), self._today + timedelta(max(MARKS))
 
-    async def tell_all(self) -> int:
-        """Tell all watches what is due. How many events there were."""
-        told = 0
+    async def report_all(self) -> int:
+        """Report to all watches what is due. Gives the number of events."""
+        events = 0
         for read in (expiry_repository.device_watches, expiry_repository.manufacturer_watches):
             after: int | None = 0
             while after is not None:
@@ -91,11 +91,11 @@ class _Run:
                     after, ending = await read(connection, self._now, after, WATCHES_AT_A_TIME, *self._days)
                     due = [watch for watch, _ in await self._decided(connection, ending)]
                 if due:
-                    told += await self._tell(due)
-        return told
+                    events += await self._report(due)
+        return events
 
-    async def _tell(self, due: Sequence[EndingWatch]) -> int:
-        """Decide again with the watches locked, since another node may have told them; then store and tell."""
+    async def _report(self, due: Sequence[EndingWatch]) -> int:
+        """Decide again with the watches locked, since another node may have reported; then store and report."""
         async with self._context.storing(), self._database.transaction() as connection:
             present = await expiry_repository.lock(connection, [watch.id for watch in due])
             decided = await self._decided(connection, [watch for watch in due if watch.id in present])
@@ -119,18 +119,20 @@ class _Run:
                 marks.get((each.key, each.expiry.isoformat())),
                 seen_on,
                 self._today,
-                may_tell=watch.is_active,
+                may_report=watch.is_active,
             )
             for each in watch.certificates
         )
         return [notice for notice in found if notice is not None]
 
     def _event(self, watch: EndingWatch, notices: Sequence[Notice]) -> FoundEvent | None:
-        """The event of a watch, the nearest end first; None where nothing is to be told."""
-        told = sorted((each for each in notices if each.is_told), key=lambda each: (each.days, each.certificate.number))
-        if not told or (watch.subject == watch.manufacturer_srn and not watch.options.certificates):
+        """The event of a watch, the nearest end first; None where nothing is to be reported."""
+        due = sorted(
+            (each for each in notices if each.is_reported), key=lambda each: (each.days, each.certificate.number)
+        )
+        if not due or (watch.subject == watch.manufacturer_srn and not watch.options.certificates):
             return None
-        changes = [each.change for each in told]
+        changes = [each.change for each in due]
         return FoundEvent(
             account_id=watch.account_id,
             watch_id=watch.id,
@@ -140,7 +142,7 @@ class _Run:
             options=watch.options,
             manufacturer_srn=watch.manufacturer_srn,
             cause=cause_of(self._context.batch, watch.manufacturer_srn, changes),
-            visible_at=min(_start_of(each.reached_on) for each in told),
+            visible_at=min(_start_of(each.reached_on) for each in due),
         )
 
 

@@ -1,4 +1,4 @@
-"""Which ends of certificates are told: of which certificates, at which days, and in which words. Pure."""
+"""Rules for reporting ends of certificates: which certificates, on which days, in which words. Pure."""
 
 import re
 from collections import defaultdict
@@ -15,11 +15,11 @@ from registerwatch.register.standing import words_beside_end
 from registerwatch.watches.diff import FieldChange
 
 ENDS = "cert_ends"
-"""What a notice of an end is called."""
+"""The field name of an end."""
 MARKS = (90, 30, 7, 0)
-"""Days before the end of a certificate on which it is told."""
+"""Days before the end of a certificate when it is reported."""
 NO_MARK = 1_000_000
-"""Stands for a certificate that ends later than any mark."""
+"""The mark of a certificate that has reached none yet."""
 
 MAX_KEY_LENGTH = 500
 _NO_END = "~"
@@ -29,12 +29,12 @@ _DAYS = re.compile(r"in (?P<days>[0-9]{1,6}) days?")
 
 
 def mark_of(days: int) -> int:
-    """The nearest mark that is reached `days` days before the end, `NO_MARK` where none is."""
+    """The nearest mark that is reached `days` days before the end, `NO_MARK` where there is none."""
     return min((mark for mark in MARKS if days <= mark), default=NO_MARK)
 
 
 def when(days: int) -> str:
-    """How an event stores it, for programs: `in 30 days`, `in 1 day`, `today`, `2 days ago`. People read `distance`."""
+    """Days as stored for programs: `in 30 days`, `in 1 day`, `today`, `2 days ago`. `distance` is for people."""
     if days == 0:
         return "today"
     number = f"{abs(days)} {'day' if abs(days) == 1 else 'days'}"
@@ -42,7 +42,7 @@ def when(days: int) -> str:
 
 
 def days_of(text: str) -> int | None:
-    """The days that a text of `when` names, none below 0; None for any other text."""
+    """The days in a text that `when` made, 0 for past ones; None for any other text."""
     if text == "today" or text.endswith(" ago"):
         return 0
     found = _DAYS.fullmatch(text)
@@ -50,17 +50,17 @@ def days_of(text: str) -> int | None:
 
 
 class DueCertificate(msgspec.Struct, frozen=True):
-    """A certificate that a watch knows and whose end is near, or was lately."""
+    """A certificate of a watch whose end is near or recently past."""
 
     key: str
-    """What tells it from the others of its watch."""
+    """Identifies it among those of its watch."""
     number: str
     expiry: date
-    may_tell: bool = True
-    """Whether it ends by this date, as far as the register says now; else its marks wait."""
+    may_report: bool = True
+    """Whether the register says now that it ends by this date; if not, its marks wait."""
     revision: str = ""
     standing: str = ""
-    """How it stands where that date is not all that is to be said."""
+    """Its standing, where the date does not say all; else empty."""
 
 
 class EndingCertificate(msgspec.Struct, frozen=True):
@@ -71,13 +71,14 @@ class EndingCertificate(msgspec.Struct, frozen=True):
 
     @property
     def ends_then(self) -> bool:
-        """Whether its date is when it ends: no status ended it before, and it is listed with this date."""
+        """Whether it ends on its date: no status ended it before, and it is listed with this date."""
         return self.shown.ends_by_date and bool(self.shown.certificate.expiry)
 
 
 def due_certificates(known: Sequence[EndingCertificate], since: date, until: date) -> Sequence[DueCertificate]:
-    """Of the certificates that a watch knows those whose date is between two days, several alike once. The end of one
-    may be told where it ends by this date and no other revision of it ends later, or has no end date.
+    """The known certificates whose date is between two days; those that are alike count as one.
+
+    An end may be reported where the certificate ends by this date and no other revision ends later or has no end date.
     """
     latest = _LatestEnds(each.shown.certificate for each in known if each.shown.ends_by_date)
     found: defaultdict[tuple[str, date], list[EndingCertificate]] = defaultdict(list)
@@ -103,8 +104,8 @@ def _key(certificate: Certificate) -> str:
 
 
 class _LatestEnds:
-    """The latest ends of certificates by their number and notified body, of two revisions each: one of them is another
-    than the one that is asked about.
+    """The two latest ends by number and notified body, each of another revision: at least one of them is not the
+    revision that is asked about.
     """
 
     def __init__(self, certificates: Iterable[Certificate]) -> None:
@@ -138,20 +139,20 @@ def _date(text: str) -> date | None:
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """A mark to store; it is told where `is_told`, else it only says what the watch need not be told any more."""
+    """A mark to store. An event reports it where `is_reported` is set; else the mark only counts as done."""
 
     certificate: DueCertificate
     mark: int
     days: int
-    """Until the end, negative when it is past."""
-    is_told: bool
+    """Days until the end, negative after it."""
+    is_reported: bool
 
     @property
     def change(self) -> FieldChange:
-        """The change of an event that tells it."""
+        """The change that reports it in an event."""
         due = self.certificate
-        told = due.expiry.isoformat(), when(self.days), due.number or None
-        return FieldChange(ENDS, *told, revision=due.revision or None, standing=due.standing or None)
+        values = due.expiry.isoformat(), when(self.days), due.number or None
+        return FieldChange(ENDS, *values, revision=due.revision or None, standing=due.standing or None)
 
     @property
     def reached_on(self) -> date:
@@ -160,19 +161,19 @@ class Notice(msgspec.Struct, frozen=True):
 
 
 def notice_of(
-    certificate: DueCertificate, known: int | None, seen_on: date, today: date, *, may_tell: bool = True
+    certificate: DueCertificate, known: int | None, seen_on: date, today: date, *, may_report: bool = True
 ) -> Notice | None:
-    """What is to be told or stored of a certificate; None where that was done.
+    """The notice to report or store of a certificate; None where that was done.
 
-    `known` is the last mark that was stored of it. Where there is none, marks that were reached by `seen_on` are not
-    told: the day of the run before, or the one on which the watch was made. Of several the nearest is told. Where
-    nothing may be told, since the account's period has ended or the certificate does not end by its date now, what was
-    reached before is stored, and the rest waits.
+    `known` is its last stored mark. Without one, marks that were reached by `seen_on` are not reported: that is the day
+    of the run before, or the day on which the watch was made. Of several marks the nearest is reported. Nothing is
+    reported where the account's period has ended or the certificate does not end by its date now: then the mark that
+    was reached before is stored, and later marks wait.
     """
     days = (certificate.expiry - today).days
     mark = mark_of(days)
-    told = known if known is not None else mark_of((certificate.expiry - min(seen_on, today)).days)
-    if mark < told and may_tell and certificate.may_tell:
-        return Notice(certificate, mark, days, is_told=True)
-    is_news = known is None and (told != NO_MARK or mark < told)
-    return Notice(certificate, told, days, is_told=False) if is_news else None
+    before = known if known is not None else mark_of((certificate.expiry - min(seen_on, today)).days)
+    if mark < before and may_report and certificate.may_report:
+        return Notice(certificate, mark, days, is_reported=True)
+    is_news = known is None and (before != NO_MARK or mark < before)
+    return Notice(certificate, before, days, is_reported=False) if is_news else None

@@ -1,4 +1,4 @@
-"""The SQL of ends of certificates: which certificates watches show, and how near an end each was told.
+"""The SQL of ends of certificates: the certificates that watches show, and their stored marks.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -27,7 +27,7 @@ from registerwatch.watches.standing import shown_of
 from registerwatch.watches.tables import expiry_notices, watches
 
 _DAY = "expiry day"
-"""The row of `ticks` that has the day of the last run, as days since 1970."""
+"""The row of `ticks` with the day of the last run, in days since 1970."""
 _EPOCH = date(1970, 1, 1).toordinal()
 
 Known = Mapping[int, Mapping[tuple[str, str], int]]
@@ -43,7 +43,7 @@ _snapshots = msgspec.json.Decoder(_SnapshotPart)
 
 
 class EndingWatch(msgspec.Struct, frozen=True):
-    """A watch with those of its certificates whose date is near, or was lately."""
+    """A watch with its certificates whose date is near or recently past."""
 
     id: int
     account_id: int
@@ -53,7 +53,7 @@ class EndingWatch(msgspec.Struct, frozen=True):
     options: WatchOptions
     manufacturer_srn: str
     is_active: bool
-    """Whether the account's period goes on; else it is told when it is back."""
+    """Whether the account's period goes on; if not, reports wait until it does."""
     certificates: Sequence[DueCertificate]
 
 
@@ -65,7 +65,7 @@ async def last_day(connection: AsyncConnection) -> date | None:
 
 
 async def set_last_day(connection: AsyncConnection, day: date) -> None:
-    """A run has been through on this day."""
+    """Store the day of a finished run."""
     added = _insert(connection)(ticks)
     stored = added.on_conflict_do_update(index_elements=["name"], set_={"slot": added.excluded.slot})
     await connection.execute(stored, {"name": _DAY, "slot": day.toordinal() - _EPOCH})
@@ -74,8 +74,8 @@ async def set_last_day(connection: AsyncConnection, day: date) -> None:
 async def device_watches(
     connection: AsyncConnection, now: int, after: int, limit: int, since: date, until: date
 ) -> tuple[int | None, Sequence[EndingWatch]]:
-    """Of so many watches of devices after one those with certificates that end between two days; and the last watch
-    that was looked at, None where there is none.
+    """Reads `limit` watches of devices after the id `after`. Gives the last id, None where none was read, and the
+    watches with certificates that end between two days.
     """
     found = _with_period(now).add_columns(watches.c.snapshot).where(watches.c.kind == "udi", watches.c.id > after)
     found = found.where(watches.c.snapshot.is_not(None)).order_by(watches.c.id).limit(limit)
@@ -90,7 +90,7 @@ async def device_watches(
 async def manufacturer_watches(
     connection: AsyncConnection, now: int, after: int, limit: int, since: date, until: date
 ) -> tuple[int | None, Sequence[EndingWatch]]:
-    """The same of watches of manufacturers, and certificates that the register lists for these, or did."""
+    """Reads watches of manufacturers as `device_watches` does, with certificates that the register lists or listed."""
     cert, near = certificates.c, certificates.alias("near").c
     is_near = func.coalesce(near.expiry, near.last_expiry).between(since.isoformat(), until.isoformat())
     page = _with_period(now).where(watches.c.kind == "srn", watches.c.id > after)
@@ -109,7 +109,7 @@ async def manufacturer_watches(
 
 
 async def lock(connection: AsyncConnection, watch_ids: Collection[int]) -> Collection[int]:
-    """Nobody else changes these watches until this transaction ends. Gives those that are still there."""
+    """Lock watches until this transaction ends. Gives the ids of those that still exist."""
     found: set[int] = set()
     for chunk in chunks(sorted(watch_ids)):
         own = select(watches.c.id).where(watches.c.id.in_(chunk)).order_by(watches.c.id).with_for_update()
@@ -118,7 +118,7 @@ async def lock(connection: AsyncConnection, watch_ids: Collection[int]) -> Colle
 
 
 async def known_marks(connection: AsyncConnection, watch_ids: Sequence[int]) -> Known:
-    """The marks that are stored of some watches."""
+    """The stored marks of some watches."""
     marks = expiry_notices.c
     found: defaultdict[int, dict[tuple[str, str], int]] = defaultdict(dict)
     for chunk in chunks(watch_ids):
@@ -153,7 +153,7 @@ def _with_period(now: int) -> Any:
 
 
 def _due_of_device(seen: _SnapshotPart, today: date, since: date, until: date) -> Sequence[DueCertificate]:
-    """The certificates that a watch shows, or did, and whose date is between two days."""
+    """The certificates that a watch shows or showed whose date is between two days."""
     certs = seen.certs or ()
     if not any(since.isoformat() <= each.expiry <= until.isoformat() for each in certs):
         return ()  # quickly, since most watches are like that

@@ -1,8 +1,8 @@
-"""Telling watches of manufacturers what sweeps found: devices that were registered or left the market, certificates.
+"""Reports news of sweeps to watches of manufacturers: devices registered or off the market, and certificates.
 
-Sweeps write news into logs; each watch has a cursor over each log. What comes after the cursor is told in the
-transaction that moves it, so that each watch is told everything once, whatever is restarted. Where a watch's option is
-off, its cursor moves and nothing is told. Watches of accounts whose period has ended keep theirs.
+Sweeps write news into logs; each watch has a cursor over each log. News after the cursor is reported in the
+transaction that moves it, so that each watch gets everything once, whatever is restarted. Where a watch's option is
+off, its cursor moves and nothing is reported. Watches of accounts whose period has ended keep their cursors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ MAX_WATCHES = 1_000
 
 
 class WatchNews:
-    """Turns news in the logs into events and deliveries."""
+    """Makes events and deliveries from news in the logs."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._publisher = EventPublisher(outbox)
 
     async def notify_portfolio(self, connection: AsyncConnection, srn: str, *, now: int) -> None:
-        """Tell the watches of a manufacturer of its devices: one event each, with all that they were not told.
+        """Report a manufacturer's devices to its watches: one event each, with all news after the cursor.
 
         A watch without a baseline gets one where the manufacturer's devices were listed completely since it was made.
         """
@@ -36,18 +36,18 @@ class WatchNews:
         if not readers:
             return
         last = await news_repository.last_of_manufacturer(connection, srn)
-        told = [each for each in readers if each.seen is not None and each.options.portfolio]
+        notified = [each for each in readers if each.seen is not None and each.options.portfolio]
         news = {
             seen: await news_repository.portfolio_after(connection, srn, seen, last)
-            for seen in sorted({each.seen for each in told if each.seen is not None})
+            for seen in sorted({each.seen for each in notified if each.seen is not None})
         }
         context = ReadContext()
-        found = [_portfolio_event(each, about, context) for each in told if (about := news.get(each.seen or 0))]
+        found = [_portfolio_event(each, about, context) for each in notified if (about := news.get(each.seen or 0))]
         await self._publisher.publish(connection, found, context, now)
         await news_repository.set_seen(connection, NewsLog.PORTFOLIO, [each.id for each in readers], last)
 
     async def notify_certificates(self, connection: AsyncConnection, *, now: int) -> None:
-        """Tell all watches of manufacturers of their certificates: one event each, with all that they were not told.
+        """Report certificates to all watches of manufacturers: one event each, with all news after the cursor.
 
         A watch without a baseline gets one where all certificates were listed completely since it was made.
         """
@@ -55,11 +55,11 @@ class WatchNews:
         if not readers:
             return
         last = await news_repository.last_of_certificates(connection)
-        told = [each for each in readers if each.seen is not None and each.options.certificates]
+        notified = [each for each in readers if each.seen is not None and each.options.certificates]
         context = ReadContext()
         found: list[FoundEvent] = []
-        for start in range(0, len(told), MAX_WATCHES):
-            some = told[start : start + MAX_WATCHES]
+        for start in range(0, len(notified), MAX_WATCHES):
+            some = notified[start : start + MAX_WATCHES]
             news = await news_repository.certificates_after(connection, [each.id for each in some], last)
             found += [event for each in some if (event := _certificate_event(each, news, context))]
         await self._publisher.publish(connection, found, context, now)
@@ -84,7 +84,7 @@ def _portfolio_event(watch: NewsReader, news: PortfolioNews, context: ReadContex
 def _certificate_event(
     watch: NewsReader, news: Mapping[str, Sequence[CertificateNews]], context: ReadContext
 ) -> FoundEvent | None:
-    """The event of one watch; None where it was told all of it."""
+    """The event of one watch; None without unreported news."""
     new = [each for each in news.get(watch.srn, ()) if watch.seen is not None and each.id > watch.seen]
     changes, summary = certificate_changes([change for each in new for change in each.changes])
     if not changes:
@@ -104,5 +104,5 @@ def _certificate_event(
 
 
 def _cause(watch: NewsReader, context: ReadContext) -> str:
-    """The same for all watches of a manufacturer that are told at once."""
+    """The cause of events of one manufacturer, from one run of news."""
     return f"{context.batch}/{watch.srn}"

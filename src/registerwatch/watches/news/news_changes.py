@@ -1,4 +1,4 @@
-"""The changes that news of a manufacturer's devices and certificates make. Pure."""
+"""The changes in events of a manufacturer's devices and certificates. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -7,9 +7,9 @@ import msgspec
 from registerwatch.watches.diff import FieldChange, summary_of
 
 MAX_DEVICES = 50
-"""Devices that an event names; it tells how many there are in any case."""
+"""Devices that an event names; it always gives the number of all."""
 MAX_CHANGES = 50
-"""Changes of certificates that an event tells; its summary says how many there are beside them."""
+"""Changes of certificates that an event lists; its summary gives the number of the others."""
 MAX_NAME_LENGTH = 200
 
 REVISION, REFUSED = "cert_revision", "cert_refused"
@@ -22,13 +22,13 @@ NUMBER_OF: Mapping[str, str] = {
     DEVICE_ON_MARKET: DEVICES_ON_MARKET,
     DEVICE_REGISTERED: DEVICES_REGISTERED,
 }
-"""Fields that name one device, and the field that tells the number of all of them."""
+"""Fields that name one device, each with the field for the number of all."""
 FIELD_OF_NEWS: Mapping[str, str] = {
     "off_market": DEVICE_OFF_MARKET,
     "on_market": DEVICE_ON_MARKET,
     "registered": DEVICE_REGISTERED,
 }
-"""The field of each change in `portfolio_news`, in the order in which an event tells and names them."""
+"""The field of each change in `portfolio_news`, in the order in which an event lists them."""
 
 
 class DeviceNews(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class DeviceNews(msgspec.Struct, frozen=True):
 
 
 def portfolio_counts(counts: Mapping[str, int]) -> list[FieldChange]:
-    """How many devices each change is about. `counts` are by change."""
+    """The numbers of devices as changes. `counts` is by key of `FIELD_OF_NEWS`."""
     return [
         FieldChange(NUMBER_OF[field], "", str(counts[change]))
         for change, field in FIELD_OF_NEWS.items()
@@ -50,7 +50,7 @@ def portfolio_counts(counts: Mapping[str, int]) -> list[FieldChange]:
 
 
 def portfolio_changes(counts: Mapping[str, int], named: Iterable[DeviceNews]) -> list[FieldChange]:
-    """The changes of an event: how many devices, then the first of them by name."""
+    """The changes of an event: numbers of devices, then names of the first ones."""
     devices = [
         FieldChange(FIELD_OF_NEWS[each.change], "", _short(each.name) or each.primary_di, device=each.primary_di)
         for each in named
@@ -59,10 +59,10 @@ def portfolio_changes(counts: Mapping[str, int], named: Iterable[DeviceNews]) ->
 
 
 def certificate_changes(changes: Sequence[FieldChange]) -> tuple[list[FieldChange], str]:
-    """The changes that an event of certificates tells, and its summary, which says how many others there are."""
-    told = list(changes[:MAX_CHANGES])
-    more = len(changes) - len(told)
-    return told, summary_of(told) + (f"; and {more:,} more" if more else "")
+    """The changes that an event of certificates lists, and its summary with the number of the others."""
+    listed = list(changes[:MAX_CHANGES])
+    more = len(changes) - len(listed)
+    return listed, summary_of(listed) + (f"; and {more:,} more" if more else "")
 
 
 def _short(name: str) -> str:

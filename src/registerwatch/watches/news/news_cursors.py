@@ -1,4 +1,4 @@
-"""From when on watches are told news: since they were added, or since their option was switched on."""
+"""Sets the cursors from which watches report news, when they are added or an option is switched on."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from registerwatch.watches.questions import watch_details_repository
 
 
 async def begin_added(connection: AsyncConnection, account_id: int, subjects: Sequence[str], now: int) -> None:
-    """Let watches that were added now be told what comes from now on."""
+    """Let watches that were just added report news from now on."""
     manufacturers = [subject for subject in subjects if kind(subject) == "srn"]
     if manufacturers:
         ids = list((await repository.ids_of(connection, account_id, manufacturers)).values())
@@ -38,7 +38,7 @@ async def set_options(
 async def begin_switched_on(
     connection: AsyncConnection, account_id: int, watch_id: int, before: WatchOptions, after: WatchOptions, now: int
 ) -> None:
-    """Let a watch be told what comes from now on, of that which it was not told before."""
+    """Let a watch report news from now on for each option that was switched on."""
     if after.portfolio and not before.portfolio:
         await news_repository.begin(connection, account_id, [watch_id], NewsLog.PORTFOLIO, now)
     if after.certificates and not before.certificates:

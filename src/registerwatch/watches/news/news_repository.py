@@ -1,6 +1,6 @@
 """The SQL of news: the logs of what sweeps found, and the cursors of watches over them.
 
-Whoever writes into a log holds a lock from before its first row to the end of its transaction: `device_sweeps` of the
+A writer of a log holds a lock from before its first row to the end of its transaction: `device_sweeps` of the
 manufacturer for `portfolio_news`, `walks` for `certificate_news`. So ids of news grow in the order in which they become
 visible, and a cursor leaves nothing out. Functions run in the transaction of the connection that they are given.
 """
@@ -26,13 +26,13 @@ from registerwatch.watches.tables import watches
 CERTIFICATE_WALK = "certificates"
 """The name of the certificate sweep in `walks`."""
 BASELINE_SECONDS = 24 * 3600
-"""A new watch takes a complete list as its baseline that is not older."""
+"""Age up to which a complete list is the baseline of a new watch."""
 
 _changes = msgspec.json.Decoder(list[FieldChange])
 
 
 class NewsLog(StrEnum):
-    """A log of news. The value is the column of `watches` that has the last id that a watch was told."""
+    """A log of news. The value is the column of `watches` with a watch's cursor: the last id it passed."""
 
     PORTFOLIO = "portfolio_seen"
     CERTIFICATES = "certificates_seen"
@@ -50,7 +50,7 @@ class NewsReader(msgspec.Struct, frozen=True):
 
 
 class PortfolioNews(msgspec.Struct, frozen=True):
-    """What happened to a manufacturer's devices: how many of each change, and the first by name."""
+    """News of a manufacturer's devices: the number for each change, and the first ones named."""
 
     counts: Mapping[str, int]
     named: Sequence[DeviceNews]
@@ -58,7 +58,7 @@ class PortfolioNews(msgspec.Struct, frozen=True):
 
 
 class CertificateNews(msgspec.Struct, frozen=True):
-    """What changed of one certificate."""
+    """The changes of one certificate."""
 
     id: int
     changes: Sequence[FieldChange]
@@ -66,14 +66,14 @@ class CertificateNews(msgspec.Struct, frozen=True):
 
 
 async def portfolio_readers(connection: AsyncConnection, srn: str, now: int) -> Sequence[NewsReader]:
-    """The watches of active accounts on a manufacturer that have news to be told, or get their baseline now."""
+    """The watches of active accounts on a manufacturer that have unreported news, or get their baseline now."""
     last = _last(NewsLog.PORTFOLIO).scalar_subquery()
     is_behind = or_(watches.c.portfolio_seen < last, _gets_baseline(NewsLog.PORTFOLIO, now))
     return await _readers(connection, NewsLog.PORTFOLIO, watches.c.subject == srn, is_behind, now)
 
 
 async def certificate_readers(connection: AsyncConnection, now: int) -> Sequence[NewsReader]:
-    """The same of all manufacturers and their certificates."""
+    """The watches of all manufacturers that have unreported news of certificates, or get their baseline now."""
     news = certificate_news.c
     has_news = exists().where(news.srn == watches.c.subject, news.id > watches.c.certificates_seen)
     is_behind = or_(has_news, _gets_baseline(NewsLog.CERTIFICATES, now))
@@ -92,14 +92,14 @@ async def last_of_certificates(connection: AsyncConnection) -> int:
 
 
 async def portfolio_after(connection: AsyncConnection, srn: str, after: int, last: int) -> PortfolioNews | None:
-    """What happened to a manufacturer's devices after an id, up to another; None where nothing did."""
+    """News of a manufacturer's devices after one id, up to another; None where there is none."""
     news = portfolio_news.c
     meant = news.srn == srn, news.id > after, news.id <= last, news.change.in_(FIELD_OF_NEWS)
     counted = select(news.change, func.count().label("number"), func.min(news.visible_at).label("visible_at"))
     rows = (await connection.execute(counted.where(*meant).group_by(news.change))).all()
     if not rows:
         return None
-    order = case({change: place for place, change in enumerate(FIELD_OF_NEWS)}, value=news.change)
+    order = case({change: position for position, change in enumerate(FIELD_OF_NEWS)}, value=news.change)
     first = select(news.primary_di, news.name, news.change).where(*meant).order_by(order, news.id).limit(MAX_DEVICES)
     named = [DeviceNews(*row) for row in await connection.execute(first)]
     counts = {row.change: row.number for row in rows}
@@ -109,8 +109,8 @@ async def portfolio_after(connection: AsyncConnection, srn: str, after: int, las
 async def certificates_after(
     connection: AsyncConnection, watch_ids: Sequence[int], last: int
 ) -> Mapping[str, Sequence[CertificateNews]]:
-    """What changed in the certificates of the manufacturers of some watches, by SRN, oldest first: all that one of
-    their watches was not told, up to an id.
+    """News of certificates by SRN, for the manufacturers of some watches, oldest first: all after the lowest cursor
+    of a manufacturer's watches, up to an id.
     """
     news = certificate_news.c
     found: defaultdict[str, list[CertificateNews]] = defaultdict(list)
@@ -126,15 +126,15 @@ async def certificates_after(
 
 
 async def set_seen(connection: AsyncConnection, log: NewsLog, watch_ids: Sequence[int], last: int) -> None:
-    """These watches were told what a log has up to an id."""
+    """Move the cursors of watches over a log to an id."""
     for chunk in chunks(watch_ids):
         await connection.execute(update(watches).where(watches.c.id.in_(chunk)).values({log.value: last}))
 
 
 async def begin(connection: AsyncConnection, account_id: int, watch_ids: Sequence[int], log: NewsLog, now: int) -> None:
-    """Let watches of an account be told what a log gets from now on.
+    """Let watches of an account report news that a log gets from now on.
 
-    Where the newest complete list is older than a day, they wait for the next one, which is their baseline.
+    Where the newest complete list is older than a day, the next one becomes their baseline.
     """
     newest = func.coalesce(_last(log).scalar_subquery(), 0)
     is_fresh = exists(_lists(log).where(_complete_at(log) >= now - BASELINE_SECONDS))
@@ -163,9 +163,9 @@ async def _readers(
 
 
 def _gets_baseline(log: NewsLog, now: int) -> ColumnElement[bool]:
-    """Whether a watch has no baseline, and a complete list was read since it waits for one.
+    """Whether a watch has no baseline, and a complete list was read since it began to wait for one.
 
-    What waits since an instant that is still to come, since the clock was put back, waits since for ever.
+    An instant in the future, left by a clock that was put back, counts as 0.
     """
     noted = func.coalesce(watches.c.news_since, watches.c.created_at)
     since = case((noted > now + CLOCK_DIFFERENCE_SECONDS, 0), else_=noted)
@@ -179,7 +179,7 @@ def _last(log: NewsLog) -> Select[Any]:
 
 
 def _lists(log: NewsLog) -> Select[Any]:
-    """What tells when a list was read completely of which a watch is told."""
+    """The rows that say when the list for a watch was read completely."""
     if log is NewsLog.PORTFOLIO:
         return select(device_sweeps.c.srn).where(device_sweeps.c.srn == watches.c.subject).correlate(watches)
     return select(walks.c.name).where(walks.c.name == CERTIFICATE_WALK)
