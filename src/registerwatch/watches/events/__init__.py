@@ -1,1 +1,1 @@
-"""Events: what is told of a change, their words, their marks, lists of them."""
+"""Events: reports of changes, with their words, their marks and their lists."""

@@ -1,8 +1,8 @@
-"""What several events have in common, so that people are told it once.
+"""Causes that several events have in common, so that people read of each once.
 
 When an actor's status changes in the register, every watched device of that manufacturer has an event of its own, since
-each record repeats the status. Those that one sync, recheck or sweep found have the same cause. So have those that tell
-the same of certificates, which many devices show, as that they end, and what a sweep found of a manufacturer.
+each record repeats the status. Those that one sync, recheck or sweep found have the same cause. So have events with the
+same changes of certificates, such as their end, and events of what a sweep found of a manufacturer.
 """
 
 from collections.abc import Sequence
@@ -14,22 +14,22 @@ from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event, EventSeverity
 
 OF_MANUFACTURER = "manufacturer_status"
-"""The field that says something of the manufacturer, not of the device."""
+"""The field about the manufacturer instead of the device."""
 
 
 def cause_of(run: str, manufacturer_srn: str, changes: Sequence[FieldChange]) -> str | None:
-    """The cause of an event whose every change is one of the manufacturer, or one of a certificate; None of any other.
+    """The cause of an event whose changes are all of the manufacturer, or all of certificates; None for any other.
 
-    `run` names the sync, the recheck, the sweep or the run of ends that found it, whose ever it was. Of certificates
-    only the same changes have the same cause: those who are told of two of them need not have what others have.
+    `run` names the sync, the recheck, the sweep or the run of ends that found it, of any account. Events of
+    certificates share a cause only where all their changes are the same: devices may have different certificates.
     """
     if not manufacturer_srn:
         return None
     if all(change.field == OF_MANUFACTURER for change in changes):
         return f"{run}/{manufacturer_srn}"
     if all(change.certificate is not None for change in changes):
-        told = blake2b(b"\n".join(sorted(map(msgspec.json.encode, changes))), digest_size=8).hexdigest()
-        return f"{run} {told}/{manufacturer_srn}"
+        digest = blake2b(b"\n".join(sorted(map(msgspec.json.encode, changes))), digest_size=8).hexdigest()
+        return f"{run} {digest}/{manufacturer_srn}"
     return None
 
 
@@ -45,13 +45,13 @@ class EventGroup(msgspec.Struct, frozen=True):
 
     @property
     def most_severe(self) -> Event:
-        """The event that matters most, of several alike the newest."""
+        """The most severe event, the newest of several alike."""
         order = [*EventSeverity, *(event.severity for event in self.events)]
         return min(self.events, key=lambda event: order.index(event.severity))
 
     @property
     def cause(self) -> str | None:
-        """What its events have in common."""
+        """The common cause of its events."""
         return self.newest.cause
 
     @property
@@ -61,5 +61,5 @@ class EventGroup(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> Sequence[FieldChange]:
-        """The different changes of its events."""
+        """The changes of its events, each once."""
         return list(dict.fromkeys(change for event in self.events for change in event.changes))

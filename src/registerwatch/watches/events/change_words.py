@@ -1,4 +1,4 @@
-"""The words of a change: a row of a table or one line, the same wherever people read of it. Pure.
+"""The words of a change, as a row of a table or one line, the same wherever people read it. Pure.
 
 Pages, mails, chats and feeds show these rows. Programs read `FieldChange` and the summary of an event instead.
 """
@@ -17,15 +17,15 @@ from registerwatch.watches.news.expiry_marks import ENDS
 from registerwatch.watches.news.news_changes import NUMBER_OF, REFUSED
 
 NOTHING = "nothing"
-"""What stands for an empty value before a change."""
+"""The text for an empty value before a change."""
 NEW_CERTIFICATE = "new certificate"
 END_DATE = "end date of the certificate"
-"""In place of its end, where the date is not all that is to be said of that."""
+"""The name of the row of an end where the row also gives a standing."""
 VERSION = "version"
 MAX_NAMED = 3
 """Devices that a line names."""
 MAX_REVISION_LENGTH = 20
-"""A longer revision, or one with what cannot be printed, is not shown."""
+"""A longer revision, or one with unprintable characters, is not shown."""
 
 _DATES = frozenset({EXPIRY, "status_date"})
 """Fields whose values are dates."""
@@ -47,9 +47,9 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     """
 
     name: str
-    """What people call the field, in lower case."""
+    """The field's name for people, in lower case."""
     before: str | None
-    """Empty where there was no value, None where the change has no before, as that of a new certificate."""
+    """Empty where there was no value, None where the change has no before (a new certificate)."""
     after: str
     field: str
     """The register's name of the field."""
@@ -57,24 +57,24 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     """The number of the certificate whose field it is."""
     severity: str = ""
     number: int | None = None
-    """How many devices the row is about, None where it does not count devices."""
+    """The number of devices, None where the row does not count devices."""
     devices: tuple[NamedDevice, ...] = ()
-    """The device that it is about, or the first of those that it counts."""
+    """The device that the row is about, or the first of those that it counts."""
     revision: str = ""
     """The revision of the certificate whose field it is, where the register gives one."""
     standing: str = ""
-    """How the certificate stood: one that is new, where its status did not leave it plainly valid; one whose end is
-    near, where its end date was not all that was to be said.
+    """The certificate's standing: of a new one that its status did not leave plainly valid, or of one near its end
+    whose date does not say all.
     """
 
     @property
     def title(self) -> str:
-        """The name as the begin of a sentence or the head of a table's row."""
+        """The name at the start of a sentence or of a table's row."""
         return _capital(self.name)
 
     @property
     def of(self) -> str:
-        """The certificate's number and revision, to stand beside the name; no number where the values are it."""
+        """The certificate's number and revision beside the name; no number where the values are numbers."""
         number = "" if self.field == NUMBER else self.certificate
         return ", ".join(filter(None, [number, f"revision {self.revision}" if self.revision else ""]))
 
@@ -90,35 +90,33 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
 
     @property
     def is_end(self) -> bool:
-        """Whether it reports how near the end of a certificate is: `after` is the date."""
+        """Whether the row reports the end of a certificate: `after` is its date."""
         return self.field == ENDS
 
     @property
     def count(self) -> str:
-        """`12 devices registered`, of a row that counts devices."""
+        """`12 devices registered`, for a row that counts devices."""
         assert self.number is not None, "asked of rows that count devices"
         return f"{self.number:,} {field_name(NUMBERS[self.field]) if self.number == 1 else self.name}"
 
     @property
     def before_text(self) -> str | None:
-        """What was before; None where there is no before."""
+        """The old value for people; None where there is none."""
         if self.before is None:
             return None
         return (date_in_words(self.before) if self.is_date else self.before) or NOTHING
 
     def when(self, day: date) -> str:
-        """How near the end of a certificate is, counted from `day`: `in 7 days`, `in 7 days (suspended)`; empty of any
-        other row.
-        """
+        """Time from `day` to the end of a certificate: `in 7 days`, `in 7 days (suspended)`; empty for other rows."""
         return " ".join(filter(None, [self._distance(day), self.beside])) if self.is_end else ""
 
     @property
     def beside(self) -> str:
-        """How the certificate stood, as it follows its number or its end: `(withdrawn)`; empty where it is not said."""
+        """The certificate's standing, as it follows its number or end: `(withdrawn)`; empty where there is none."""
         return f"({self._stood})" if self.standing else ""
 
     def after_text(self, day: date, named: int = MAX_NAMED) -> str:
-        """What is now: `Suspended`, `Z-1 (withdrawn)`, `24 Dec 2026, in 7 days`, `12: Zolid, Savina and 10 more`."""
+        """The new value: `Suspended`, `Z-1 (withdrawn)`, `24 Dec 2026, in 7 days`, `12: Zolid, Savina and 10 more`."""
         if self.number is not None:
             return f"{self.number:,}{self._names(named)}"
         if self.is_end or self.is_date:
@@ -135,7 +133,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         return f"{self.heading}: {after if before is None else f'{before} → {after}'}"
 
     def brief(self, day: date) -> str:
-        """What happened, in the fewest words: `certificate Z-25-052 suspended`, `No longer placed on the EU market`."""
+        """The change in the fewest words: `certificate Z-25-052 suspended`, `No longer placed on the EU market`."""
         after, certificate = self.after_text(day), f"certificate {self.certificate}".rstrip()
         if self.number is not None:
             return self.count
@@ -158,7 +156,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         return f"{called}{':' if is_named else ''} {after}"
 
     def shortened(self, most: int) -> "ChangeRow":
-        """The row with values of at most so many characters."""
+        """The row with values of at most `most` characters."""
         before = None if self.before is None else _short(self.before, most)
         return replace(self, before=before, after=_short(self.after, most), standing=_short(self.standing, most))
 
@@ -174,14 +172,14 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         return days_left(self.after, day) if self.is_end else None
 
     def _names(self, most: int) -> str:
-        """`: Ceramill Zolid, Savina 300 and 7 more`, of the devices that it counts."""
+        """`: Ceramill Zolid, Savina 300 and 7 more`, for the devices that it counts."""
         named = [each.name for each in self.devices[:most]]
         more = (self.number or 0) - len(named)
         return f": {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}" if named else ""
 
 
 def rows_of(changes: Iterable[FieldChange]) -> list[ChangeRow]:
-    """Changes as people read them, those that matter most first. Devices go with their number."""
+    """The rows of changes, the most severe first. The row of a number has the devices that it counts."""
     ordered = most_severe_first(changes)
     fields = {change.field for change in ordered}
     named: dict[str, list[NamedDevice]] = {}
@@ -192,7 +190,7 @@ def rows_of(changes: Iterable[FieldChange]) -> list[ChangeRow]:
 
 
 def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRow:
-    """One change as people read it. `counted` are the devices that a number counts, as far as they are named."""
+    """The row of one change. `counted` are the named ones of the devices that a number counts."""
     row = ChangeRow(
         field_name(change.field),
         change.old,

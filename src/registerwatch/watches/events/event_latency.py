@@ -1,4 +1,4 @@
-"""How long it took from the moment when a change was first visible to us to the event that tells it."""
+"""Latencies of events: the time from when a change was first visible to us to its event."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,11 +10,11 @@ from registerwatch.platform.db.engine import Database
 
 WINDOW_SECONDS = 3_600
 MAX_EVENTS = 5_000
-"""The newest events that are looked at."""
+"""Number of the newest events that are read."""
 
 
 class Latency(msgspec.Struct, frozen=True):
-    """Of the events of one kind: how many, and the seconds that half and 95 of a hundred of them took at most."""
+    """The number of events of one kind, and the median and 95th percentile of their latencies in seconds."""
 
     events: int
     median: int
@@ -22,21 +22,21 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 def latency_of(seconds: Sequence[int]) -> Latency:
-    """The figures of at least one event."""
+    """The `Latency` of at least one event."""
     ordered = sorted(max(0, each) for each in seconds)
     count = len(ordered)
     return Latency(count, ordered[(count - 1) // 2], ordered[(95 * count + 99) // 100 - 1])
 
 
 class EventLatencies:
-    """Reads the latencies of all accounts' events; no account is told."""
+    """Reads the latencies of all accounts' events, without account ids."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def of_last_hour(self) -> Mapping[str, Latency]:
-        """The latency of each kind of event that there was within the last hour, of the newest 5,000 events."""
+        """The latency of each kind of event in the last hour, from the newest 5,000 events."""
         since = int(self._clock.now()) - WINDOW_SECONDS
         async with self._database.reading() as connection:
             rows = (await connection.execute(_NEWEST, {"most": MAX_EVENTS, "since": since})).all()

@@ -1,7 +1,7 @@
 """Seen and unseen events of a user, archived events of an account.
 
-Seen is for each user alone: what one has seen is still unseen for the others. Who joins an account has seen all of its
-events so far. Archived is for the whole account, and an archived event is unseen for nobody.
+Each user has their own seen events: an event that one has seen is still unseen for the others. For a new user all
+earlier events of the account are seen. Archived is for the whole account, and an archived event is seen for all users.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -24,9 +24,9 @@ from registerwatch.watches.events.event_selection import EventSelection, EventVi
 from registerwatch.watches.models import EventSeverity
 
 MAX_COUNTED = 5_000
-"""Counts end there: there may be more."""
+"""Counts stop here: there may be more."""
 MAX_MARKED_IDS = 1_000
-"""Events that one request names."""
+"""Events that one request can name."""
 _AT_ONCE = 1_000
 """Events that an export holds in memory."""
 
@@ -38,43 +38,43 @@ class UnseenCounts(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """All of them, at most `MAX_COUNTED`."""
+        """The sum, at most `MAX_COUNTED`."""
         return min(MAX_COUNTED, sum(self.by_severity.values()))
 
 
 class UnseenEvents(msgspec.Struct, frozen=True):
-    """Events that a user has not seen, those that matter most first, and how many there are in all."""
+    """Events that a user has not seen, the most severe first, and how many there are in all."""
 
     events: Sequence[ListedEvent]
     counts: UnseenCounts
     by_cause: Mapping[str, int] = {}
-    """How many there are of each cause, where there may be more than are listed."""
+    """The number of events of each cause, where more may exist than are listed."""
 
 
 class EventListing(msgspec.Struct, frozen=True):
-    """A page of events, newest first, and what is said beside it."""
+    """A page of events, newest first, and the numbers beside it."""
 
     events: Sequence[ListedEvent]
     has_newer: bool
     has_older: bool
     matching: int
-    """How many are chosen up to `through`, at most `MAX_COUNTED`."""
+    """The number of chosen events up to `through`, at most `MAX_COUNTED`."""
     through: int
-    """The account's newest event when this was read: who marks all that match means none that came later."""
+    """Id of the account's newest event when this was read: marking all matching events leaves out later ones."""
     unseen: UnseenCounts
     by_cause: Mapping[str, int] = {}
-    """How many of each cause are chosen, where others may be on other pages."""
+    """The number of chosen events of each cause, where some may be on other pages."""
 
 
 class EventMarks:
-    """What users do with the events of their account."""
+    """Lists and marks the events of an account for its users."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     async def most_severe_unseen(self, caller: Caller, limit: int) -> UnseenEvents:
-        """The most severe events that the user has not seen, of each severity the newest, and how many there are."""
+        """The most severe events that the user has not seen, the newest of each severity, and how many there are."""
         viewer = _viewer(caller)
         async with self._database.reading() as connection:
             counts = UnseenCounts(await search.unseen_by_severity(connection, viewer, MAX_COUNTED))
@@ -125,7 +125,7 @@ class EventMarks:
     async def export(
         self, caller: Caller, selection: EventSelection, at_once: int = _AT_ONCE
     ) -> AsyncIterator[Sequence[ListedEvent]]:
-        """All chosen events, newest first, some at a time."""
+        """All chosen events, newest first, `at_once` at a time."""
         viewer = _viewer(caller)
         before: int | None = None
         while True:
@@ -181,7 +181,7 @@ class EventMarks:
 
     @asynccontextmanager
     async def _changing(self, caller: Caller) -> AsyncIterator[tuple[AsyncConnection, Viewer]]:
-        """A transaction that changes marks of the account while no other one does."""
+        """A transaction that alone changes marks of the account."""
         viewer = _viewer(caller)
         async with self._database.transaction() as connection:
             await locked(connection, caller)
@@ -193,7 +193,7 @@ def _causes(listed: Sequence[ListedEvent]) -> set[str]:
 
 
 def _viewer(caller: Caller) -> Viewer:
-    """The user who asks. Raises `InvalidInput` for an API key: seen is for people."""
+    """The user of a request. Raises `InvalidInput` for an API key: it has no marks."""
     if caller.user_id is None:
         raise InvalidInput("Only users have seen events. Sign in as one.")
     return Viewer(caller.account.id, caller.user_id)

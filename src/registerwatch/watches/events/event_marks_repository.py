@@ -1,8 +1,8 @@
 """The SQL of marks: which events a user has seen, and which an account has archived.
 
-`users.events_seen_through` says that events up to it are seen and later ones are not; `event_marks` has what differs.
-The caller has locked the account: two changes of marks do not meet. Functions run in the transaction of the connection
-that they are given.
+Events up to `users.events_seen_through` are seen and later ones are not; `event_marks` has the exceptions.
+The caller has locked the account, so no other transaction changes its marks. Functions run in the transaction of the
+connection that they are given.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from registerwatch.watches.events.event_selection import EventSelection
 from registerwatch.watches.tables import event_marks, events
 
 Conditions = Sequence[ColumnElement[bool]]
-"""Which events are meant, of those of the account that are not archived."""
+"""Conditions that choose events of the account that are not archived."""
 
 
 def with_ids(event_ids: Sequence[int]) -> Conditions:
@@ -31,7 +31,7 @@ def matching(viewer: Viewer, selection: EventSelection, through: int) -> Conditi
 
 
 async def mark_seen(connection: AsyncConnection, viewer: Viewer, conditions: Conditions) -> int:
-    """Mark some events seen. Returns how many were not before."""
+    """Mark some events seen. Returns how many were unseen before."""
     meant = *_of_account(viewer), *conditions
     unseen_before = event_marks.c.user_id == viewer.user_id, event_marks.c.is_seen.is_(False)
     ids = select(events.c.id).where(*meant)
@@ -89,7 +89,7 @@ async def unarchive(connection: AsyncConnection, account_id: int, event_ids: Seq
 
 
 async def _shorten(connection: AsyncConnection, viewer: Viewer) -> None:
-    """Where more events are marked seen than are unseen, mark the unseen ones instead: fewer marks are read faster."""
+    """Mark the unseen events instead of the seen ones where these are more: fewer marks are read faster."""
     mark = event_marks.c
     marked = select(func.count()).where(mark.user_id == viewer.user_id, mark.is_seen.is_(True))
     number: int = (await connection.execute(marked)).scalar_one()
@@ -114,9 +114,9 @@ async def _add_marks(connection: AsyncConnection, viewer: Viewer, conditions: Co
 
 
 async def _advance(connection: AsyncConnection, viewer: Viewer) -> None:
-    """Move `events_seen_through` up to the first event that is unseen, and drop the marks that this makes needless.
+    """Move `events_seen_through` up to the first unseen event, and delete the marks that this makes needless.
 
-    Archived events hold it up no more than seen ones: where they are listed again, they are seen.
+    Archived events count as seen: where they are listed again, they are seen.
     """
     unseen = *_of_account(viewer), events.c.id > seen_through(viewer), ~has_mark(viewer, is_seen=True)
     first: int | None = (

@@ -1,4 +1,4 @@
-"""Which events are listed, and pages of them. Pure."""
+"""Filters and pages of an account's events. Pure."""
 
 from collections.abc import Collection, Sequence
 
@@ -11,7 +11,7 @@ from registerwatch.watches.subjects import subject as subject_of
 
 
 class EventFilter(msgspec.Struct, frozen=True):
-    """Which events are listed; what is empty demands nothing."""
+    """A filter of events; an empty field matches all."""
 
     kinds: frozenset[str] = frozenset()
     severities: frozenset[str] = frozenset()
@@ -21,7 +21,7 @@ class EventFilter(msgspec.Struct, frozen=True):
     def of(
         cls, kinds: Collection[str] = (), severities: Collection[str] = (), subject: str | None = None
     ) -> "EventFilter":
-        """The filter of a request. Raises `InvalidInput` for unknown kinds and severities and what is no subject."""
+        """The filter of a request. Raises `InvalidInput` for unknown kinds or severities and invalid subjects."""
         return cls(
             _known("kind", kinds, list(EventKind)),
             _known("severity", severities, list(EventSeverity)),
@@ -30,7 +30,7 @@ class EventFilter(msgspec.Struct, frozen=True):
 
 
 class EventPage(msgspec.Struct, frozen=True):
-    """Some events. After the id `next` come those that will be stored, and those that are stored and not listed yet.
+    """Some events. Events after the id `next` are not listed yet: stored ones, and ones that are still to come.
 
     `more` says whether others are stored: later ones where the page goes on from an id, earlier ones where it begins
     with the newest.
@@ -42,7 +42,7 @@ class EventPage(msgspec.Struct, frozen=True):
 
     @classmethod
     def cut(cls, read: Sequence[Event], *, after: int | None, limit: int) -> "EventPage":
-        """The page in what was read, which is one event more than its limit where there are more."""
+        """The page from the events that were read: one more than `limit` where there are more."""
         listed = read[:limit]
         if not listed:
             return cls([], after or 0, more=False)
@@ -51,7 +51,7 @@ class EventPage(msgspec.Struct, frozen=True):
 
 
 class GroupPage(msgspec.Struct, frozen=True):
-    """Some events by cause, newest first. Earlier ones come before the id `earlier`; None where there are none."""
+    """Some events by cause, newest first. Earlier ones are before the id `earlier`; None where there are none."""
 
     groups: Sequence[EventGroup]
     earlier: int | None

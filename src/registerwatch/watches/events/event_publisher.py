@@ -1,4 +1,4 @@
-"""Storing events and putting them into the outbox, in the transaction that brought them."""
+"""Stores events and puts them into the outbox, in the transaction that found them."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -15,7 +15,7 @@ from registerwatch.watches.outbox import Outbox
 
 
 class FoundEvent(msgspec.Struct, frozen=True):
-    """What changed for one watch."""
+    """The changes of one watch."""
 
     account_id: int
     watch_id: int
@@ -24,12 +24,12 @@ class FoundEvent(msgspec.Struct, frozen=True):
     changes: Sequence[FieldChange]
     options: WatchOptions
     manufacturer_srn: str
-    """Of the watched device, or the watched manufacturer itself; empty where it is not known."""
+    """SRN of the watched device's manufacturer or the watched one; empty where unknown."""
     cause: str | None = None
     visible_at: int | None = None
-    """When a listing or a read first showed it (unix seconds), None where nobody noted that."""
+    """When a listing or a read first showed it (unix seconds), None where that is unknown."""
     summary: str = ""
-    """In place of one that tells every change."""
+    """The summary; empty for one of all changes."""
 
 
 class EventPublisher:

@@ -1,4 +1,4 @@
-"""The SQL of events. Whatever belongs to an account takes the account's id.
+"""The SQL of events. Functions for an account's events take the account's id.
 
 Functions run in the transaction of the connection that they are given.
 """
@@ -48,7 +48,7 @@ EVENT = select(
     events.c.cause,
     events.c.visible_at,
 )
-"""The columns of which `event_of` makes an event."""
+"""The columns from which `event_of` makes an event."""
 _SOME_OF_ACCOUNT = (
     EVENT.where(events.c.account_id == bindparam("account_id", type_=BigInteger))
     .limit(bindparam("most", type_=Integer))
@@ -57,7 +57,7 @@ _SOME_OF_ACCOUNT = (
 NEWEST = _SOME_OF_ACCOUNT.order_by(events.c.id.desc())
 """At most `most` events of the account `account_id`, newest first."""
 AFTER = _SOME_OF_ACCOUNT.where(events.c.id > bindparam("after", type_=BigInteger)).order_by(events.c.id)
-"""Those that come after the id `after`, oldest first."""
+"""At most `most` events of the account after the id `after`, oldest first."""
 _NUMBERING = text("SELECT pg_advisory_xact_lock(7023402)")
 
 
@@ -74,14 +74,14 @@ class NewEvent(msgspec.Struct, frozen=True):
     cause: str | None = None
     visible_at: int | None = None
     manufacturer_srn: str = ""
-    """For those who deliver the event; it is not stored."""
+    """Used by deliveries of the event; it is not stored."""
 
 
 async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: int) -> Mapping[int, Sequence[Event]]:
-    """Store events with their kind and severity. They come back by account, with their ids, oldest first.
+    """Store events with their kind and severity. Returns them by account, with their ids, oldest first.
 
-    Until this transaction ends nobody else stores events: so ids grow in the order in which events become visible, and
-    who reads what comes after an id leaves nothing out. Watches are locked before, targets of notifications after.
+    Until this transaction ends no other one stores events. So ids grow in the order in which events become visible,
+    and a reader of the events after an id misses none. Watches are locked before, targets of notifications after.
     """
     about = [classified(event.changes) for event in new]
     values = [
@@ -116,14 +116,14 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
 
 
 def stored_fields(changes: Sequence[FieldChange]) -> str:
-    """The column `fields` of an event: each name of a changed field between commas, so that one can be searched for."""
+    """The column `fields` of an event: the names of its changed fields, each between commas for searches."""
     return "".join(f",{name}" for name in dict.fromkeys(change.field for change in changes)) + ","
 
 
 async def events_of_watch(
     connection: AsyncConnection, account_id: int, watch_id: int, limit: int, *, before: tuple[int, int] | None = None
 ) -> Sequence[Event]:
-    """The newest events of a watch of the account, those before an instant (unix seconds) and id."""
+    """The newest events of a watch of the account, or those before an instant (unix seconds) and id."""
     found = EVENT.where(events.c.account_id == account_id, events.c.watch_id == watch_id)
     if before is not None:
         at, event_id = before
@@ -133,7 +133,7 @@ async def events_of_watch(
 
 
 async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequence[Event]:
-    """The account's events that no sync has listed yet, oldest first; they are listed now, and by nobody else."""
+    """The account's events that no sync has listed yet, oldest first; no later sync lists them."""
     awaiting = events.c.account_id == account_id, events.c.awaits_sync.is_(True)
     found = EVENT.where(*awaiting).order_by(events.c.id).with_for_update()
     taken = [event_of(row) for row in await connection.execute(found)]
@@ -145,9 +145,7 @@ async def take_awaiting(connection: AsyncConnection, account_id: int) -> Sequenc
 async def chosen_events(
     connection: AsyncConnection, account_id: int, chosen: EventFilter, *, after: int | None, most: int
 ) -> Sequence[Event]:
-    """The account's events that are chosen: those that come after an id, oldest first, or else the newest ones, newest
-    first.
-    """
+    """The account's chosen events: those after an id, oldest first, or else the newest ones, newest first."""
     found = (NEWEST if after is None else AFTER).where(*_conditions(chosen))
     values = {"account_id": account_id, "after": after, "most": most, "skipped": 0}
     return [event_of(row) for row in await connection.execute(found, values)]
@@ -156,7 +154,7 @@ async def chosen_events(
 async def newest_groups(
     connection: AsyncConnection, account_id: int, limit: int, chosen: EventFilter, *, before: int | None
 ) -> GroupPage:
-    """The account's newest events by cause, newest first, those whose newest event comes before an id."""
+    """The account's newest events by cause, newest first; the newest of each cause is before an id."""
     newer = events.alias("newer")
     of_same_cause = newer.c.account_id == account_id, newer.c.cause == events.c.cause, newer.c.id > events.c.id
     found = EVENT.where(
@@ -185,7 +183,7 @@ async def _by_cause(
 
 
 def _conditions(chosen: EventFilter, rows: FromClause = events) -> Sequence[ColumnElement[bool]]:
-    """What rows of events must meet to be chosen."""
+    """The conditions of a filter on rows of events."""
     column: Any = rows.c
     found = [column.subject == chosen.subject] if chosen.subject else []
     if chosen.kinds:

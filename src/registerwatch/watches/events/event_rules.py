@@ -1,6 +1,6 @@
-"""What people call the compared fields, and which kind and severity an event has. Pure.
+"""The names of compared fields, and the kinds and severities of events. Pure.
 
-`FIELDS` and `SEVERITY_RULES` are the only place of these rules; `docs/events.md` shows both, and a test compares.
+`FIELDS` and `SEVERITY_RULES` alone have these rules; `docs/events.md` shows both, and a test compares.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,17 +25,17 @@ from registerwatch.watches.news.news_changes import (
 
 
 class EventField(msgspec.Struct, frozen=True):
-    """A compared field: what people call it, and what its change is about."""
+    """A compared field: its name for people, and the kind of its changes."""
 
     name: str
     kind: EventKind
 
 
 class SeverityRule(msgspec.Struct, frozen=True):
-    """A change of one of `fields` (any field where there is none) has this severity.
+    """The severity of a change of one of `fields` (any field where there is none).
 
-    `new` limits the rule to these new values, `standings` to certificates that stood so, `within_days` to ends that are
-    so near or past, `was_empty` to changes of a value that was empty before.
+    `new` limits the rule to these new values, `standings` to certificates of these standings, `within_days` to ends in
+    at most so many days or past, `was_empty` to changes of a value that was empty before.
     """
 
     severity: EventSeverity
@@ -83,7 +83,7 @@ FIELDS: Mapping[str, EventField] = {
 _NOT_GOOD = tuple(
     label(CERTIFICATE_STATUS_PREFIX + each) for each in ("suspended", "withdrawn", "cancelled", "expired", "restricted")
 )
-"""Statuses of certificates that are severe, whether a certificate came to one or comes with it."""
+"""Statuses of certificates that are severe, also for a certificate that is new."""
 
 SEVERITY_RULES: Sequence[SeverityRule] = (
     SeverityRule(EventSeverity.HIGH, (ENDS,), within_days=7),
@@ -103,31 +103,31 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
     SeverityRule(EventSeverity.LOW),
 )
 """The first rule that applies to a change decides. Among the compared fields, values that were empty before come first:
-the register is being filled until May 2027, and what it fills in has not changed. A certificate or a revision that
-comes withdrawn or alike is severe all the same: no later change tells it.
+the register is being filled until May 2027, and what it fills in has not changed. A new certificate or revision that is
+withdrawn or similar is severe all the same: no later change reports it.
 """
 
 NUMBERS: Mapping[str, str] = {number: device for device, number in NUMBER_OF.items()}
-"""Fields that tell how many devices there are, and the field that names one of them."""
+"""Fields with a number of devices, each with the field that names one of them."""
 
 _ORDER = list(EventSeverity)
 _FIRST_FIELDS = frozenset({"status", NUMBER, EXPIRY, STATUS, *NUMBERS})
 
 
 def field_name(field: str) -> str:
-    """What people call a field; of one that a later release added, its own name made readable."""
+    """A field's name for people; for one that a later release added, its own name made readable."""
     known = FIELDS.get(field)
     return known.name if known else field.replace("_", " ")
 
 
 def severity_of(change: FieldChange) -> EventSeverity:
-    """How much one change matters."""
+    """The severity of one change."""
     return next(rule.severity for rule in SEVERITY_RULES if rule.applies(change))
 
 
 def most_severe_first(changes: Iterable[FieldChange]) -> list[FieldChange]:
-    """Changes as people read them: by severity, of several alike market status and certificates first, the version
-    of the record last.
+    """Changes by severity. Of several alike market status, certificates and numbers of devices come first, and the
+    version of the record last.
     """
     return sorted(changes, key=lambda change: (_ORDER.index(severity_of(change)), _field_rank(change.field)))
 
@@ -137,12 +137,12 @@ def _field_rank(field: str) -> int:
 
 
 def is_version_alone(changes: Sequence[FieldChange]) -> bool:
-    """Whether nothing changed but the version of the record: nothing that is compared says why."""
+    """Whether only the version of the record changed: no other compared field did."""
     return bool(changes) and all(each.field == "version" for each in changes)
 
 
 def classified(changes: Sequence[FieldChange]) -> tuple[EventKind, EventSeverity]:
-    """Kind and severity of an event: those of its most severe change, of several alike the first."""
+    """Kind and severity of an event: those of its most severe change, the first of several alike."""
     if not changes:
         return EventKind.RECORD, EventSeverity.LOW
     most = min(changes, key=lambda change: _ORDER.index(severity_of(change)))

@@ -1,7 +1,7 @@
 """The SQL that lists and counts an account's events as one of its users sees them.
 
-Every condition is about columns of the index `ix_events_listing`, so that what is not chosen is passed over without
-reading its row. Counts end at a bound. Functions run in the transaction of the connection that they are given.
+Every condition is about columns of the index `ix_events_listing`, so events that do not match are skipped without
+reading their rows. Counts end at a bound. Functions run in the transaction of the connection that they are given.
 """
 
 from collections import Counter
@@ -66,7 +66,7 @@ async def listed(
 async def count(
     connection: AsyncConnection, viewer: Viewer, selection: EventSelection, through: int, bound: int
 ) -> int:
-    """How many events up to an id are chosen; `bound` where there are as many or more."""
+    """The number of chosen events up to an id, at most `bound`."""
     parts = [part.limit(bound).subquery() for part in chosen_ids(viewer, selection, below=min(through + 1, MAX_ROW_ID))]
     numbers = [select(func.count().label("number")).select_from(part) for part in parts]
     total = select(func.sum(union_all(*numbers).subquery().c.number))
@@ -76,7 +76,7 @@ async def count(
 async def count_by_cause(
     connection: AsyncConnection, viewer: Viewer, selection: EventSelection, causes: Collection[str], through: int
 ) -> Mapping[str, int]:
-    """How many events up to an id are chosen of each of some causes."""
+    """The numbers of chosen events up to an id, for each of some causes."""
     counts: Counter[str] = Counter()
     for part in chosen_ids(viewer, selection, below=min(through + 1, MAX_ROW_ID)) if causes else ():
         of_causes = part.with_only_columns(events.c.cause, func.count()).where(events.c.cause.in_(causes))
@@ -86,7 +86,7 @@ async def count_by_cause(
 
 
 async def unseen_by_severity(connection: AsyncConnection, viewer: Viewer, bound: int) -> Mapping[EventSeverity, int]:
-    """How many events the user has not seen; `bound` where there are as many of a severity or more."""
+    """The number of events of each severity that the user has not seen, at most `bound`."""
     numbers = []
     for severity in EventSeverity:
         for part in chosen_ids(viewer, EventSelection(EventView.UNSEEN)):
@@ -99,9 +99,9 @@ async def unseen_by_severity(connection: AsyncConnection, viewer: Viewer, bound:
 
 
 async def most_severe_unseen(connection: AsyncConnection, viewer: Viewer, limit: int) -> Sequence[ListedEvent]:
-    """Events that the user has not seen: by severity, within one the newest first.
+    """Events that the user has not seen, by severity, then newest first.
 
-    Of each severity the index `ix_events_severity` gives the newest few, so that no other event is read.
+    The index `ix_events_severity` gives the newest few of each severity, so no other event is read.
     """
     chosen = [
         part.where(events.c.severity == severity).order_by(events.c.id.desc()).limit(limit)
@@ -118,9 +118,9 @@ async def most_severe_unseen(connection: AsyncConnection, viewer: Viewer, limit:
 def chosen_ids(
     viewer: Viewer, selection: EventSelection, *, above: int | None = None, below: int | None = None
 ) -> Sequence[Select[tuple[int]]]:
-    """Selects of the ids of chosen events between two ids, of which each is in one select alone.
+    """Selects of the ids of chosen events between two ids. Each id is in one select only.
 
-    What a user has not seen is in two: later events without a mark, and earlier ones with one.
+    Unseen events need two: one of later events without a mark, and one of earlier events with one.
     """
     ids = select(events.c.id).where(events.c.account_id == viewer.account_id, *_filters(viewer.account_id, selection))
     between = _between(events.c.id, above, below)
@@ -142,7 +142,7 @@ def _between(column: ColumnElement[int], above: int | None, below: int | None) -
 
 
 def _filters(account_id: int, selection: EventSelection) -> Sequence[ColumnElement[bool]]:
-    """What events must meet to be chosen, whatever the view."""
+    """The conditions of a selection, whatever its view."""
     about = selection.about
     found: list[ColumnElement[bool]] = []
     if about.severities:
@@ -176,7 +176,7 @@ def seen_through(viewer: Viewer) -> ColumnElement[int]:
 
 
 def has_mark(viewer: Viewer, *, is_seen: bool) -> ColumnElement[bool]:
-    """Whether the user has marked an event so."""
+    """Whether the user has an event marked with `is_seen`."""
     mark = event_marks.alias()
     of_event = mark.c.user_id == viewer.user_id, mark.c.event_id == events.c.id, mark.c.is_seen.is_(is_seen)
     return exists().where(*of_event)

@@ -1,4 +1,4 @@
-"""Which events a person looks at: unseen, all or archived ones, and filters. Pure."""
+"""Selections of events for a user: unseen, all or archived ones, and filters. Pure."""
 
 from collections.abc import Collection
 from enum import StrEnum
@@ -15,21 +15,21 @@ class EventView(StrEnum):
     """The part of an account's events that is listed."""
 
     UNSEEN = "unseen"
-    """What the user has not seen, without archived events."""
+    """Events that the user has not seen, without archived ones."""
     ALL = "all"
-    """Seen or not, without archived events."""
+    """Seen and unseen events, without archived ones."""
     ARCHIVED = "archived"
 
 
 class EventSelection(msgspec.Struct, frozen=True):
-    """Some of an account's events as one user sees them; what is empty demands nothing."""
+    """Some of an account's events as one user sees them; an empty field matches all."""
 
     view: EventView = EventView.ALL
     about: EventFilter = msgspec.field(default_factory=EventFilter)
     fields: frozenset[str] = frozenset()
-    """Names of changed fields, of which an event has one at least."""
+    """Names of changed fields; an event has at least one of them."""
     subject: str = ""
-    """What the UDI-DI or SRN begins with."""
+    """The beginning of the UDI-DI or SRN."""
     watch_id: int | None = None
     tag: str = ""
     """A tag that the event's watch has now."""
@@ -40,12 +40,12 @@ class EventSelection(msgspec.Struct, frozen=True):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether it demands anything but its view."""
+        """Whether anything but the view is set."""
         return self != EventSelection(self.view)
 
 
 def field_filter(names: Collection[str]) -> frozenset[str]:
-    """The fields of a request. Raises `InvalidInput` for one that is not compared."""
+    """The fields of a request. Raises `InvalidInput` for a field that is not compared."""
     for name in names:
         if name not in FIELDS:
             raise InvalidInput(f"There is no field “{name[:40]}”; known are {', '.join(FIELDS)}.")

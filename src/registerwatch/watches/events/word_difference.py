@@ -1,4 +1,4 @@
-"""Which words of a text changed, so that a reader need not compare two long texts by eye. Pure."""
+"""The changed words of a text, so that a reader need not compare two long texts by eye. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,15 +9,15 @@ from itertools import takewhile
 import msgspec
 
 MIN_LENGTH = 40
-"""Characters of both texts together below which each is read at a glance."""
+"""Characters of both texts together; fewer are read at a glance."""
 MAX_PIECES = 80
-"""Pieces of either text, between what both begin and end with, above which nothing is compared: that takes time by the
-square of their number, a page shows many changes, and nobody reads so long a change word by word.
+"""Pieces of either text without their common beginning and end; with more, nothing is compared. A comparison takes time
+by the square of their number, a page shows many changes, and so long a change is not read word by word.
 """
 MAX_LENGTH = 16_000
-"""Characters of a text that are cut into pieces."""
+"""Characters of a text; a longer one is not compared."""
 MIN_ALIKE = 0.4
-"""Texts of which a smaller part is the same were replaced, not changed."""
+"""Common share of two texts; with less, the old one was replaced, not changed."""
 
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 """Words, white space and single signs: together they are the whole text."""
@@ -84,8 +84,8 @@ def _common(pairs: Iterable[tuple[str, str]]) -> int:
 
 
 def _runs(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """What is the same, what was deleted and what was inserted, in turn. White space alone between two changes belongs
-    to them: `Z-25 rev 1` for `Z-26 rev 2` is easier to read than each word by itself.
+    """Same, deleted and inserted parts, in the order of the texts. White space alone between two changes belongs to
+    them: `Z-25 rev 1` for `Z-26 rev 2` is easier to read than each word by itself.
     """
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for operation, start, end, new_start, new_end in matcher.get_opcodes():
@@ -97,7 +97,7 @@ def _runs(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, st
 
 
 def _joined(runs: Sequence[tuple[str, str, str]]) -> Iterator[Segment]:
-    """Segments of runs: of changes one after the other first all that was deleted, then all that was inserted."""
+    """The segments of runs. Changes in a row become one deleted and one inserted segment."""
     deleted = inserted = ""
     for same, old, new in runs:
         deleted, inserted = deleted + old, inserted + new
