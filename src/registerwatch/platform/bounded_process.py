@@ -1,8 +1,8 @@
-"""Work on what strangers sent, in processes that have bounds of time and memory and none of the service's secrets.
+"""Processes content of strangers in processes with bounds of time and memory and without the service's secrets.
 
 The module that does the work ends with `sys.exit(answer_from_input(prepared, BOUNDS))`; `BoundedProcesses` starts it as
-`python -I -m <module>`, with the content as its input. Before it reads that, it gives up files, sockets and other
-processes (`process_confinement.py`). Exit code 3: the content is refused, and the output says why.
+`python -I -m <module>`, with the content as its input. Before the process reads it, it gives up files, sockets and
+other processes (`process_confinement.py`). Exit code 3: the content is refused, and the output says why.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from registerwatch.platform.process_confinement import confine
 
 REFUSED = 3
 QUICK_NICENESS, NICENESS = 4, 10
-"""The service and others on the machine go first: beside a busy service a process has a third of a core, and after
-`QUICK_SECONDS` a tenth. Most files need no longer (docs/performance.md)."""
+"""Niceness at first, and after `QUICK_SECONDS`: the service and others go first. Beside a busy service a process has a
+third of a core, then a tenth. Most files take less than `QUICK_SECONDS` (docs/performance.md)."""
 QUICK_SECONDS = 1.0
 
 
 class ProcessBounds(msgspec.Struct, frozen=True):
-    """What one process may use."""
+    """The limits of one process."""
 
     cpu_seconds: int
     wall_seconds: float
@@ -39,24 +39,24 @@ class ProcessBounds(msgspec.Struct, frozen=True):
 
 
 class ProcessOutput(msgspec.Struct, frozen=True):
-    """What a process made of its content, and the seconds of the processor that it took."""
+    """The output of a process, and the processor seconds that it took."""
 
     content: bytes
     seconds: float
 
 
 class ProcessorBudget(Protocol):
-    """Counts what processes take, by account."""
+    """Counts processor seconds by account."""
 
     async def require(self, account_id: int) -> None:
         """Raises `RateLimited` where the account has used its share."""
 
     async def spend(self, account_id: int, seconds: float) -> None:
-        """Note seconds of the processor."""
+        """Count processor seconds."""
 
 
 class ProcessEnd:
-    """Ends a process early, from any thread: the one that is under way, or one that begins later."""
+    """Ends a process early, from any thread, also before it has begun."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -64,14 +64,14 @@ class ProcessEnd:
         self._is_wanted = False
 
     def begun(self, process: subprocess.Popen[bytes]) -> None:
-        """Note which process it is."""
+        """Set the process, and kill it if `end` was called."""
         with self._lock:
             self._process = process
             if self._is_wanted:
                 process.kill()
 
     def end(self) -> None:
-        """Kill the process."""
+        """Kill the process, now or when it begins."""
         with self._lock:
             self._is_wanted = True
             if self._process is not None:
@@ -79,18 +79,18 @@ class ProcessEnd:
 
 
 RunProcess = Callable[[str, bytes, ProcessBounds, ProcessEnd], ProcessOutput]
-"""As `run_process`."""
+"""The type of `run_process`."""
 
 Work = Callable[[bytes], bytes]
-"""What a process makes of its content. Raises `InvalidInput` where it refuses it."""
+"""Makes the output from the content. Raises `InvalidInput` to refuse it."""
 
 
 class ProcessFailed(Exception):
-    """The process used more than it may, or broke down: its content is damaged, or made to be slow."""
+    """The process exceeded a limit or crashed: its content is damaged, or made to be slow."""
 
 
 class ContentRefused(InvalidInput):
-    """The process refused its content, after so many seconds of the processor."""
+    """The process refused its content, after `seconds` of the processor."""
 
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
@@ -98,8 +98,8 @@ class ContentRefused(InvalidInput):
 
 
 class BoundedProcesses:
-    """Processes of one module, few at a time; of an account and of a client network fewer still, else one that sends
-    slow content would let no others in.
+    """Processes of one module, few at a time. An account and a client network have fewer still, so that slow content of
+    one does not keep out others.
     """
 
     def __init__(
@@ -115,9 +115,7 @@ class BoundedProcesses:
         budget: ProcessorBudget | None = None,
         run: RunProcess | None = None,
     ) -> None:
-        """`wait_seconds` is how long a content waits for those before it; then `busy` is said. `budget` counts what
-        processes take.
-        """
+        """A content waits `wait_seconds` for a slot; then `Overloaded` says `busy`. `budget` counts processor time."""
         self._module = module
         self._bounds = bounds
         self._slots = AccountSlots(most=most, most_per_account=most_per_account, most_per_network=most_per_network)
@@ -127,11 +125,11 @@ class BoundedProcesses:
         self._run = run or run_process
 
     async def run(self, content: bytes, account_id: int, network: str | None = None) -> bytes:
-        """What the module makes of a content, which came from a network, if from any.
+        """The module's output for a content from a client network, if from any.
 
-        Raises `InvalidInput` where it refuses it, `ProcessFailed`, `Overloaded` where too many are under way, and
+        Raises `InvalidInput` where the module refuses it, `ProcessFailed`, `Overloaded` where too many are running, and
         `RateLimited` where the account has used its share of the processor. Where it is cancelled, the process is
-        killed. The place is kept until the process has ended.
+        killed. The slot is kept until the process has ended.
         """
         async with AsyncExitStack() as held:
             slot = self._slots.slot(account_id, network)
@@ -142,7 +140,7 @@ class BoundedProcesses:
             return await run_uncancelled(self._counted(content, account_id, end), on_cancel=end.end)
 
     async def _counted(self, content: bytes, account_id: int, end: ProcessEnd) -> bytes:
-        """What the module makes of a content. A process that did not say what it took counts as it may have taken."""
+        """The module's output for a content. A process that reports no seconds is charged all that it may have used."""
         began, seconds = time.monotonic(), None
         try:
             output = await asyncio.to_thread(self._run, self._module, content, self._bounds, end)
@@ -159,37 +157,37 @@ class BoundedProcesses:
 
 
 def run_process(module: str, content: bytes, bounds: ProcessBounds, end: ProcessEnd) -> ProcessOutput:
-    """What a module makes of a content, in a process of its own. Raises `ContentRefused`, and `ProcessFailed`, also
-    where it was ended.
+    """The output of a module for a content, from a process of its own. Raises `ContentRefused`, and `ProcessFailed`,
+    also where `end` was called.
     """
     command = [sys.executable, "-I", "-m", module]
     try:
-        code, told = _ended(command, content, bounds.wall_seconds, end)
+        code, written = _ended(command, content, bounds.wall_seconds, end)
     except subprocess.TimeoutExpired:
         raise ProcessFailed from None
     if code not in (0, REFUSED):
         raise ProcessFailed
-    seconds, _, output = told.partition(b"\n")
+    seconds, _, output = written.partition(b"\n")
     if code == REFUSED:
         raise ContentRefused(output.decode(), float(seconds))
     return ProcessOutput(output, float(seconds))
 
 
 def _ended(command: Sequence[str], content: bytes, wall_seconds: float, end: ProcessEnd) -> tuple[int, bytes]:
-    """The exit code of a process and what it wrote. Raises `TimeoutExpired`; then it is killed."""
+    """The exit code and the output of a process. Raises `TimeoutExpired` after it is killed."""
     with subprocess.Popen(  # noqa: S603  # our own module
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # an error may repeat what was sent, which no log is to have
+        stderr=subprocess.DEVNULL,  # an error may repeat the content, which must not be logged
         env={},
     ) as process:
         end.begun(process)
-        later = threading.Timer(QUICK_SECONDS, _let_go_last, (process,))
+        later = threading.Timer(QUICK_SECONDS, _lower_priority, (process,))
         try:
             later.start()
-            told, _ = process.communicate(content, timeout=wall_seconds)  # once: a second call sends no more of it
-            return process.returncode, told
+            output, _ = process.communicate(content, timeout=wall_seconds)  # once: a second call sends no more of it
+            return process.returncode, output
         except BaseException:
             process.kill()
             raise
@@ -197,8 +195,8 @@ def _ended(command: Sequence[str], content: bytes, wall_seconds: float, end: Pro
             later.cancel()
 
 
-def _let_go_last(process: subprocess.Popen[bytes]) -> None:
-    """Let everything else on the machine go before a process."""
+def _lower_priority(process: subprocess.Popen[bytes]) -> None:
+    """Let a process run after everything else on the machine."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             niceness = os.getpriority(os.PRIO_PROCESS, process.pid)
@@ -206,15 +204,15 @@ def _let_go_last(process: subprocess.Popen[bytes]) -> None:
 
 
 def answer_from_input(prepared: Callable[[], Work], bounds: ProcessBounds) -> int:
-    """Bound and confine this process, and write the seconds of the processor that it took, in a line, and what the work
-    makes of its input. Gives the exit code.
+    """Bound and confine this process, and run the work on its input. Writes a line with the processor seconds, then the
+    output. Gives the exit code.
 
     `prepared` gives the work, and loads all that it needs: afterwards nothing can be imported.
     """
     os.nice(QUICK_NICENESS)
     _limit(resource.RLIMIT_CPU, bounds.cpu_seconds)
     _limit(resource.RLIMIT_AS, bounds.memory_bytes)
-    _limit(resource.RLIMIT_FSIZE, 0)  # nothing of the content is to be in a file
+    _limit(resource.RLIMIT_FSIZE, 0)  # the content must not get into a file
     _limit(resource.RLIMIT_CORE, 0)
     work = prepared()
     confine()
@@ -227,7 +225,7 @@ def answer_from_input(prepared: Callable[[], Work], bounds: ProcessBounds) -> in
 
 
 def _limit(what: int, most: int) -> None:
-    """Lower a limit of this process; one that is lower already stays."""
+    """Lower a limit of this process; a lower one stays."""
     _, hard = resource.getrlimit(what)
     lowest = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(what, (lowest, lowest))

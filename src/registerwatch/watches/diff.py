@@ -1,10 +1,10 @@
-"""What changed between what was seen last and what is seen now. Pure: no time, no database.
+"""Compares the last snapshot of a subject with the present one. Pure: no time, no database.
 
-The rules keep the feed quiet. A new value that is empty is no change, and the old one stays in the snapshot, so that a
-field that vanishes and returns makes no noise; a certificate whose end date vanished counts as one without an end.
-Certificates that were not read are left alone. A certificate that is gone is no change; one gone and one come in the
-same read is a change of number, unless two notified bodies or two kinds of certificate tell that they are two: then the
-one that comes is new, and the other one is gone.
+The rules keep the feed quiet. An empty new value is not a change, and the old one stays in the snapshot, so a field
+that vanishes and returns makes no event. A certificate whose end date vanished counts as one without an end.
+Certificates that were not read stay as they are. A certificate that is gone is not a change. One gone and one new in
+the same read are a change of number, unless their notified bodies or their kinds differ: then they are two
+certificates, one new and one gone.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ from registerwatch.watches.snapshot import (
 )
 
 NUMBER, EXPIRY, STATUS = "certificate", "cert_expiry", "cert_status"
-"""How changes of certificates are called."""
+"""Field names of changes of certificates."""
 
 
 class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -82,8 +82,8 @@ _PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in _OF_CE
 
 
 def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
-    """Whether a field has a new value. The same code in other words is the same value; the first value of a field that
-    was not compared before is none.
+    """Whether a field has a new value. The same code in other words is the same value. The first value of a field that
+    was not compared before is not new.
     """
     before, after = getattr(seen, name), getattr(now, name)
     if not after or after == before or (not before and COMPARED[name] > seen.field_set):
@@ -95,9 +95,9 @@ def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:
 def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], tuple[SeenCertificate, ...]]:
     """Changes of certificates, and those to keep: present ones, and ones that are gone, in case they come back.
 
-    What a search found proves nothing where only one of the two reads could search. What the record itself lists is
-    read every time. What its scope alone names is new where scopes had their say in a baseline; before that it is kept
-    and its values are compared, but it does not count: a search that finds it tells it.
+    A certificate of the search is neither new nor gone where only one of the two reads could search. Certificates of
+    the record itself are read every time. A certificate of its scope alone is new where a baseline had scopes; before
+    that it is kept and its values are compared, but it does not count: a search that finds it reports it.
     """
     if seen.certs is None:
         return [], tuple(in_order(now.certs or ()))
@@ -124,13 +124,13 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
 def _counted(
     certificates: Iterable[SeenCertificate], *, has_scopes: bool
 ) -> tuple[Sequence[SeenCertificate], Sequence[SeenCertificate]]:
-    """Those that count, and those that scopes alone name before all scopes were known."""
+    """Certificates that count, and those that scopes alone name before all scopes were known."""
     others = [each for each in certificates if each.is_scoped and not has_scopes]
     return [each for each in certificates if each not in others], others
 
 
 def _is_new(certificate: SeenCertificate, seen: Snapshot, now: Snapshot) -> bool:
-    """Whether a certificate that comes is new: its place was read before."""
+    """Whether an added certificate is new: its location was read before."""
     if certificate.is_scoped:
         return seen.scoped
     return not seen.is_partial and (seen.searched or not now.searched or certificate.listed_in == "record")
@@ -139,7 +139,7 @@ def _is_new(certificate: SeenCertificate, seen: Snapshot, now: Snapshot) -> bool
 def _may_be_listed(certificate: SeenCertificate) -> bool:
     """Whether a certificate that a read without a search does not name may still be listed by the search.
 
-    One that stays unconfirmed for long is left out of what is read, see `sources/eudamed/certificates.py`.
+    Reads leave out one that stays unconfirmed for long, see `sources/eudamed/certificates.py`.
     """
     return certificate.listed_in == "search" and not certificate.is_unconfirmed and not certificate.is_scoped
 
@@ -169,7 +169,7 @@ def _new_certificate(certificate: SeenCertificate) -> FieldChange:
 
 
 def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:
-    """The certificate as it is now, with what it had before where it has nothing now."""
+    """The certificate as it is now, with old values in place of empty ones."""
     return replace(
         after,
         revision=after.revision or before.revision,

@@ -1,7 +1,7 @@
-"""Observing: what a successful read found is compared with every watch on its subject whose account is active.
+"""Compares what a successful read found with every watch on its subject whose account is active.
 
-It runs inside the transaction that stores the read in the copy, so that copy, snapshots, events and deliveries agree
-whatever happens. A read costs what the watches on its subject cost; watches on other subjects cost nothing.
+It runs inside the transaction that stores the read in the copy, so that copy, snapshots, events and deliveries always
+agree. Its cost depends on the watches on the subject alone; watches on other subjects cost nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class _Compared(msgspec.Struct, frozen=True):
 
 
 class WatchObserver:
-    """Turns observations into snapshots, events and deliveries."""
+    """Makes snapshots, events and deliveries from observations."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._publisher = EventPublisher(outbox)
@@ -128,7 +128,7 @@ class _Comparison:
 
 
 def _is_comparable(seen: Mapping[str, Observation], watch: Watched) -> bool:
-    """Whether an observation is compared with a watch: its baseline must be a read in full."""
+    """Whether an observation is compared with a watch, whose baseline must be a read in full."""
     observation = seen.get(watch.subject)
     return observation is not None and (observation.in_full or watch.snapshot is not None)
 
@@ -141,9 +141,9 @@ async def _store_read(
     now: int,
     read_at: int,
 ) -> None:
-    """Store when the watches were read, and whether their certificates were not, or not all of them any more.
+    """Store when the watches were read, and which were read without certificates or without the certificate search.
 
-    A read in part counts as none, and so does one for a stranger that could not read the certificates. A watch was read
+    A read in part does not count. Nor does a read without certificates, unless it was for watches. A watch was read
     when the oldest part of the device was.
     """
     whole: dict[int, list[Watched]] = {}
@@ -172,8 +172,8 @@ async def _store_read(
 
 
 def _lacks_search(watch: Watched, observation: Observation) -> bool:
-    """Whether the certificate search could not be relied on which had its say before, and the scopes of the
-    manufacturer's certificates do not say the same.
+    """Whether the snapshot has the certificate search, the read does not, and the scopes of the manufacturer's
+    certificates do not replace it.
     """
     if not isinstance(observation, DeviceObservation) or observation.searched or watch.snapshot is None:
         return False
@@ -187,7 +187,7 @@ def _is_new(watch: Watched, result: _Compared) -> bool:
 
 
 def _kept(watch: Watched, result: _Compared) -> dict[str, object]:
-    """What is stored of a watch. A manufacturer or a Basic UDI-DI that a read does not tell stays as it is."""
+    """The columns to store of a watch. A manufacturer or Basic UDI-DI that a read does not give stays."""
     return {
         "watch_id": watch.id,
         "snapshot": result.kept,

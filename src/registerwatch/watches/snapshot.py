@@ -1,6 +1,6 @@
-"""What is compared of a device or an actor: the fields as they were last seen.
+"""Snapshots of devices and actors: the compared fields as they were last seen.
 
-An empty value means that the register had nothing. `None` in place of certificates means that they were never read.
+An empty value means that the register had none. `None` for certificates means that they were never read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ Kind = Literal["udi", "srn"]
 
 
 class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
-    """What is compared of a certificate. It is stored as an array: a new field goes to the end and has a default."""
+    """A certificate in a snapshot. It is stored as an array: a new field goes to the end and has a default."""
 
     number: str
     revision: str = ""
@@ -27,7 +27,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     status: str = ""
     status_code: str = ""
     is_gone: bool = False
-    """Whether the register lists it no more."""
+    """Whether the register no longer lists it."""
     notified_body: str = ""
     listed_in: CertificateLocation = ""
     is_unconfirmed: bool = False
@@ -48,38 +48,38 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """What tells it from others, but for those that are alike."""
+        """Identifies it; certificates that are alike share one."""
         return self.notified_body, self.number, self.revision
 
     @property
     def values(self) -> tuple[str, str, str]:
-        """What can change of it."""
+        """The values that can change."""
         return self.expiry, self.status, self.status_code
 
     @property
     def order(self) -> tuple[str | bool, ...]:
-        """Sorts certificates, by number and revision first. It has all of one but its first day and its kind."""
+        """Sort key of number, revision, then all other fields except the first day and the kind."""
         body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed, self.is_undated
         return self.number, self.revision, *self.values, *body_and_flags, self.is_scoped
 
 
 def in_order(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
-    """Certificates by number and revision, however the register lists them."""
+    """Certificates by number and revision, in whatever order the register has them."""
     return sorted(certificates, key=lambda each: each.order)
 
 
 def listed_certificates(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
-    """Those that the register lists: how a device stands depends on these alone."""
+    """The certificates that the register lists; only these count for a device's standing."""
     return [each for each in certificates if not each.is_gone]
 
 
 def shown_certificates(certificates: Sequence[SeenCertificate]) -> Sequence[SeenCertificate]:
-    """Those that the register lists; where it lists none, those that are gone, which are shown as such."""
+    """The listed certificates; where there are none, those that are gone, shown as such."""
     return listed_certificates(certificates) or certificates
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
-    """The fields of one subject as they were last seen. Those of the other kind of subject stay empty."""
+    """The fields of one subject as they were last seen. Fields of the other kind of subject are empty."""
 
     status: str = ""
     status_date: str = ""
@@ -92,43 +92,43 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
     device_total: str = ""
     certs: tuple[SeenCertificate, ...] | None = None
     searched: bool = False
-    """Whether the certificate search had its say in `certs`: else one that comes later need not be new."""
+    """Whether `certs` includes the certificate search; if not, a certificate that it adds may be old."""
     scoped: bool = False
-    """The same of the scopes of the manufacturer's certificates."""
+    """Whether `certs` includes the scopes of the manufacturer's certificates."""
     is_partial: bool = False
-    """Whether the device's own certificates were never all read: `certs` are those that are known all the same."""
+    """Whether the device's own certificates were never all read: `certs` has only those that are known."""
     status_code: str = ""
     risk_class_code: str = ""
     manufacturer_status_code: str = ""
-    """The register's codes behind three of the texts: the same code in other words is no change."""
+    """The register's codes of three of the texts: the same code in other words is not a change."""
     manufacturer_name: str = ""
     manufacturer_srn: str = ""
     other_name: str = ""
-    """What a device without a trade name is called. These three are shown, not compared."""
+    """The name of a device without a trade name. These three are shown, not compared."""
     is_status_undated: bool = False
     """Whether the date of the market status was not read yet: `status_date` is that of the status before."""
     field_set: int = 1
-    """`FIELD_SET` when it was made; 0 for what only a part of a record told."""
+    """`FIELD_SET` when it was made; 0 for a read of only a part of a record."""
 
     @property
     def has_all_certs(self) -> bool:
-        """Whether every place was read that lists certificates: until then a first search is part of the baseline."""
+        """Whether all locations of certificates were read: until then a first search is part of the baseline."""
         return self.certs is not None and self.searched
 
     @property
     def shown_certs(self) -> Sequence[SeenCertificate]:
-        """The certificates that the register lists; where it lists none, those that are gone, shown as such."""
+        """The listed certificates; where there are none, those that are gone, shown as such."""
         return shown_certificates(self.certs or ())
 
     @property
     def unlisted_certs(self) -> Sequence[SeenCertificate]:
-        """The certificates that the register listed once, where it lists none now."""
+        """The certificates that the register listed before, where it lists none now."""
         return [each for each in self.shown_certs if each.is_gone]
 
 
 FIELD_SET = 2
 """Number of the present set of compared fields; one more whenever a field is added, or filled where it was not before.
-In set 2 the status of actors was filled under which no device is registered.
+Set 2 filled the status of actors that have no registered device.
 """
 
 COMPARED = {
@@ -144,7 +144,7 @@ COMPARED = {
 }
 """Fields that are compared one by one, with the set since which an empty value says that the register had none.
 
-In a snapshot of an older set it was not looked at: the first value that is read is its baseline, and no change.
+In a snapshot of an older set the field was not read: its first value is a baseline, not a change.
 Certificates have rules of their own.
 """
 
@@ -153,15 +153,15 @@ CODED = {
     "risk_class": "risk_class_code",
     "manufacturer_status": "manufacturer_status_code",
 }
-"""Texts that stand for a code, and the field that has it."""
+"""Fields with the text of a code, and the field of the code."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Snapshot)
 
 
 def snapshot_of_device(device: Device, *, certificates_read: bool, searched: bool, scoped: bool = False) -> Snapshot:
-    """What a read of a device saw. Where its certificates were not read, `certs` are those that the device has all the
-    same, None where it has none.
+    """The snapshot of a device. Where its certificates were not read, `certs` has those that are known, None where
+    there are none.
     """
     dated = device.dated_status
     is_known = certificates_read or bool(device.certs)
@@ -189,7 +189,7 @@ def snapshot_of_device(device: Device, *, certificates_read: bool, searched: boo
 
 
 def snapshot_of_actor(actor: Actor, status: str) -> Snapshot:
-    """What a read of an actor saw. `status` is the English label of its status."""
+    """The snapshot of an actor. `status` is the English label of its status."""
     return Snapshot(
         name=actor.name,
         manufacturer_status=status,
@@ -202,7 +202,7 @@ def snapshot_of_actor(actor: Actor, status: str) -> Snapshot:
 
 
 def snapshot_of(observation: Observation) -> Snapshot:
-    """What is compared of an observation."""
+    """The snapshot of an observation."""
     if isinstance(observation, ActorObservation):
         return snapshot_of_actor(observation.actor, label_of_code(observation.actor.status_code))
     device = snapshot_of_device(
@@ -215,7 +215,7 @@ def snapshot_of(observation: Observation) -> Snapshot:
 
 
 def label_of(snapshot: Snapshot, subject: str) -> str:
-    """What a watch is called while nobody gave it a name: the device's or the actor's name, else its subject."""
+    """The label of a watch without a name of its own: the device's or the actor's name, else its subject."""
     return snapshot.trade_name or snapshot.other_name or snapshot.name or subject
 
 
@@ -230,7 +230,7 @@ def decoded(text: str) -> Snapshot:
 
 
 def _seen_once(certificates: Iterable[Certificate]) -> tuple[SeenCertificate, ...]:
-    """What is seen of certificates, in order. Of those that differ in first day or kind alone the earliest is kept."""
+    """Certificates for a snapshot, in order. Of those that differ only in first day or kind the earliest is kept."""
     seen = sorted(map(_seen, certificates), key=lambda each: (each.order, each.valid_from, each.type_code))
     return tuple(next(alike) for _, alike in groupby(seen, key=lambda each: each.order))
 

@@ -1,4 +1,4 @@
-"""From the bytes of a text to its characters."""
+"""Decodes the bytes of texts."""
 
 import codecs
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ ENCODINGS: Mapping[str, str] = {
     "cp850": "cp850",
     "cp437": "cp437",
 }
-"""The encodings that can be chosen, and what Python calls them."""
+"""The encodings that can be chosen, with Python's names."""
 BEGINNING_BYTES = 4 * 1024
-"""Of a text that are looked at before all of it is decoded: 0.6 ms at most, a hundredth of that for most."""
+"""Bytes that are checked before a text is decoded: 0.6 ms at most, a hundredth of that for most."""
 _CHARACTERS_OF_WINDOWS_1252 = bytes(range(256)).decode("cp1252", "replace")
-"""By byte. Five bytes have none: Python's own decoder takes two seconds for 10 MiB of those."""
+"""By byte. Five bytes have none: Python's own decoder takes two seconds for 10 MiB of those bytes."""
 
 
 def load_encodings() -> None:
-    """Load what decodes each of them: a process that can open no file cannot do so when it meets one.
+    """Load the decoders of all encodings, for a process that can open no file later.
 
-    Names in an archive are in one of them, too.
+    Names in an archive have one of them, too.
     """
     for name in (*ENCODINGS.values(), "utf-16", "utf-16-be"):
         codecs.lookup(name)
@@ -43,9 +43,9 @@ def decoded(content: bytes) -> tuple[str, str, bool]:
 
 
 def decoded_as(content: bytes, encoding: str) -> str:
-    """The text of a file in one of `ENCODINGS`. Raises `InvalidInput` where it cannot be read so.
+    """The text of a file in one of `ENCODINGS`. Raises `InvalidInput` for bytes that do not fit.
 
-    What `decoded` recognises or guesses can be chosen too: few bytes that do not fit are replaced there.
+    In Windows-1252 and in UTF-16 that `decoded` recognises, such bytes are replaced.
     """
     if encoding not in ENCODINGS:
         raise InvalidInput(f"The encoding is none of {', '.join(ENCODINGS)}.")
@@ -64,8 +64,8 @@ def decoded_as(content: bytes, encoding: str) -> str:
 
 
 def beginning_of(content: bytes, encoding: str) -> str:
-    """The first characters of a text that `decoded` reads, or `decoded_as` in an encoding that was chosen. Control
-    characters are the same as there, which all encodings but UTF-16 have from ASCII; others may be wrong.
+    """The first characters of a text in an encoding, which is recognised where it is empty. Control characters are
+    right, since all encodings but UTF-16 have them from ASCII; others may be wrong.
     """
     start = content[:BEGINNING_BYTES]
     utf_16 = _form_of_utf_16(start) if encoding in ("", UTF_16) else ""
@@ -79,8 +79,8 @@ def _of_windows_1252(content: bytes) -> str:
 
 
 def _form_of_utf_16(content: bytes) -> str:
-    """Which form of UTF-16 a text is certainly in, empty for any other: it has a mark, or, as that of Western signs, a
-    NUL in every second place.
+    """The form of UTF-16 of a text, empty where that is not certain: it has a byte order mark, or many NULs as Western
+    text has.
     """
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"

@@ -1,4 +1,4 @@
-"""Which kind of file somebody sent: a workbook, a text, or something else, of which they are told what it is."""
+"""Checks of an uploaded file's kind: a workbook, a text, or another kind that is refused by name."""
 
 import re
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ OTHER_FILES: Sequence[tuple[bytes, str]] = (
     (b"PK\x05\x06", f"This file is packed, and empty. {NO_LIST}"),
     (b"{\\rtf", f"This is a text document (RTF). {NO_LIST}"),
 )
-"""How files begin that people upload instead of a list, and what they are told."""
+"""First bytes of files that are not lists, with the messages that refuse them."""
 WEB_PAGE = "This is a web page that is named like a spreadsheet. Open it, and save it as .xlsx or CSV."
 NO_SIGNS = frozenset(map(chr, (*range(4), *range(5, 9), *range(14, 26), 27, 28, 31)))
-"""Control characters that no text has. Separators of scanned codes may be in one."""
+"""Control characters that a text cannot have. It can have separators of scanned codes."""
 NO_TEXT = f"This file is no text: it holds signs that no list has. {NO_LIST}"
 
 _MARKUP = re.compile(r"\s*<(!doctype html|html|head|body|meta|style|table|\?xml)\b", re.IGNORECASE)
@@ -35,8 +35,8 @@ def is_workbook(content: bytes) -> bool:
 
 
 def check_beginning(content: bytes, encoding: str) -> None:
-    """Raises `InvalidInput` for a file that begins neither as a workbook nor as a text in an encoding, empty for one
-    that is to be recognised. What can be read passes, and so does much that cannot. It takes a millisecond at most.
+    """Raises `InvalidInput` for a file that begins neither as a workbook nor as a text in an encoding, recognised where
+    that is empty. Readable files pass, and so do many unreadable ones. It takes a millisecond at most.
     """
     if is_workbook(content):
         return
@@ -47,12 +47,12 @@ def check_beginning(content: bytes, encoding: str) -> None:
 
 
 def check_is_text(text: str) -> None:
-    """Raises `InvalidInput` for what has signs that no text has."""
+    """Raises `InvalidInput` for a text with any of `NO_SIGNS`."""
     if any(sign in text for sign in NO_SIGNS):  # a search for each takes a twentieth of a look at every character
         raise InvalidInput(NO_TEXT)
 
 
 def check_is_no_page(text: str) -> None:
-    """Raises `InvalidInput` for a text that is markup."""
+    """Raises `InvalidInput` for markup."""
     if _MARKUP.match(text):
         raise InvalidInput(WEB_PAGE)

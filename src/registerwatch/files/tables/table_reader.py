@@ -1,7 +1,7 @@
-"""Any file of a user as a table of texts. Pure; whatever a file holds, the answer is a table or `InvalidInput`.
+"""Reads any file of a user as a table of texts. Pure; the result is a table or `InvalidInput`, whatever a file holds.
 
-Of files of strangers this is so in a process with bounds alone: calamine makes room for all cells between the first and
-the last one of a sheet, and ends the process where there is none.
+Files of strangers are read in bounded processes only: calamine allocates all cells between the first and the last one
+of a sheet, and ends the process where memory runs out.
 """
 
 import string
@@ -37,10 +37,10 @@ from registerwatch.files.tables.table import (
 from registerwatch.files.tables.workbook import Workbook
 
 MAX_LINES = 500_000
-"""Of a text, with empty ones and those within cells."""
+"""Lines of a text, with empty ones and those in cells."""
 BLANK = f'{string.whitespace}{"".join(DELIMITERS)}"'
 _SECOND_SIGNS = frozenset(".,Ee")
-"""Of numbers with an exponent."""
+"""The second characters of numbers with an exponent."""
 
 UNREADABLE = (
     "This workbook cannot be read: it is damaged, has a password, or is of another kind. Save it anew as .xlsx, .ods "
@@ -67,7 +67,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def read_table(content: bytes, choices: ReadChoices, *, max_cell_length: int = MAX_CELL_LENGTH) -> Table:
-    """The table in a file, with so many characters of each cell. Raises `InvalidInput`, and nothing else."""
+    """The table in a file, its cells cut to `max_cell_length` characters. Raises only `InvalidInput`."""
     if len(content) > MAX_FILE_BYTES:
         raise InvalidInput(TOO_LARGE)
     check_beginning(content, choices.encoding)
@@ -116,7 +116,7 @@ def _text_row(number: int, cells: Sequence[str], max_cell_length: int) -> FileRo
 
 
 def _read_row(row: FileRow) -> FileRow:
-    """A row whose numbers have all their digits, and whose texts are as they were before they were written."""
+    """The row with all digits of its numbers, and its texts without guards against formulas."""
     texts: list[str] = []
     problems = dict(row.problems)
     for column, written in enumerate(row.texts):
@@ -134,14 +134,14 @@ def _workbook_file(content: bytes, choices: ReadChoices, max_cell_length: int) -
     """The rows of the chosen sheet, else of the first visible one that holds something."""
     workbook = Workbook(content)
     names = workbook.sheets
-    places = [place for place, name in enumerate(names) if choices.sheet in ("", name)]
-    if not places:
+    positions = [position for position, name in enumerate(names) if choices.sheet in ("", name)]
+    if not positions:
         raise InvalidInput(f"The workbook has no visible sheet of the name {one_line(choices.sheet)}.")
-    for place in places[:1] if choices.sheet else places:
-        rows = _bounded(_sheet_row(row, max_cell_length) for row in workbook.rows(place))
+    for position in positions[:1] if choices.sheet else positions:
+        rows = _bounded(_sheet_row(row, max_cell_length) for row in workbook.rows(position))
         if rows:
             left_out = max(row.left_out for row in rows)
-            return _File(rows, ReadChoices(sheet=names[place]), sheets=names, left_out_columns=left_out)
+            return _File(rows, ReadChoices(sheet=names[position]), sheets=names, left_out_columns=left_out)
     raise InvalidInput(NOTHING)
 
 
@@ -224,7 +224,7 @@ def _code_column(choices: ReadChoices, found: Sequence[int], width: int) -> int:
 
 
 def _width(row: FileRow) -> int:
-    """Columns until the last that holds something."""
+    """Number of columns up to the last filled one."""
     return next((column for column in range(len(row.texts), 0, -1) if row.texts[column - 1]), 0)
 
 
