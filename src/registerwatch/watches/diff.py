@@ -169,7 +169,7 @@ def _new_certificate(certificate: SeenCertificate) -> FieldChange:
 
 
 def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:
-    """The certificate as it is now, with old values in place of empty ones."""
+    """The certificate as it is now, with old values instead of empty ones."""
     return replace(
         after,
         revision=after.revision or before.revision,

@@ -2,7 +2,7 @@
 
 When an actor's status changes in the register, every watched device of that manufacturer has an event of its own, since
 each record repeats the status. Those that one sync, recheck or sweep found have the same cause. So have events with the
-same changes of certificates, such as their end, and events of what a sweep found of a manufacturer.
+same changes of certificates, such as their end, and events of one manufacturer from one sweep.
 """
 
 from collections.abc import Sequence

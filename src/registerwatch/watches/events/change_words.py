@@ -113,7 +113,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     @property
     def beside(self) -> str:
         """The certificate's standing, as it follows its number or end: `(withdrawn)`; empty where there is none."""
-        return f"({self._stood})" if self.standing else ""
+        return f"({self._standing_text})" if self.standing else ""
 
     def after_text(self, day: date, named: int = MAX_NAMED) -> str:
         """The new value: `Suspended`, `Z-1 (withdrawn)`, `24 Dec 2026, in 7 days`, `12: Zolid, Savina and 10 more`."""
@@ -139,7 +139,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
             return self.count
         if self.is_end:
             if self.standing:
-                return f"end date of {certificate} ({self._stood}) {self._distance(day) or self.after}"
+                return f"end date of {certificate} ({self._standing_text}) {self._distance(day) or self.after}"
             is_past = (self._days_left(day) or 0) < 0
             return f"{certificate} {'ended' if is_past else 'ends'} {self.when(day) or after}"
         if self.field == STATUS:
@@ -151,7 +151,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         number = "" if self.field == NUMBER else self.certificate
         called = f"{self.name} ({number})" if number else self.name
         if self.field == NUMBER and self.standing:
-            return f"{self.name} {self.after} is {self._stood}"
+            return f"{self.name} {self.after} is {self._standing_text}"
         is_named = self.before is None and self.field != NUMBER
         return f"{called}{':' if is_named else ''} {after}"
 
@@ -161,7 +161,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         return replace(self, before=before, after=_short(self.after, most), standing=_short(self.standing, most))
 
     @property
-    def _stood(self) -> str:
+    def _standing_text(self) -> str:
         return self.standing[:1].lower() + self.standing[1:]
 
     def _distance(self, day: date) -> str:

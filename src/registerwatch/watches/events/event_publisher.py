@@ -82,5 +82,5 @@ def _new(found: FoundEvent, context: ReadContext) -> NewEvent:
 
 def _without(silent: Collection[int], events: Mapping[int, Sequence[Event]]) -> Mapping[int, Sequence[Event]]:
     """Events by account, without those of some watches."""
-    heard = {account_id: [each for each in of if each.watch_id not in silent] for account_id, of in events.items()}
-    return {account_id: of for account_id, of in heard.items() if of}
+    kept = {account_id: [each for each in of if each.watch_id not in silent] for account_id, of in events.items()}
+    return {account_id: of for account_id, of in kept.items() if of}

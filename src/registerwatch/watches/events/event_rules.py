@@ -34,8 +34,8 @@ class EventField(msgspec.Struct, frozen=True):
 class SeverityRule(msgspec.Struct, frozen=True):
     """The severity of a change of one of `fields` (any field where there is none).
 
-    `new` limits the rule to these new values, `standings` to certificates of these standings, `within_days` to ends in
-    at most so many days or past, `was_empty` to changes of a value that was empty before.
+    `new` limits the rule to these new values, `standings` to certificates of these standings, `within_days` to ends at
+    most this many days away or past, `was_empty` to changes of a value that was empty before.
     """
 
     severity: EventSeverity
@@ -104,7 +104,7 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
 )
 """The first rule that applies to a change decides. Among the compared fields, values that were empty before come first:
 the register is being filled until May 2027, and what it fills in has not changed. A new certificate or revision that is
-withdrawn or similar is severe all the same: no later change reports it.
+withdrawn or similar is severe nevertheless: no later change reports it.
 """
 
 NUMBERS: Mapping[str, str] = {number: device for device, number in NUMBER_OF.items()}

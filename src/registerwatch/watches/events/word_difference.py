@@ -24,7 +24,7 @@ _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class SegmentKind(StrEnum):
-    """What happened to a part of a text."""
+    """Whether a part of a text changed."""
 
     SAME = "same"
     DELETED = "deleted"
@@ -79,7 +79,7 @@ def _letters(text: str) -> int:
 
 
 def _common(pairs: Iterable[tuple[str, str]]) -> int:
-    """How many pairs are alike before the first that is not."""
+    """The number of equal pairs before the first other one."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 

@@ -25,7 +25,7 @@ PAST_DAYS = 30
 """An end that could not be reported in time is reported up to this many days later."""
 WATCHES_AT_A_TIME = 1_000
 HELD_SECONDS = 900
-"""How long a run that was killed holds its deliveries back."""
+"""Time for which a run that was killed holds back its deliveries."""
 
 Decided = Sequence[tuple[EndingWatch, Sequence[Notice]]]
 """Watches with the notices to store and report of their certificates."""
