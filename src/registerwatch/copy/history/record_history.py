@@ -13,7 +13,8 @@ import msgspec
 
 from registerwatch.copy.history.changed_fields import LABELS, registered
 from registerwatch.platform.structs import replace
-from registerwatch.register.models import LEFT_OUT, Device
+from registerwatch.register.certificate_identity import same_certificates
+from registerwatch.register.models import LEFT_OUT, Certificate, Device
 
 State = Mapping[str, Any]
 
@@ -52,7 +53,8 @@ class ValueChange(msgspec.Struct, frozen=True):
 class ObservedChange(msgspec.Struct, frozen=True):
     """A change of a record for display.
 
-    `first_read` are fields that were empty before only because they had not been read.
+    `first_read` are fields that were empty before only because they had not been read; `certs` too where the known ones
+    stayed as they were.
     """
 
     id: int
@@ -158,7 +160,7 @@ def _shown_change(stored: StoredChange, before: State, after: State) -> Observed
             old = _last_status_date(before)
         if old == after.get(name) or _is_unread_date(name, stored, after):
             continue
-        if _is_first_read(name, before):
+        if _is_first_read(name, before, after):
             first_read.append(name)
         elif name == "delisted_at":
             changes.append(ValueChange("listed", old is None, after.get(name) is None))
@@ -185,13 +187,24 @@ def _is_unread_date(name: str, stored: StoredChange, after: State) -> bool:
     return name == "updated" and after[name] is None and "version" in stored.old
 
 
-def _is_first_read(name: str, before: State) -> bool:
-    """Whether a field had no value before only because it had not been read."""
+def _is_first_read(name: str, before: State, after: State) -> bool:
+    """Whether a field had no value before, or fewer certificates, only because it had not been read."""
     if name in BESIDE:
         return False
     if name == "certs":
-        return not before.get("has_certificates", True)
+        return not before.get("has_certificates", True) and _are_kept(before[name], after[name])
     if name == "other_codes":  # whether they were read before is not noted
         return not before[name]
     is_part = not before.get("has_detail", before.get("complete", True))
     return is_part and before[name] in (None, "", [], {})
+
+
+def _are_kept(before: Any, after: Any) -> bool:
+    """Whether all certificates before are still there with the same values. Where they are listed may differ."""
+    old, new = (msgspec.convert(each, list[Certificate]) for each in (before, after))
+    same = zip(old, same_certificates(old, new), strict=True)
+    return all(_values(each) in map(_values, found) for each, found in same)
+
+
+def _values(certificate: Certificate) -> tuple[str | None, ...]:
+    return certificate.status_code, certificate.expiry, certificate.valid_from, certificate.type_code

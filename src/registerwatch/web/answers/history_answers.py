@@ -71,7 +71,7 @@ class HistoryEntry(Answer):
         list[str],
         doc(
             "Fields that were empty before only because nobody had read them. What they have now is no change of the"
-            " register.",
+            " register. `certs` too while not all were read, where those that were known stayed as they were.",
             [],
         ),
     ]

@@ -101,6 +101,14 @@ class HistoryView(msgspec.Struct, frozen=True):
         return [_entry(each, has_several=has_several) for each in self.page.entries]
 
     @property
+    def no_entries(self) -> str:
+        """The sentence in place of entries where no change is shown."""
+        first_read = _names_of(name for each in self.page.history.changes for name in each.first_read)
+        if first_read:
+            return f"Since then more was read ({first_read}), and what had been read before stayed as it was."
+        return "No change was observed since then."
+
+    @property
     def observed_since(self) -> str:
         """Since when this service has observed the subject."""
         return iso_utc(self.page.history.observed_since)
@@ -165,14 +173,18 @@ def _entry(entry: Entry, *, has_several: bool) -> ShownEntry:
     lines = [line for each in shown for line in lines_of(each)]
     if entry.cursor.is_portfolio:
         lines = [Line(each.title, "", each.new, devices=entry.devices) for each in lines]
-    names = dict.fromkeys(title_of(each) for each in change.first_read if not each.endswith("_code"))
     return ShownEntry(
         iso_utc(change.observed_at),
         iso_utc(change.observed_at - 1),
         change.record if has_several else "",
         lines,
-        ", ".join(names).lower(),
+        _names_of(change.first_read),
     )
+
+
+def _names_of(fields: Iterable[str]) -> str:
+    """`market status, certificates`; labels stand for their codes."""
+    return ", ".join(dict.fromkeys(title_of(each) for each in fields if not each.endswith("_code"))).lower()
 
 
 def _characteristics(old: Mapping[str, bool], new: Mapping[str, bool]) -> Iterable[Line]:
