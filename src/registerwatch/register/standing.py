@@ -120,7 +120,7 @@ class CertificateStanding(msgspec.Struct, frozen=True):
         if CertificateState.UNKNOWN in states:
             return [("Not known whether valid today", "")]
         if states == {CertificateState.EXPIRED} and all(each.remaining is not None for each in self.certificates):
-            return [("Expired since", max(each.certificate.expiry or "" for each in self.certificates))]
+            return [("Ended", max(each.certificate.expiry or "" for each in self.certificates))]
         return [("None valid today", "")]
 
     @property
