@@ -54,6 +54,16 @@ def test_a_line_names_the_first_devices_and_the_number_of_the_others() -> None:
     assert lines(FieldChange("device_registered", "", "0401", device="0401")) == ["Device registered: 0401"]
 
 
+def test_devices_of_one_name_are_named_with_their_codes() -> None:
+    named = [FieldChange("device_registered", "", name, device=code) for name, code in (("A", "01"), ("A", "02"))]
+    more = FieldChange("device_registered", "", "B", device="03")
+
+    [row] = rows_of([FieldChange("devices_registered", "", "12"), *named, more])
+
+    assert row.line(DAY) == "12 devices registered: A (01), A (02), B and 9 more"
+    assert row.line(DAY, 1) == "12 devices registered: A (01) and 11 more"
+
+
 def test_a_change_of_a_certificate_says_which_revision_it_is() -> None:
     def lines(revision: str) -> list[str]:
         new = FieldChange("certificate", "", "Z-1", "Z-1", revision=revision)

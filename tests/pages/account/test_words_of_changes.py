@@ -115,6 +115,16 @@ SAMPLES = [
         line="12 devices registered: Zolid, Savina and 10 more",
     ),
     a_sample(
+        "Devices on the market again",
+        None,
+        "3: Pump (0401), Pump (0402), Savina",
+        FieldChange("devices_on_market", "", "3"),
+        FieldChange("device_on_market", "", "Pump", device="0401"),
+        FieldChange("device_on_market", "", "Pump", device="0402"),
+        FieldChange("device_on_market", "", "Savina", device="0403"),
+        line="3 devices on the market again: Pump (0401), Pump (0402), Savina",
+    ),
+    a_sample(
         "Devices off the market", None, "1", FieldChange("devices_off_market", "", "1"), line="1 device off the market"
     ),
     a_sample(

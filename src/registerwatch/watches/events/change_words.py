@@ -155,6 +155,10 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         is_named = self.before is None and self.field != NUMBER
         return f"{called}{':' if is_named else ''} {after}"
 
+    def has_namesake(self, device: NamedDevice) -> bool:
+        """Whether another device of the row has the same name."""
+        return sum(each.name == device.name for each in self.devices) > 1
+
     def shortened(self, most: int) -> "ChangeRow":
         """The row with values of at most `most` characters."""
         before = None if self.before is None else _short(self.before, most)
@@ -172,8 +176,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         return days_left(self.after, day) if self.is_end else None
 
     def _names(self, most: int) -> str:
-        """`: Ceramill Zolid, Savina 300 and 7 more`, for the devices that it counts."""
-        named = [each.name for each in self.devices[:most]]
+        """`: Ceramill Zolid, Savina 300 and 7 more`, for the devices that it counts; with codes where names repeat."""
+        named = [f"{each.name} ({each.code})" if self.has_namesake(each) else each.name for each in self.devices[:most]]
         more = (self.number or 0) - len(named)
         return f": {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}" if named else ""
 
