@@ -41,7 +41,16 @@ def a_device(
     read_at: int = 9,
 ) -> CertifiedDevice:
     return CertifiedDevice(
-        number, a_udi(number), f"Device {number}", certs if read else None, searched, "Acme", maker, read_at, error
+        number,
+        a_udi(number),
+        f"Device {number}",
+        certs if read else None,
+        searched,
+        "Acme",
+        maker,
+        read_at,
+        error,
+        was_read=read,
     )
 
 

@@ -11,6 +11,7 @@ from registerwatch.platform.structs import replace
 from registerwatch_standins.register.records import Registration
 from tests.files.lists.steps import ListSteps
 from tests.mcp.messages import used
+from tests.pages.account.pages_client import PagesClient
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter, build_harness
 
@@ -26,6 +27,14 @@ async def world() -> ForgetfulWorld:
 async def harness(start_service: ServiceStarter, world: ForgetfulWorld) -> AsyncIterator[ServiceHarness]:
     async with start_service(world=world) as harness:
         yield harness
+
+
+@pytest.fixture
+async def owner_pages(harness: ServiceHarness) -> AsyncIterator[PagesClient]:
+    pages = PagesClient(harness)
+    await pages.sign_up()
+    yield pages
+    await pages.client.aclose()
 
 
 def with_twin(harness: ServiceHarness) -> Registration:
@@ -104,11 +113,12 @@ async def test_a_watch_that_was_read_and_could_not_be_compared_says_so(harness: 
 # Devices of which the register lists no record
 
 
-async def denied(harness: ServiceHarness, world: ForgetfulWorld) -> Registration:
-    """A device in the copy and the index that the register has just denied."""
+async def denied(harness: ServiceHarness, world: ForgetfulWorld, *, is_read: bool = True) -> Registration:
+    """A device in the copy and the index that the register has just denied. A load alone brought it, or it was read."""
     record = harness.unique_devices(1)[0]
     await harness.fill_copy()
-    await harness.get("/v1/refresh", q=record.primary_di)
+    if is_read:
+        await harness.get("/v1/refresh", q=record.primary_di)
     await harness.update_index()
     world.forgotten.add(record.uuid)
     harness.clock.move(60)
@@ -212,6 +222,65 @@ async def test_a_watch_of_a_denied_device_keeps_its_snapshot_and_sees_what_chang
     [event] = (await harness.post_sync(owner.api_key))["events"]
 
     assert "BACK-1" in event["summary"]
+
+
+# Watches that are made after the register denied their device
+
+
+async def watched_late(harness: ServiceHarness, pages: PagesClient, udi: str, way: str) -> dict[str, Any]:
+    """The watch of an account of pages that adds or imports a device."""
+    key = (await harness.post("/v1/keys", await pages.rest_session(), label="late")).json()["api_key"]
+    if way == "import":
+        await harness.post("/v1/import", key, csv=udi)
+    else:
+        if way == "add, register down":
+            harness.faults.fail("any", "http-503")
+        await harness.post_watches(key, udi)
+    [watch] = await harness.get_list(key, "watches")
+    return {**watch, "key": key}
+
+
+@pytest.mark.parametrize("way", ["add", "add, register down", "import"])
+@pytest.mark.parametrize("is_read", [True, False], ids=["read", "of a load"])
+async def test_a_watch_that_is_made_after_the_register_denied_its_device_says_so_on_every_surface(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient, way: str, *, is_read: bool
+) -> None:
+    record = await denied(harness, world, is_read=is_read)
+    udi = record.primary_di
+
+    watch = await watched_late(harness, owner_pages, udi, way)
+
+    device = (await harness.get(f"/v1/devices/{udi}")).json()
+    assert (watch["listed"], watch["status"], watch["health"]["state"]) == (False, device["status"], "unknown")
+    assert watch["label"] == (await harness.service.records.name_of(udi))
+    page = (await owner_pages.page(f"/app/watches/{watch['id']}")).main
+    assert "! No longer listed" in page
+    assert "Not in the register" not in page
+    assert "✓ On the EU market" not in page
+    assert "No longer listed" in str((await owner_pages.page("/app/watches")).rows)
+    assert "No longer listed" in (await owner_pages.get("/app/watches.csv")).text
+    assert "Watches 1 1 no longer listed" in (await owner_pages.page("/app")).main
+    gaps = await owner_pages.page("/app/certificates", view="gaps")
+    assert "The register no longer lists the device" in str(gaps.rows)
+
+
+@pytest.mark.parametrize("way", ["add", "import"])
+async def test_a_watch_that_is_made_after_the_register_denied_its_device_sees_what_changed_when_it_is_back(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient, way: str
+) -> None:
+    record = await denied(harness, world)
+    key = (await watched_late(harness, owner_pages, record.primary_di, way))["key"]
+    harness.clock.move(60)
+    assert (await harness.post_sync(key))["events"] == []
+    world.forgotten.clear()
+    world.change(record.uuid, reference="BACK-1", new_version=False)
+    harness.clock.move(60)
+
+    [event] = (await harness.post_sync(key))["events"]
+
+    assert event["summary"].endswith("→ BACK-1")
+    [watch] = await harness.get_list(key, "watches")
+    assert ("listed" in watch, watch["last_error"], watch["health"]) == (False, "", {"state": "ok", "since": None})
 
 
 async def test_a_device_that_a_bulk_source_lists_more_than_a_day_after_the_register_denied_it_is_back_in_lists(

@@ -123,7 +123,7 @@ class Unseen:
 
 async def test_a_read_that_had_nothing_to_compare_takes_its_turn_all_the_same(harness: ServiceHarness) -> None:
     await harness.owner_watching("owner@acme.example", "1", "2", "3")
-    reading = SubjectReader(harness.database, harness.clock, Unseen())  # type: ignore[arg-type]  # a refresher
+    reading = SubjectReader(harness.database, harness.clock, harness.service.records, Unseen())  # type: ignore[arg-type]  # a refresher
     recheck_service = RecheckService(
         harness.database, harness.clock, reading, harness.service.notifications.outbox, watches_per_run=1
     )

@@ -431,7 +431,7 @@ class UnstorableSubjects(SweepTargets):
 def sweeper_with(harness: ServiceHarness, subjects: type[SweepTargets]) -> DeviceSweeper:
     """A sweep that reads what is watched in another way."""
     service, clock = harness.service, harness.clock
-    reader = SubjectReader(harness.database, clock, service.refresher)
+    reader = SubjectReader(harness.database, clock, service.records, service.refresher)
     targets = subjects(harness.database, clock, reader, service.notifications.outbox)
     listing = EudamedDeviceLists(service.eudamed.interface)
     copy = ManufacturerDevices(service.documents, service.index)

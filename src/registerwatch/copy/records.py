@@ -92,6 +92,14 @@ class LastRead(msgspec.Struct, frozen=True):
     certs_at: int | None
 
 
+class DelistedDevice(msgspec.Struct, frozen=True):
+    """A stored device that the register lists no more: when it was last read, and since when it is known to be gone."""
+
+    observation: DeviceObservation
+    read_at: int
+    delisted_at: int
+
+
 class RecordStore:
     """The copy in one database."""
 
@@ -390,6 +398,14 @@ class RecordStore:
             *((ActorObservation(_actor(row)), row.read_at) for row in actors),
         ]
 
+    async def delisted(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[DelistedDevice]:
+        """The stored observations of devices among these that the register listed once and lists no more."""
+        found: list[DelistedDevice] = []
+        for start in range(0, len(subjects), CHUNK):
+            asked = {"subjects": list(subjects[start : start + CHUNK]), "document_version": DOCUMENT_VERSION}
+            found += map(_delisted_device, await connection.execute(statements.DELISTED_DEVICES, asked))
+        return found
+
     async def listed(self, connection: AsyncConnection, udis: Sequence[str]) -> set[str]:
         """The UDI-DIs among these that the copy has a record of."""
         return set((await connection.execute(statements.LISTED, {"udis": list(udis)})).scalars()) if udis else set()
@@ -493,6 +509,17 @@ def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObse
         searched=were_searched,
         scoped=joined.has_all_scoped and scopes.are_known(device),
     )
+
+
+def _delisted_device(row: Row[Any]) -> DelistedDevice:
+    """A stored device that is no longer listed, with the certificates that it had then."""
+    observation = DeviceObservation(
+        from_document(row.document),
+        certificates_read=bool(row.has_detail),
+        searched=row.certs_read_at is not None,
+        in_full=bool(row.is_in_full),
+    )
+    return DelistedDevice(observation, row.read_at, row.delisted_at)
 
 
 def _key(device: Device) -> Key:

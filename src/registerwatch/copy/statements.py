@@ -81,6 +81,11 @@ FRESH_DEVICES = text(
     " AND delisted_at IS NULL AND detail_version = version_number AND document_version >= :document_version"
     " AND read_at > :since AND (basic_read_at IS NULL OR basic_read_at > :since)"
 ).bindparams(bindparam("subjects", expanding=True))
+DELISTED_DEVICES = text(
+    "SELECT document, read_at, certs_read_at, delisted_at, detail_version IS NOT NULL AS has_detail,"
+    " detail_version = version_number AND document_version >= :document_version AS is_in_full FROM devices"
+    " WHERE primary_di IN :subjects AND is_current AND delisted_at IS NOT NULL"
+).bindparams(bindparam("subjects", expanding=True))
 LISTED = text("SELECT DISTINCT primary_di FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)
 )

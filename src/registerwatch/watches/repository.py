@@ -81,7 +81,7 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 class NewWatch(msgspec.Struct, frozen=True):
-    """A watch to store, with its baseline if the copy has a fresh read of the subject."""
+    """A watch to store, with its baseline if the copy has a fresh read, or one of a device that is gone."""
 
     subject: str
     label: str = ""
@@ -89,6 +89,8 @@ class NewWatch(msgspec.Struct, frozen=True):
     read_at: int | None = None
     manufacturer_srn: str = ""
     basic_udi: str = ""
+    last_error: str = ""
+    failing_since: int | None = None
 
 
 async def count(connection: AsyncConnection, account_id: int) -> int:
@@ -134,7 +136,8 @@ async def add(connection: AsyncConnection, account_id: int, new: Sequence[NewWat
             "snapshot": watch.snapshot,
             "last_sync": watch.read_at,
             "tried_at": 0,
-            "last_error": "",
+            "last_error": watch.last_error,
+            "failing_since": watch.failing_since,
             "created_at": now,
             "manufacturer_srn": watch.subject if kind_of_subject(watch.subject) == "srn" else watch.manufacturer_srn,
             "basic_udi": watch.basic_udi,
@@ -263,6 +266,22 @@ def _failed(error: str, now: int) -> Mapping[str, object]:
     """The columns of a watch after a failed read. They still say if the register did not have its subject."""
     known = error if error == NOT_REGISTERED else case((IS_NOT_REGISTERED, THEN_FAILED + error), else_=error)
     return {"tried_at": now, "last_error": known, "failing_since": func.coalesce(watches.c.failing_since, now)}
+
+
+async def set_baseline(connection: AsyncConnection, new: NewWatch, now: int) -> None:
+    """Store a baseline, with its error, at the watches on a subject that have none. Names that people gave stay."""
+    own = watches.c.subject == new.subject, watches.c.snapshot.is_(None), _is_active(now)
+    ids = await _locked(connection, *own)
+    known = {
+        "snapshot": new.snapshot,
+        "last_sync": new.read_at,
+        "label": case((watches.c.is_renamed, watches.c.label), else_=new.label),
+        "last_error": new.last_error,
+        "failing_since": func.coalesce(watches.c.failing_since, new.failing_since),
+        "manufacturer_srn": new.manufacturer_srn,
+        "basic_udi": new.basic_udi,
+    }
+    await _set(connection, ids, known)
 
 
 async def is_untried(connection: AsyncConnection, subject: str, since: int) -> bool:

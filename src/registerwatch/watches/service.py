@@ -161,6 +161,7 @@ class WatchService:
 
     async def _note_unread(self, caller: Caller, subject: str, reason: str) -> None:
         async with self._database.transaction() as connection:
+            await self._reader.store_delisted(connection, subject)
             await repository.note_unread(connection, caller.account.id, subject, reason)
 
     async def _added(self, caller: Caller, subject: str, *, must_exist: bool) -> Watch | None:

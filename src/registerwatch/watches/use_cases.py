@@ -74,7 +74,7 @@ def build_watches(
     async def at_a_time() -> int:
         return side_by_side((await budget.pace()).per_minute)
 
-    reader = SubjectReader(database, clock, refresher, lists)
+    reader = SubjectReader(database, clock, copy, refresher, lists)
     return Watches(
         service=WatchService(database, clock, reader, codes),
         details=WatchDetailsService(database, clock, reader),

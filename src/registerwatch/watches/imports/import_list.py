@@ -1,8 +1,8 @@
 """Importing watches from a list: one identifier a line, in the first cell.
 
-Nothing is read from the register within the request. The baseline is what the copy has, if that is fresh, else the
-first successful read, by the next recheck or earlier. The baseline includes the certificates in the copy; if not all
-of them were read, that first read completes it.
+Nothing is read from the register within the request. The baseline is what the copy has, if that is fresh or no longer
+listed, else the first successful read, by the next recheck or earlier. The baseline includes the certificates in the
+copy; if not all of them were read, that first read completes it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -21,9 +21,9 @@ from registerwatch.copy.names import StoredName, stored_names
 from registerwatch.copy.records import RecordStore
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
-from registerwatch.register.observation import ActorObservation, Observation
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.watches import repository
+from registerwatch.watches.baselines import delisted_watches, watch_with_baseline
 from registerwatch.watches.imports.import_plan import (
     NOT_LOOKED,
     ImportPlan,
@@ -38,7 +38,6 @@ from registerwatch.watches.imports.import_text import identifiers
 from registerwatch.watches.news.news_cursors import begin_added
 from registerwatch.watches.reading.read_failures import denied
 from registerwatch.watches.repository import NewWatch
-from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
 from registerwatch.watches.tags import add_tags
 
 MAX_ERRORS = 5
@@ -189,12 +188,15 @@ class ImportService:
         return KnownSubject("unknown") if isinstance(self._remembered(subject), NotFound) else NOT_LOOKED
 
     async def _watches(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[NewWatch]:
-        """The watches to add: with a baseline if the copy has a fresh read, else with the name in the copy."""
+        """The watches to add: with a baseline if the copy has a fresh read or one that is no longer listed, else with
+        the name in the copy.
+        """
         since = int(self._clock.now() - self._fresh_for)
         baselines = {
-            observation.subject: _with_baseline(observation, read_at)
+            observation.subject: watch_with_baseline(observation, read_at)
             for observation, read_at in await self._copy.fresh(connection, subjects, since=since)
         }
+        baselines |= await delisted_watches(connection, self._copy, subjects)
         stored = await stored_names(connection, [each for each in subjects if each not in baselines])
         unread = {
             subject: NewWatch(subject, known.name, manufacturer_srn=known.manufacturer_srn, basic_udi=known.basic_udi)
@@ -224,17 +226,3 @@ def _result(plan: ImportPlan, *, dry_run: bool) -> ImportResult:
 def _first(errors: Sequence[str]) -> Sequence[str]:
     """The first errors and the last one, which says at which line the import stopped."""
     return errors if len(errors) <= MAX_ERRORS else [*errors[: MAX_ERRORS - 1], errors[-1]]
-
-
-def _with_baseline(observation: Observation, read_at: int) -> NewWatch:
-    """A watch with the copy's baseline, which counts as read if complete; else the first full read completes it."""
-    snapshot, subject = snapshot_of(observation), observation.subject
-    is_complete = isinstance(observation, ActorObservation) or snapshot.has_all_certs
-    return NewWatch(
-        subject,
-        label_of(snapshot, subject),
-        encoded(snapshot),
-        read_at if is_complete else None,
-        snapshot.manufacturer_srn,
-        "" if isinstance(observation, ActorObservation) else observation.device.basic_udi,
-    )

@@ -62,4 +62,5 @@ def certified_device(
         last_error,
         part.status,
         part.status_code,
+        snapshot is not None,
     )

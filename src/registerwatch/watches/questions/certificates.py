@@ -59,7 +59,7 @@ class ReadState(StrEnum):
     OUTDATED = "outdated"
     """Every source was read once; the last read failed, or did not cover all of them."""
     DELISTED = "delisted"
-    """Certificates were read; then the register no longer listed the device."""
+    """The register listed the device once, and lists it no more."""
     UNKNOWN = "unknown"
     """The register never had such a device when asked."""
     PARTIAL = "partial"
@@ -88,6 +88,8 @@ class CertifiedDevice(Struct, frozen=True, gc=False):
     status: str = ""
     """Its market status in words."""
     status_code: str = ""
+    was_read: bool = True
+    """Whether it has a baseline, even one without certificates."""
 
     @property
     def listed_certs(self) -> Sequence[SeenCertificate]:
@@ -96,18 +98,16 @@ class CertifiedDevice(Struct, frozen=True, gc=False):
 
     @property
     def is_delisted(self) -> bool:
-        """Whether certificates were read once, and the register no longer has the device."""
-        return self.error.startswith(NOT_REGISTERED) and self.certs is not None
+        """Whether the register listed the device once, and lists it no more."""
+        return self.error.startswith(NOT_REGISTERED) and self.was_read
 
     @property
     def state(self) -> ReadState:
         """What is known of its certificates."""
+        if self.error.startswith(NOT_REGISTERED):
+            return ReadState.DELISTED if self.was_read else ReadState.UNKNOWN
         if self.certs is None:
-            if self.error.startswith(NOT_REGISTERED):
-                return ReadState.UNKNOWN
             return ReadState.FAILED if self.error else ReadState.UNREAD
-        if self.is_delisted:
-            return ReadState.DELISTED
         if not self.searched:
             return ReadState.PARTIAL
         return ReadState.OUTDATED if self.error else ReadState.COMPLETE

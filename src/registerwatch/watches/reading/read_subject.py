@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.models import Account
 from registerwatch.accounts.plans import PlanName
+from registerwatch.copy.records import RecordStore
 from registerwatch.ingest.listed_reads import ListedReads
 from registerwatch.ingest.refresh import ReadLimits, Refresher
 from registerwatch.ingest.subject_reads import RefreshResult
@@ -17,6 +19,7 @@ from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.fair_lock import Requester
 from registerwatch.sources.source import ListedRecords
 from registerwatch.watches import repository
+from registerwatch.watches.baselines import delisted_watches
 from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.reading import read_failures
 from registerwatch.watches.reading.read_order import Family, ReadGroup
@@ -36,10 +39,16 @@ class SubjectReader:
     """Reads subjects past every cache. The record store notifies observers of results; failures are stored here."""
 
     def __init__(
-        self, database: Database, clock: Clock, refresher: Refresher, lists: ListedReads | None = None
+        self,
+        database: Database,
+        clock: Clock,
+        copy: RecordStore,
+        refresher: Refresher,
+        lists: ListedReads | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
+        self._copy = copy
         self._refresher = refresher
         self._lists = lists
 
@@ -119,8 +128,15 @@ class SubjectReader:
     async def _note_failure(self, subject: str, reason: str) -> None:
         async with self._database.transaction() as connection:
             now = int(self._clock.now())
+            await self.store_delisted(connection, subject)
             failed = await repository.note_failure(connection, subject, reason, now)
             await read_failures.note(connection, failed, reason, now)
+
+    async def store_delisted(self, connection: AsyncConnection, subject: str) -> None:
+        """Give watches of a device that is no longer listed, and that have no baseline, what the copy has."""
+        now = int(self._clock.now())
+        for new in (await delisted_watches(connection, self._copy, [subject])).values():
+            await repository.set_baseline(connection, new, now)
 
     async def _is_untried(self, subject: str, began_at: int) -> bool:
         async with self._database.reading() as connection:
