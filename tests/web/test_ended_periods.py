@@ -53,7 +53,7 @@ class Surfaces:
         calendar = await self.fetched(self.feed["expiring"])
         [certificate] = [each for each in days_of(calendar) if each.summary.startswith("Certificate ")]
         said["certificate in the calendar"] = NOTICE in certificate.description
-        said["description of the calendar"] = str(Calendar.from_ical(calendar).get("x-wr-caldesc", "")) == NOTICE
+        said["description of the calendar"] = NOTICE in str(Calendar.from_ical(calendar)["x-wr-caldesc"])
         said["day in the calendar"] = HEADLINE in [each.summary for each in days_of(calendar)]
         for path in FILES:
             [_, row] = await self.rows(path)

@@ -4,6 +4,7 @@ from datetime import date, timedelta
 from functools import partial
 
 import pytest
+from icalendar import Calendar
 
 from registerwatch.notifications.feeds.calendar import EVENTS_AT_ONCE, pieces
 from registerwatch.notifications.feeds.models import CalendarContent
@@ -29,6 +30,12 @@ def test_the_pieces_of_a_calendar_are_small_and_make_a_whole_one(count: int) -> 
     assert [day.summary for day in days] == [f"Certificate C {number} ends: Scanner, ward 3" for number in range(count)]
     assert [day.alarms for day in days] == [[timedelta(-30), timedelta(-1)]] * count
     assert list(pieces_of(CalendarContent(items), alarm_days=[30, 1])) == made
+
+
+def test_the_description_says_whose_certificates_the_calendar_has() -> None:
+    empty = Calendar.from_ical(b"".join(pieces_of(CalendarContent([]))))
+
+    assert str(empty["x-wr-caldesc"]).startswith("Certificates of watched devices; those of a watched manufacturer are")
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])

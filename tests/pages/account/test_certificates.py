@@ -97,6 +97,18 @@ async def test_certificates_are_shown_by_group_manufacturer_device_and_month(
     assert [row[2] for row in views["gaps"].rows] == ["Not looked yet", "Not looked yet", "The register lists none"]
 
 
+async def test_who_watches_manufacturers_alone_reads_where_their_certificates_are(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    await watch(harness, owner_pages, NewWatch(SRN, "Acme"))
+
+    empty, today = await owner_pages.page(PATH), await owner_pages.page("/app")
+
+    manufacturers = await owner_pages.page(empty.link("manufacturers that you watch"))
+    assert SRN in str(manufacturers.rows)
+    assert "Certificates of watched devices near their end date 0" in today.main
+
+
 async def test_a_certificate_whose_devices_were_read_at_different_times_is_one_row_that_says_so_once(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:

@@ -21,6 +21,7 @@ MAX_NAMED = 20
 EVENTS_AT_ONCE = 5
 """With five alarms each they take some 4 ms."""
 
+_OF_DEVICES = "Certificates of watched devices; those of a watched manufacturer are on the page of its watch."
 _END = b"END:VCALENDAR\r\n"
 
 _MADE_AT = re.compile(rb"DTSTAMP:[0-9TZ]+\r\n")
@@ -32,7 +33,8 @@ def pieces(
     """The calendar, in pieces: 2,500 certificates with alarms take two seconds, in which other requests run too.
 
     An event keeps its UID while its certificate keeps number and date, and names the source. Each has alarms the given
-    days before. The description names watches that are unsure: some of their certificates may be missing or outdated.
+    days before. The description says whose certificates there are, and names watches that are unsure: some of their
+    certificates may be missing or outdated.
     An end of the account's period is an event, and is in the descriptions of the calendar and of every event.
     """
     made = Calendar()
@@ -41,9 +43,8 @@ def pieces(
     made.add("method", "PUBLISH")
     made.add("x-wr-calname", "Certificates that end soon")
     notice = shown.ended.notice() if shown.ended is not None else ""
-    about = [each for each in (notice, _doubt(shown.unsure) if shown.unsure else "") if each]
-    if about:
-        made.add("x-wr-caldesc", " ".join(about))
+    about = notice, _OF_DEVICES, _doubt(shown.unsure) if shown.unsure else ""
+    made.add("x-wr-caldesc", " ".join(filter(None, about)))
     head = bytes(made.to_ical())
     assert head.endswith(_END), "events stand before the end"
     yield head.removesuffix(_END)
