@@ -74,6 +74,7 @@ def build_watches(
     async def at_a_time() -> int:
         return side_by_side((await budget.pace()).per_minute)
 
+    certificates = CertificateService(database, clock)
     reader = SubjectReader(database, clock, copy, refresher, lists)
     return Watches(
         service=WatchService(database, clock, reader, codes),
@@ -92,7 +93,7 @@ def build_watches(
             database, clock, copy, fresh_for=settings.fresh_seconds, work=work, remembered=refresher.remembered
         ),
         list_files=ListFileReader(TableReader(import_processes(work))),
-        certificates=CertificateService(database, clock),
+        certificates=certificates,
         tags=TagService(database),
         bulk=BulkService(database, clock),
         sync_runs=SyncRunService(database, clock, reader, outbox, at_a_time=at_a_time),
@@ -100,5 +101,5 @@ def build_watches(
         marks=EventMarks(database, clock),
         news=WatchNews(outbox),
         sweep_targets=SweepTargets(database, clock, reader, outbox),
-        overview=OverviewService(database, clock, recheck_interval=settings.recheck_interval),
+        overview=OverviewService(database, clock, certificates, recheck_interval=settings.recheck_interval),
     )

@@ -12,7 +12,7 @@ from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.event_repository import NewEvent, add_events
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
-from tests.support.harness import EMAIL, WEBHOOK_URL, NewAccount, ServiceHarness
+from tests.support.harness import EMAIL, UDI, WEBHOOK_URL, NewAccount, ServiceHarness
 from tests.support.statements import counted_statements
 
 
@@ -109,6 +109,25 @@ async def test_news_and_failures_are_listed_with_how_fresh_all_of_it_is(
 
     await owner_pages.post("/app/watches/1/seen", through="999")
     assert f"Unseen changes {unseen - SHOWN_ROWS - 1}" in (await owner_pages.page("/app")).main
+
+
+async def test_of_a_device_that_the_register_does_not_have_nothing_is_said_for_sure(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    await owner_pages.post("/app/watches/add", subject=UDI)
+    alone = await owner_pages.page("/app")
+    await owner_pages.post("/app/watches/add", subject=harness.unique_devices(1)[0].primary_di)
+
+    beside = await owner_pages.page("/app")
+
+    assert "None of your watches was read yet." in alone.main
+    assert "Missing or in doubt: 1 device" in alone.main
+    assert "Nothing that you have not seen, as far as your watches could be read." in beside.main
+    [link] = [each for each in beside.all("a") if each.text.startswith("Missing or in doubt: ")]
+    gaps = await owner_pages.page(str(link["href"]))
+    number = len(gaps.rows)
+    assert link.text == f"Missing or in doubt: {number} device{'s' if number > 1 else ''}"
+    assert f"Missing or in doubt {number}" in gaps.main
 
 
 async def test_a_group_of_more_events_than_are_looked_at_has_its_whole_number(

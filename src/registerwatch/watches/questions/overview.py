@@ -1,17 +1,17 @@
 """The overview of an account's watches, for its first page. Few statements read it, however many watches there are."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, timedelta, tzinfo
+from datetime import UTC, tzinfo
 
 import msgspec
 
 from registerwatch.accounts.models import Caller
-from registerwatch.platform.clock import Clock, day_of
+from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.watches.models import HealthState
 from registerwatch.watches.questions import overview_repository
+from registerwatch.watches.questions.certificate_service import CertificateService
 from registerwatch.watches.questions.certificates import CertificateFilter, WatchedCertificate
-from registerwatch.watches.questions.certificates import overview as certificate_overview
 from registerwatch.watches.questions.expiring_certificates import PAST_DAYS
 from registerwatch.watches.questions.overview_repository import FailingWatch, StateCount
 
@@ -29,6 +29,8 @@ class WatchOverview(msgspec.Struct, frozen=True):
     """Certificates whose end date is within `AHEAD_DAYS` or was within `PAST_DAYS`, by that date. Certificates ended by
     their status, and those that the register no longer lists, are last.
     """
+    in_doubt: int
+    """Watched devices that are listed as *Missing or in doubt* on the page of certificates."""
     rechecked_at: int | None
     """When the service's last recheck began; None if there was none, or without watches."""
 
@@ -45,7 +47,12 @@ class WatchOverview(msgspec.Struct, frozen=True):
     @property
     def never_listed(self) -> int:
         """Watches whose subject the register never had."""
-        return self.states["unknown"].never_read if "unknown" in self.states else 0
+        return self.count("unknown") - self.delisted
+
+    @property
+    def without_read(self) -> int:
+        """Watches that were never read, with those that the register does not have."""
+        return sum(each.never_read for each in self.states.values())
 
     @property
     def failed(self) -> int:
@@ -77,21 +84,22 @@ class WatchOverview(msgspec.Struct, frozen=True):
 class OverviewService:
     """Reads the overview of an account. `recheck_interval` is in seconds."""
 
-    def __init__(self, database: Database, clock: Clock, *, recheck_interval: float) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, certificates: CertificateService, *, recheck_interval: float
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._certificates = certificates
         self._recheck_interval = recheck_interval
 
     async def read(self, caller: Caller, *, zone: tzinfo = UTC) -> WatchOverview:
         """The account's overview. Days are counted in `zone`."""
         now, account_id = int(self._clock.now()), caller.account.id
-        today = day_of(now, zone)
-        first, last = today - timedelta(days=PAST_DAYS), today + timedelta(days=AHEAD_DAYS)
         async with self._database.reading() as connection:
             states, slot = await overview_repository.states(connection, account_id, now)
             failing = await overview_repository.failing(connection, account_id, SHOWN)
-            dated = await overview_repository.with_dates(connection, account_id, first, last)
-        listed = certificate_overview(dated, CertificateFilter(), today).matching
-        ending = [each for each in listed if each.days is not None and -PAST_DAYS <= each.days <= AHEAD_DAYS]
+        found = await self._certificates.overview(caller, CertificateFilter(), zone=zone)
+        ending = [each for each in found.matching if each.days is not None and -PAST_DAYS <= each.days <= AHEAD_DAYS]
         ending.sort(key=lambda each: not each.shown.ends_by_date)
-        return WatchOverview(states, failing, ending, None if slot is None else int(slot * self._recheck_interval))
+        rechecked_at = None if slot is None else int(slot * self._recheck_interval)
+        return WatchOverview(states, failing, ending, len(found.gaps), rechecked_at)

@@ -1,7 +1,6 @@
 """The SQL of the overview. Every function about watches takes the account's id."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 
 import msgspec
 from sqlalchemy import ColumnElement, case, func, or_, select
@@ -11,8 +10,6 @@ from registerwatch.platform.db.tables import ticks
 from registerwatch.platform.db.text_search import holds_text
 from registerwatch.register.codes import StatusFilter
 from registerwatch.watches.models import HealthState
-from registerwatch.watches.questions.certificate_repository import certified_device
-from registerwatch.watches.questions.certificates import CertifiedDevice
 from registerwatch.watches.repository import IS_NOT_REGISTERED, health_state
 from registerwatch.watches.tables import watches
 
@@ -74,24 +71,6 @@ async def failing(connection: AsyncConnection, account_id: int, limit: int) -> S
         .limit(limit)
     )
     return [FailingWatch(*each) for each in await connection.execute(found)]
-
-
-async def with_dates(
-    connection: AsyncConnection, account_id: int, first: date, last: date
-) -> Sequence[CertifiedDevice]:
-    """The account's watched devices whose snapshot has a date in one of the months from `first` to `last`.
-
-    The date may be another one than a certificate's. The snapshots that are left are few enough to decode them all.
-    """
-    months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
-    dates = [holds_text(watches.c.snapshot, f'"{month // 12:04}-{month % 12 + 1:02}-') for month in months]
-    row = watches.c
-    found = (
-        select(row.id, row.subject, row.label, row.snapshot, row.last_sync, row.last_error)
-        .where(row.account_id == account_id, row.kind == "udi", or_(*dates))
-        .order_by(row.id)
-    )
-    return [certified_device(*each) for each in await connection.execute(found)]
 
 
 def _off_market() -> Sequence[ColumnElement[bool]]:
