@@ -443,6 +443,28 @@ async def test_a_watch_is_due_where_a_certificate_that_a_search_found_is_listed_
     assert await certificate_events(searched, caller) == []
 
 
+@pytest.mark.parametrize("names_devices", [False, True], ids=["found by a search alone", "named by its scope too"])
+async def test_a_watch_is_due_where_a_certificate_that_a_search_found_has_another_number(
+    searched: ServiceHarness, names_devices: bool
+) -> None:
+    device = a_device(searched)
+    srn, codes = device.manufacturer.srn, (device.basic_udi or "",)
+    listed = searched.world.list_certificate(srn, number="Z", basic_udis=codes, names_devices=names_devices)
+    await searched.owner_watching("a@acme.example", device.primary_di)
+    await sweep(searched)
+    await read_all_scopes(searched)
+    await read(searched, device.primary_di)
+    await sweep(searched)
+    assert 0 not in await tried_at(searched), "nothing has changed"
+
+    searched.world.change_certificate(listed.uuid, number="ZX", status="withdrawn")
+    await sweep(searched)
+
+    assert await tried_at(searched) == [0]
+    await read(searched, device.primary_di)
+    assert await served(searched, device.primary_di) == [("ZX", "Withdrawn")]
+
+
 async def test_a_device_that_is_listed_no_more_gets_no_certificates_of_those_that_share_its_record(
     searched: ServiceHarness,
 ) -> None:

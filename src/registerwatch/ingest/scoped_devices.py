@@ -43,7 +43,7 @@ class ScopedDevices:
         under the `changed` ones are left to `renew_rest`.
 
         `altered` and `unlisted` are manufacturers and numbers of certificates. Watched devices for which a search found
-        one of them are due for a read where nothing is compared: no scope names them, or the certificate is listed no
+        one of them are due for a read where nothing is compared: no scope names them, or no record has the number any
         more. `read_at` is the instant before the read that found it all.
         """
         await note_scoped(connection, sorted(changed), read_at)

@@ -258,7 +258,7 @@ class CertificateSweep:
         touched = [*(each.certificate.id for each in certificates.written), *certificates.unlisted]
         named = await named_by(connection, touched)
         altered = {_number(each.certificate) for each in certificates.written if each.before is not None}
-        unlisted = await store.numbers_of(connection, certificates.unlisted)
+        unlisted = await store.numbers_of(connection, certificates.unlisted) | _former_numbers(certificates.written)
         await store.write_bodies(connection, compared.bodies, walk_at)
         await store.note_seen(connection, CERTIFICATES, certificates.seen, walk_at)
         await store.note_shown(connection, certificates.shown, walk_at, since=compared.since)
@@ -289,7 +289,7 @@ class CertificateSweep:
         **numbers: AbstractSet[tuple[str, str]],
     ) -> None:
         """Compare devices that certificates name or named; where that `changed`, also unwatched ones.
-        `numbers` are the `altered` and `unlisted` ones of a walk.
+        `numbers` are the `altered` and `unlisted` ones of a walk; a former number of a record is unlisted.
         """
         now, source = self._now(), store.SOURCE
         await self._devices.renew(connection, named, changed, read_at=read_at, now=now, source=source, **numbers)
@@ -308,6 +308,15 @@ def _first_read(changed: Sequence[WrittenCertificate], compared: _Compared) -> l
 def _number(certificate: RegisteredCertificate) -> tuple[str, str]:
     """Manufacturer and number."""
     return certificate.srn, certificate.number
+
+
+def _former_numbers(written: Sequence[WrittenCertificate]) -> set[tuple[str, str]]:
+    """Manufacturers and numbers that records had before and have no more."""
+    return {
+        _number(each.before.certificate)
+        for each in written
+        if each.before is not None and _number(each.before.certificate) != _number(each.certificate)
+    }
 
 
 def _read_of(asked: Sequence[AskedScopes]) -> dict[str, ReadScopes]:
