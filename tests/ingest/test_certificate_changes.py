@@ -1,6 +1,6 @@
 """What a walk through the list of certificates changes, and what of it is news."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -216,7 +216,7 @@ def test_an_unknown_status_is_told_readable() -> None:
 
 def test_a_new_record_under_a_known_number_is_its_next_revision() -> None:
     before, now = a_certificate(revision="1"), a_certificate(uid="c-2", revision="2", expiry="2032-01-01")
-    revised = [(REVISION, "1", "2")]
+    revised = [(REVISION, "1", "2"), (EXPIRY, "2030-01-01", "2032-01-01")]
 
     assert told(stored_of(before), a_walk(before, now)) == revised
     assert told(stored_of(before), a_walk(now)) == revised, "whether the old one is listed still or not"
@@ -226,6 +226,34 @@ def test_a_new_record_under_a_known_number_is_its_next_revision() -> None:
     assert told(both, a_walk(before, both["c-3"].certificate, now)) == [(NUMBER, "", "Z-1")], "of which one?"
     more = a_certificate(uid="c-4", revision="3")
     assert told(stored_of(before), a_walk(before, now, more)) == [(NUMBER, "", "Z-1")] * 2, "which came first?"
+
+
+@pytest.mark.parametrize(
+    ("end", "changes"),
+    [
+        ("2032-01-01", (CertificateChange(EXPIRY, "2030-01-01", "2032-01-01", "Z-1", "2"),)),
+        ("2030-01-01", ()),
+        (None, ()),
+    ],
+    ids=["another end", "the same end", "no end"],
+)
+def test_the_end_of_a_next_revision_is_compared_with_that_of_the_one_before(
+    end: str | None, changes: Sequence[CertificateChange]
+) -> None:
+    before, now = a_certificate(revision="1"), a_certificate(uid="c-2", revision="2", expiry=end)
+    revised = (CertificateChange(REVISION, "1", "2", "Z-1"), *changes)
+
+    [news] = compare_certificates(stored_of(before), a_walk(before, now), has_baseline=True).news
+    assert news.changes == revised
+    undated = after(
+        stored_of(before),
+        compare_certificates(stored_of(before), a_walk(replace(before, expiry=None)), has_baseline=True),
+    )
+    [news] = compare_certificates(undated, a_walk(now), has_baseline=True).news
+    assert news.changes == revised, "the last end that the one before had counts"
+    twin = a_certificate(uid="c-3", revision="1", expiry="2031-01-01")
+    [news] = compare_certificates(stored_of(before, twin), a_walk(before, twin, now), has_baseline=True).news
+    assert news.changes == revised[:1], "of two ends, which one was replaced?"
 
 
 def test_the_same_number_of_another_body_or_manufacturer_is_another_certificate() -> None:

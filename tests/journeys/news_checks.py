@@ -208,6 +208,24 @@ class NewsChecks:
             elif change[0] not in OF_ONE.values():
                 raise WrongYear(f"nobody knows this field: {event}")
             reader.changes.append(change)
+        for change in event.changes:
+            if change[0] == REVISION:
+                self._judge_end_of_revision(event, change)
+
+    def _judge_end_of_revision(self, event: Stored, change: FieldChange) -> None:
+        """A next revision that is a record of its own comes with its end, where both only ever had one."""
+        _, old, new, number = change
+        rows = [(ulid, row) for _, ulid, row in self._past.versions(event.watcher[1]) if row.number == number]
+        now = [(ulid, row) for ulid, row in rows if row.revision == new]
+        bodies = {row.body for _, row in now}
+        before = [(ulid, row) for ulid, row in rows if row.revision == old and row.body in bodies]
+        is_of_its_own = not {ulid for ulid, _ in before} & {ulid for ulid, _ in now}
+        ends_before, ends_now = ({row.expiry for _, row in each} for each in (before, now))
+        if not is_of_its_own or len(bodies) != 1 or len(ends_before) != 1 or len(ends_now) != 1:
+            return
+        end = EXPIRY, ends_before.pop(), ends_now.pop(), number
+        if end[2] and end[1] != end[2] and end not in event.changes:
+            raise WrongYear(f"{change} came without its end {end}: {event}")
 
     def _judge_counts(self, event: Stored) -> Counter[str]:
         """How many devices of each kind the event counts and does not name."""

@@ -10,7 +10,8 @@ A certificate is identified by its id (the register's ulid). These rules suppres
 - Records that are alike in manufacturer, body, number and revision are twins. A twin identical to another is not news,
   nor is the same change of several twins.
 - A new record that replaces one that differs only by a revision missing in one of them is the same certificate.
-- A new record under a known number is its next revision, where one revision is known; else a new certificate.
+- A new record under a known number is its next revision, where one revision is known; else a new certificate. The end
+  of the next revision is compared with that of the one before.
 - A record that is no longer listed is not news, nor is its return. A twin that is missing in a complete walk became the
   new twin; until a complete walk shows what is missing, the new one waits. So does a new record under the number of a
   record that the walk has not shown: both may be the same by now.
@@ -179,7 +180,7 @@ class _Comparison:
         if not self._walked.is_complete and (missing or any(self._may_have_changed(each.id) for each in others)):
             return None
         if not twins:
-            return [self._revised(row)]
+            return self._revised(row)
         listed = [each for each in missing if self._stored[each.id].is_listed]
         before = listed or (missing if len(missing) == len(twins) else [])
         if not before:
@@ -199,18 +200,28 @@ class _Comparison:
         """Whether a record was listed before, and this walk has not shown it."""
         return number not in self._rows and number in self._stored and self._stored[number].is_listed
 
-    def _revised(self, row: RegisteredCertificate) -> CertificateChange:
-        """The next revision of a certificate where one other is known, else a new certificate."""
+    def _revised(self, row: RegisteredCertificate) -> list[CertificateChange]:
+        """The next revision of a certificate and its end where one other revision is known, else a new certificate."""
         others = [each for each in self._by_number[row.own_number] if each.revision != row.revision]
         come = {each.revision for each in others if each.id not in self._stored}
         known = [self._present[each.id] for each in others if each.id in self._stored]
-        valid = [each for each in known if each.is_latest and self._is_listed(each.id)]
-        revisions = {each.revision for each in valid or known}
+        before = [each for each in known if each.is_latest and self._is_listed(each.id)] or known
+        revisions = {each.revision for each in before}
         if not row.revision or come or len(revisions) != 1:
-            return _new(row)
-        statuses = {each.status_code for each in valid or known}
+            return [_new(row)]
+        statuses = {each.status_code for each in before}
         standing = None if statuses == {row.status_code} else words_by_status(row.status_code) or None
-        return CertificateChange(REVISION, revisions.pop(), row.revision, row.number, standing=standing)
+        revised = CertificateChange(REVISION, revisions.pop(), row.revision, row.number, standing=standing)
+        return [revised, *self._end_of_revision(row, before)]
+
+    def _end_of_revision(
+        self, row: RegisteredCertificate, before: Collection[RegisteredCertificate]
+    ) -> list[CertificateChange]:
+        """The change of the end where the records of the revision before have the same end, which is another one."""
+        ends = {each.expiry or self._stored[each.id].last_expiry or "" for each in before}
+        if not row.expiry or len(ends) != 1 or row.expiry in ends:
+            return []
+        return [CertificateChange(EXPIRY, ends.pop(), row.expiry, row.number, row.revision)]
 
     def _is_listed(self, number: str) -> bool:
         return number in self._rows or self._stored[number].is_listed
