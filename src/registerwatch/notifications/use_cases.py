@@ -96,6 +96,7 @@ def build_channels(
             ChatChannel(
                 each,
                 http_client,
+                clock,
                 public_url=settings.public_url,
                 user_agent=settings.webhook_user_agent,
                 allow_private=settings.webhooks_allow_private,

@@ -57,8 +57,8 @@ def a_target(choice: Choice = EVERYTHING, *, email: str | None = "bob@example.or
     )
 
 
-def a_channel(mailer: MemoryMailer | None = None, public_url: str = PUBLIC_URL) -> EmailChannel:
-    return EmailChannel(mailer or MemoryMailer(), SteppedClock(AT), public_url=public_url)
+def a_channel(mailer: MemoryMailer | None = None, public_url: str = PUBLIC_URL, *, now: int = AT) -> EmailChannel:
+    return EmailChannel(mailer or MemoryMailer(), SteppedClock(now), public_url=public_url)
 
 
 def rendered(channel: EmailChannel, events: Sequence[Event], target: Target) -> str:
@@ -66,5 +66,7 @@ def rendered(channel: EmailChannel, events: Sequence[Event], target: Target) -> 
     return channel.render(target, notification, [channel.render_event(event) for event in events])
 
 
-def mail_about(*events: Event, choice: Choice = EVERYTHING, public_url: str = PUBLIC_URL) -> MailBody:
-    return msgspec.json.decode(rendered(a_channel(public_url=public_url), events, a_target(choice)), type=MailBody)
+def mail_about(*events: Event, choice: Choice = EVERYTHING, public_url: str = PUBLIC_URL, now: int = AT) -> MailBody:
+    """The mail that is put together `now`."""
+    channel = a_channel(public_url=public_url, now=now)
+    return msgspec.json.decode(rendered(channel, events, a_target(choice)), type=MailBody)

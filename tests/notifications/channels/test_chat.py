@@ -23,6 +23,7 @@ from registerwatch.rest.channels import KINDS
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.models import Event
 from tests.notifications.channels.sample_events import AT, INACTIVE, PUBLIC_URL, RENAMED, SUSPENDED, a_target, an_event
+from tests.support.fakes import SteppedClock
 from tests.support.receiver import Receiver, answer
 
 HOSTILE = "<!channel> <@U1> @here *b* _i_ `c` [x](https://evil.example) <at>all</at> :smile: & \\ \u202e| ~s~ #x"
@@ -31,11 +32,12 @@ BY_ADDRESS = "https://watch.example.org/app/watches/12"
 
 
 def a_chat(
-    service: ChatService, *, http_client: SafeHttpClient | None = None, allow_private: bool = False
+    service: ChatService, *, http_client: SafeHttpClient | None = None, allow_private: bool = False, now: int = AT
 ) -> ChatChannel:
     return ChatChannel(
         service,
         http_client or SafeHttpClient(_NoConnections(), allow_private=False, seconds=1),
+        SteppedClock(now),
         public_url=PUBLIC_URL,
         user_agent="Registerwatch/1.0 (+a contact)",
         allow_private=allow_private,
@@ -47,8 +49,8 @@ class _NoConnections:
         raise AssertionError("nothing is sent")
 
 
-def body_about(service: ChatService, *events: Event) -> Any:
-    channel, kind = a_chat(service), EventType.CHANGED if events else EventType.TEST
+def body_about(service: ChatService, *events: Event, now: int = AT) -> Any:
+    channel, kind = a_chat(service, now=now), EventType.CHANGED if events else EventType.TEST
     notification = Notification("whd_abc", kind, AT, "account@example.org")
     return msgspec.json.decode(
         channel.render(a_target(), notification, [channel.render_event(each) for each in events])

@@ -124,7 +124,7 @@ def test_a_digest_of_ten_thousand_changes_lists_some_and_counts_every_other_one(
     newest = 9_998 % 2_500
     told = sum(len(event.changes) for event in events)
     lines = [event_in(event_line(event)) for event in events]
-    news = news_of(lines, EVERYTHING, "UTC", MailAddresses(PUBLIC_URL, ""))
+    news = news_of(lines, EVERYTHING, "UTC", MailAddresses(PUBLIC_URL, ""), AT)
     mail = mail_about(*events)
 
     assert len(news.blocks) == MAX_BLOCKS

@@ -90,11 +90,11 @@ def test_what_was_not_stored_of_an_event_is_counted_once_and_a_block_of_it_is_no
     found = [of_manufacturer(SUSPENDED), of_device(2, SUSPENDED)]
     manufacturer, device = [event_in(event_line(each)) for each in found]
     stored = [replace(manufacturer, more=5), device]
-    certificate, rest = chat_news(news_of(stored, EVERYTHING, "UTC", MailAddresses(PUBLIC_URL, ""))).blocks
+    certificate, rest = chat_news(news_of(stored, EVERYTHING, "UTC", MailAddresses(PUBLIC_URL, ""), AT)).blocks
     assert (certificate.title, certificate.changes, and_more(rest)) == ("Certificate Z-25-052", 1, ["and 5 more"])
 
     causes = [replace(device, watch_id=watch, changes=[], more=5, cause=f"run/{SRN}") for watch in (2, 3, 4)]
-    mail = news_of(causes, EVERYTHING, "UTC", MailAddresses(PUBLIC_URL, ""))
+    mail = news_of(causes, EVERYTHING, "UTC", MailAddresses(PUBLIC_URL, ""), AT)
     assert [(block.changes, [part.more for part in block.parts]) for block in mail.blocks] == [(5, [5])]
 
 

@@ -141,7 +141,7 @@ SENT = [each for each in SAMPLES if not is_version_alone(each.changes)]
 
 
 def in_mail_text(event: Event) -> Told:
-    text = mail_about(event).text
+    text = mail_about(event, now=event.created_at).text
     compared = re.search(r"\n\n  (.+)\n    before: (.+)\n    after:  (.+)\n", text)
     if compared:
         return Told(*compared.groups())
@@ -151,13 +151,13 @@ def in_mail_text(event: Event) -> Told:
 
 
 def in_mail_html(event: Event) -> Told:
-    [[field, *values]] = [row for row in Markup(mail_about(event).html).rows if len(row) > 1]
+    [[field, *values]] = [row for row in Markup(mail_about(event, now=event.created_at).html).rows if len(row) > 1]
     return Told(field, values[0] if len(values) == 2 else None, values[-1])
 
 
-def in_chat(service: ChatService) -> Callable[[Event], Sequence[str]]:
+def in_chat(service: ChatService, now: int = SEEN_AT) -> Callable[[Event], Sequence[str]]:
     def lines(event: Event) -> Sequence[str]:
-        texts = texts_in(body_about(service, event), "text", "content", "description")
+        texts = texts_in(body_about(service, event, now=now), "text", "content", "description")
         unescaped = (re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text) for text in texts)
         return [line.lstrip("-• ") for text in unescaped for line in text.splitlines()]
 
@@ -229,6 +229,42 @@ async def test_pages_have_the_row_and_the_line_of_a_change(harness: ServiceHarne
     assert {name: [_plain(rows[0]), _plain(rows[1]), rows[2]] for name, rows in found.items()} == {
         each.name: [_plain(each.told), _plain(each.told), each.line] for each in SAMPLES
     }
+
+
+ENDS = FieldChange("cert_ends", "2027-01-22", "in 7 days", "Z-1")
+LATER = [(6 * 86_400, "ends today", "today"), (8 * 86_400, "ended 2 days ago", "2 days ago")]
+"""Seconds after `SEEN_AT`, and how near the end is then in Athens, in a subject and beside the date."""
+
+
+@pytest.mark.parametrize(("seconds", "in_subject", "when"), LATER)
+def test_a_digest_counts_days_from_the_readers_day_on_which_it_is_put_together(
+    seconds: int, in_subject: str, when: str
+) -> None:
+    event, now = an_event(ENDS, at=SEEN_AT), SEEN_AT + seconds
+
+    mail = mail_about(event, now=now)
+    assert mail.subject == f"High: certificate Z-1 {in_subject} (Ceramill Zolid)"
+    assert f"22 Jan 2027, {when}\n" in mail.text
+    assert f"22 Jan 2027, {when}" in " ".join(" ".join(row) for row in Markup(mail.html).rows)
+    for service in CHATS:
+        assert f"End of the certificate (Z-1): 22 Jan 2027, {when}" in in_chat(service, now)(event), service.name
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_pages_count_days_from_the_readers_today(harness: ServiceHarness, owner_pages: PagesClient) -> None:
+    caller = await owner_pages.caller()
+    await owner_pages.post("/app/watches/add", subject="DE-MF-000012345")
+    harness.clock.move(SEEN_AT - harness.now)
+    async with harness.database.transaction() as connection:
+        await connection.execute(update(users).values(time_zone="Europe/Athens"))
+        new = NewEvent(caller.account.id, 1, "DE-MF-000012345", "Acme", "", [ENDS], False)
+        await add_events(connection, [new], harness.now)
+    for seconds, _, when in LATER:
+        harness.clock.move(SEEN_AT + seconds - harness.now)
+        found = await in_events(owner_pages), await in_watch(owner_pages), await in_today(owner_pages)
+        words = f"22 Jan 2027, {when}"
+        assert (found[0].after, found[1].after, found[2]) == (words, words, f"End of the certificate (Z-1): {words}")
+        assert f"2027-01-22, {when}" in (await owner_pages.get("/app/events.csv", view="all")).text
 
 
 def _plain(told: Told) -> Told:

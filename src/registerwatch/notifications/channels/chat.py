@@ -12,6 +12,7 @@ from registerwatch.notifications.channels.event_lines import event_in, event_lin
 from registerwatch.notifications.channels.event_news import MailAddresses, news_of
 from registerwatch.notifications.channels.webhook import PAUSES
 from registerwatch.notifications.models import AttemptResult, Notification, Target
+from registerwatch.platform.clock import Clock
 from registerwatch.platform.net.addresses import Target as Address
 from registerwatch.platform.net.addresses import target as checked_address
 from registerwatch.platform.net.safe_http import PostResult, SafeHttpClient
@@ -63,6 +64,7 @@ class ChatChannel:
         self,
         service: ChatService,
         http_client: SafeHttpClient,
+        clock: Clock,
         *,
         public_url: str,
         user_agent: str,
@@ -71,7 +73,7 @@ class ChatChannel:
     ) -> None:
         self.name, self.title, self.example = service.name, service.title, service.example
         self._service = service
-        self._http_client = http_client
+        self._http_client, self._clock = http_client, clock
         self._addresses = MailAddresses(public_url, unsubscribe="")
         self._user_agent = user_agent
         self._allow_private = allow_private
@@ -104,7 +106,12 @@ class ChatChannel:
     def render(self, target: Target, notification: Notification, events: Sequence[str]) -> str:  # the protocol's
         """The message. Blocks at its end are left out where the service would refuse it."""
         mail = news_of(
-            [event_in(event) for event in events], target.choice, target.time_zone, self._addresses, self._note
+            [event_in(event) for event in events],
+            target.choice,
+            target.time_zone,
+            self._addresses,
+            self._clock.now(),
+            self._note,
         )
         return self._longest(chat_news(mail))
 

@@ -90,10 +90,11 @@ class EmailChannel:
         mailed = [event_in(event) for event in events]
         unsubscribe = f"{self._public_url}{PATH}{token_of(target)}"
         addresses = MailAddresses(self._public_url, unsubscribe)
-        mail = news_of(mailed, target.choice, target.time_zone, addresses, self._note)
+        now = int(self._clock.now())
+        mail = news_of(mailed, target.choice, target.time_zone, addresses, now, self._note)
         text, html = texts_of(mail)
         headers = self._headers(target, notification, unsubscribe, only_watch(mailed))
-        return _encoder.encode(MailBody(_printable(mail.subject), text, html, int(self._clock.now()), headers)).decode()
+        return _encoder.encode(MailBody(_printable(mail.subject), text, html, now, headers)).decode()
 
     async def attempt(
         self, target: Target, notification: Notification, body: str, now: int, hand_over: HandOver

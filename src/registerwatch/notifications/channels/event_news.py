@@ -29,6 +29,13 @@ MAX_NAMED = 5
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
+class _Reader(msgspec.Struct, frozen=True):
+    """The reader's time zone, and the day there on which the message is put together: days are counted from it."""
+
+    zone: ZoneInfo
+    today: date
+
+
 class MailAddresses(msgspec.Struct, frozen=True):
     """The addresses of links in a mail."""
 
@@ -49,15 +56,21 @@ class MailAddresses(msgspec.Struct, frozen=True):
 
 
 def news_of(
-    events: Sequence[MailedEvent], choice: Choice, zone_name: str, addresses: MailAddresses, note: str = ""
+    events: Sequence[MailedEvent],
+    choice: Choice,
+    zone_name: str,
+    addresses: MailAddresses,
+    now: float,
+    note: str = "",
 ) -> NewsMail:
-    """The mail about events; a test where there are none."""
+    """The mail about events, put together `now` (unix seconds); a test where there are none."""
     zone = _zone(zone_name)
+    reader = _Reader(zone, day_of(now, zone))
     groups = groups_of(events)
     changes = [group.changes for group in groups]
-    blocks = [_block(group, zone, addresses) for group in groups[:MAX_BLOCKS]]
+    blocks = [_block(group, reader, addresses) for group in groups[:MAX_BLOCKS]]
     return NewsMail(
-        subject=_subject(groups, sum(changes), zone) if groups else "A test of your mails",
+        subject=_subject(groups, sum(changes), reader) if groups else "A test of your mails",
         blocks=blocks,
         choice=_in_words(choice, zone.key),
         times=f"Times are those of {zone_in_words(zone.key)}.",
@@ -76,46 +89,46 @@ def only_watch(events: Sequence[MailedEvent]) -> int | None:
     return watches.pop() if len(watches) == 1 else None
 
 
-def _subject(groups: Sequence[NewsGroup], number: int, zone: ZoneInfo) -> str:
+def _subject(groups: Sequence[NewsGroup], number: int, reader: _Reader) -> str:
     """`High: certificate Z-25-052 suspended, 3 changes of 2 watches`."""
     worst = groups[0].parts[0]
     watches = {watch_id for group in groups for watch_id in group.watches}
-    begin = f"{severity_word(worst.severity)}: {_brief(worst, zone)}"
+    begin = f"{severity_word(worst.severity)}: {_brief(worst, reader)}"
     whose = f"{len(watches):,} watches" if len(watches) > 1 else clean(worst.event.label, MAX_LABEL_IN_SUBJECT)
     return unlinked(f"{begin} ({whose})" if number == 1 else f"{begin}, {number:,} changes of {whose}")
 
 
-def _brief(part: EventPart, zone: ZoneInfo) -> str:
+def _brief(part: EventPart, reader: _Reader) -> str:
     """The worst change."""
-    return clean(part.rows[0].brief(_day(part, zone)), MAX_BRIEF_LENGTH) if part.rows else part.event.brief
+    return clean(part.rows[0].brief(reader.today), MAX_BRIEF_LENGTH) if part.rows else part.event.brief
 
 
-def _block(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
+def _block(group: NewsGroup, reader: _Reader, addresses: MailAddresses) -> NewsBlock:
     if group.certificate:
-        return _block_of_certificate(group, zone, addresses)
-    return _block_of_watch(group, zone, addresses) if group.is_of_watch else _block_of_cause(group, zone, addresses)
+        return _block_of_certificate(group, reader, addresses)
+    return _block_of_watch(group, reader, addresses) if group.is_of_watch else _block_of_cause(group, reader, addresses)
 
 
-def _block_of_watch(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
+def _block_of_watch(group: NewsGroup, reader: _Reader, addresses: MailAddresses) -> NewsBlock:
     event = group.parts[0].event
     return NewsBlock(
         title=event.label,
         identity=_identity(event.subject),
         severity=group.parts[0].severity,
-        parts=_parts(group, zone),
+        parts=_parts(group, reader),
         watch_url=addresses.page(f"/app/watches/{event.watch_id}"),
         record_url=addresses.record(event.subject),
         changes=group.changes,
     )
 
 
-def _block_of_certificate(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
+def _block_of_certificate(group: NewsGroup, reader: _Reader, addresses: MailAddresses) -> NewsBlock:
     """The block of a certificate of several watches."""
     return NewsBlock(
         title=f"Certificate {group.certificate}",
         identity=_identity(group.manufacturer_srn) if group.manufacturer_srn else "",
         severity=group.parts[0].severity,
-        parts=_parts(group, zone),
+        parts=_parts(group, reader),
         watch_url="",
         record_url=addresses.certificates(group.certificate),
         about=f"{len(group.watches):,} watches: {_named(group)}",
@@ -124,10 +137,10 @@ def _block_of_certificate(group: NewsGroup, zone: ZoneInfo, addresses: MailAddre
     )
 
 
-def _block_of_cause(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) -> NewsBlock:
+def _block_of_cause(group: NewsGroup, reader: _Reader, addresses: MailAddresses) -> NewsBlock:
     """The block of many watches' reports after a change of their manufacturer."""
     worst, srn = group.parts[0], group.manufacturer_srn
-    part = _part(replace(worst, rows=group.distinct_rows, more=group.more), zone)
+    part = _part(replace(worst, rows=group.distinct_rows, more=group.more), reader)
     return NewsBlock(
         title=f"{len(group.watches):,} watches of the manufacturer {srn}",
         identity=_identity(srn),
@@ -140,30 +153,25 @@ def _block_of_cause(group: NewsGroup, zone: ZoneInfo, addresses: MailAddresses) 
     )
 
 
-def _parts(group: NewsGroup, zone: ZoneInfo) -> Sequence[NewsPart]:
+def _parts(group: NewsGroup, reader: _Reader) -> Sequence[NewsPart]:
     """Parts by time of the read. Left-out changes count to the last that is shown."""
     shown = group.parts[:MAX_PARTS]
-    parts = [_part(each, zone) for each in shown]
+    parts = [_part(each, reader) for each in shown]
     left_out = sum(each.changes for each in group.parts[MAX_PARTS:])
     return [*parts[:-1], replace(parts[-1], more=parts[-1].more + left_out)]
 
 
-def _part(part: EventPart, zone: ZoneInfo) -> NewsPart:
-    rows = _rows(replace(part, rows=part.rows[:MAX_ROWS]), zone)
-    return NewsPart(_seen(part.event.created_at, zone), rows, part.more + len(part.rows) - len(rows))
+def _part(part: EventPart, reader: _Reader) -> NewsPart:
+    rows = _rows(replace(part, rows=part.rows[:MAX_ROWS]), reader)
+    return NewsPart(_seen(part.event.created_at, reader.zone), rows, part.more + len(part.rows) - len(rows))
 
 
-def _rows(part: EventPart, zone: ZoneInfo) -> list[NewsRow]:
-    day = _day(part, zone)
+def _rows(part: EventPart, reader: _Reader) -> list[NewsRow]:
+    today = reader.today
     return [
-        NewsRow(row.heading, row.before_text, row.after_text(day, MAX_DEVICES), row.line(day, MAX_DEVICES))
+        NewsRow(row.heading, row.before_text, row.after_text(today, MAX_DEVICES), row.line(today, MAX_DEVICES))
         for row in part.rows
     ]
-
-
-def _day(part: EventPart, zone: ZoneInfo) -> date:
-    """The reader's day of the read, from which days are counted."""
-    return day_of(part.event.created_at, zone)
 
 
 def _named(group: NewsGroup) -> str:

@@ -42,7 +42,7 @@ async def today(request: Request, service: InjectedService, visitor: SignedIn) -
         now=int(now),
         overview=overview,
         unseen=unseen,
-        changed=rows_of(unseen.events, visitor.zone, unseen.by_cause)[:SHOWN_ROWS],
+        changed=rows_of(unseen.events, unseen.by_cause, visitor.day_of(now))[:SHOWN_ROWS],
         channels=len([each for each in channels if _is_shown(each, visitor)]),
         failing_channels=[each for each in channels if _is_shown(each, visitor) and each.needs_care],
         paused_until=listed.paused_until,

@@ -1,11 +1,10 @@
 """Changes of an event on a page: the rows shown on every surface, with the reader's day."""
 
 from collections.abc import Iterable
-from datetime import date, tzinfo
+from datetime import date
 
 import msgspec
 
-from registerwatch.platform.clock import day_of
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.change_words import ChangeRow, rows_of
 from registerwatch.watches.events.word_difference import WordDifference, word_difference
@@ -15,10 +14,10 @@ SEVERITY_TONES = {EventSeverity.HIGH: "bad", EventSeverity.MEDIUM: "warn", Event
 
 
 class ShownChange(msgspec.Struct, frozen=True):
-    """A row of a change, and the reader's day on which it was seen."""
+    """A row of a change, and the reader's day, from which days are counted."""
 
     row: ChangeRow
-    day: date
+    today: date
 
     @property
     def difference(self) -> WordDifference | None:
@@ -27,18 +26,17 @@ class ShownChange(msgspec.Struct, frozen=True):
 
     @property
     def when(self) -> str:
-        """How near the end of a certificate was on that day; empty for other changes."""
-        return self.row.when(self.day)
+        """How near the end of a certificate is; empty for other changes."""
+        return self.row.when(self.today)
 
     def shortened(self, most: int) -> "ShownChange":
         """The change with values cut to a number of characters."""
-        return ShownChange(self.row.shortened(most), self.day)
+        return ShownChange(self.row.shortened(most), self.today)
 
 
-def shown_changes(changes: Iterable[FieldChange], seen_at: int, zone: tzinfo) -> list[ShownChange]:
-    """Changes seen at an instant, in the reader's time zone, the most severe first."""
-    day = day_of(seen_at, zone)
-    return [ShownChange(row, day) for row in rows_of(changes)]
+def shown_changes(changes: Iterable[FieldChange], today: date) -> list[ShownChange]:
+    """Changes as they are shown on the reader's day, the most severe first."""
+    return [ShownChange(row, today) for row in rows_of(changes)]
 
 
 def severity_tone(severity: str) -> str:

@@ -17,8 +17,8 @@ class EventRow(msgspec.Struct, frozen=True):
     """One event, or several of one cause, newest first."""
 
     listed: Sequence[ListedEvent]
-    zone: tzinfo
-    """The reader's zone."""
+    today: date
+    """The reader's day."""
     total: int
     """The number of events of the cause, on this page and others."""
 
@@ -30,7 +30,7 @@ class EventRow(msgspec.Struct, frozen=True):
     @property
     def changes(self) -> Sequence[ShownChange]:
         """The changes, each once."""
-        return shown_changes(self.group.changes, self.group.newest.created_at, self.zone)
+        return shown_changes(self.group.changes, self.today)
 
     @property
     def severity(self) -> str:
@@ -51,9 +51,9 @@ class Day(msgspec.Struct, frozen=True):
     rows: Sequence[EventRow]
 
 
-def by_day(events: Iterable[ListedEvent], zone: tzinfo, by_cause: Mapping[str, int]) -> list[Day]:
+def by_day(events: Iterable[ListedEvent], zone: tzinfo, by_cause: Mapping[str, int], today: date) -> list[Day]:
     """Events by the days of a time zone, in order; those of one cause are at the position of the newest.
-    `by_cause` has the number of events of a cause, if there may be more.
+    `by_cause` has the number of events of a cause, if there may be more; `today` is the reader's day.
     """
 
     def local_day(each: ListedEvent) -> date:
@@ -61,12 +61,12 @@ def by_day(events: Iterable[ListedEvent], zone: tzinfo, by_cause: Mapping[str, i
 
     days = [list(found) for _, found in groupby(events, local_day)]
     sizes = {**Counter(each.event.cause for of_day in days for each in of_day if each.event.cause), **by_cause}
-    return [Day(of_day[0].event.created_at, rows_of(of_day, zone, sizes)) for of_day in days]
+    return [Day(of_day[0].event.created_at, rows_of(of_day, sizes, today)) for of_day in days]
 
 
-def rows_of(events: Iterable[ListedEvent], zone: tzinfo, by_cause: Mapping[str, int]) -> list[EventRow]:
+def rows_of(events: Iterable[ListedEvent], by_cause: Mapping[str, int], today: date) -> list[EventRow]:
     """Events in order; those of one cause are at the position of the first. `by_cause` as for `by_day`."""
     found: dict[object, list[ListedEvent]] = {}
     for each in events:
         found.setdefault(each.event.cause or each.event.id, []).append(each)
-    return [EventRow(of, zone, max(len(of), by_cause.get(of[0].event.cause or "", 0))) for of in found.values()]
+    return [EventRow(of, today, max(len(of), by_cause.get(of[0].event.cause or "", 0))) for of in found.values()]

@@ -75,9 +75,10 @@ async def events_csv(request: Request, service: InjectedService, visitor: Signed
     """All matching events, a line for each changed field."""
     query = EventQuery.of(request.query_params.multi_items()).first
     batches = service.watches.marks.export(visitor.caller, query.selection(visitor.zone))
-    ended = visitor.caller.account.ended(service.clock.now())
+    now = service.clock.now()
+    ended = visitor.caller.account.ended(now)
     until = f"-until-{visitor.day_of(ended.at)}" if ended is not None else ""  # no changes were looked for since
-    return await csv_response(f"registerwatch-events{until}.csv", HEADER, _lines(batches, visitor))
+    return await csv_response(f"registerwatch-events{until}.csv", HEADER, _lines(batches, visitor, visitor.day_of(now)))
 
 
 async def _events_page(
@@ -110,7 +111,7 @@ async def _events_page(
         done=DONE,
         query=query,
         listing=listing,
-        days=by_day(shown, visitor.zone, listing.by_cause if listing else {}),
+        days=by_day(shown, visitor.zone, listing.by_cause if listing else {}, visitor.day_of(service.clock.now())),
         chips=query.chips(_watch_name(query, shown)) if listing else [],
         views=_views(query, listing),
         since_yesterday=query.since(_yesterday(service.clock.now(), visitor.zone)),
@@ -202,14 +203,14 @@ def _typed(parameters: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]
     return tuple((name, value[:MAX_LENGTH]) for name, value in parameters if name in (*LISTS, *SINGLE) and value)
 
 
-async def _lines(batches: AsyncIterator[Sequence[ListedEvent]], visitor: Visitor) -> AsyncIterator[Row]:
+async def _lines(batches: AsyncIterator[Sequence[ListedEvent]], visitor: Visitor, today: date) -> AsyncIterator[Row]:
     async for batch in batches:
         for each in batch:
-            for line in _lines_of(each, visitor):
+            for line in _lines_of(each, visitor, today):
                 yield line
 
 
-def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
+def _lines_of(listed: ListedEvent, visitor: Visitor, today: date) -> list[Row]:
     event = listed.event
     at, local = iso_utc(event.created_at), datetime.fromtimestamp(event.created_at, visitor.zone)
     about: list[Cell] = [event.id, at, f"{local:%Y-%m-%d %H:%M:%S}", visitor.zone.key, event.severity, event.kind]
@@ -217,14 +218,13 @@ def _lines_of(listed: ListedEvent, visitor: Visitor) -> list[Row]:
     archived = iso_utc(listed.archived_at) if listed.archived_at is not None else ""
     end: list[Cell] = ["yes" if listed.is_seen else "no", archived]
     changes: list[tuple[list[Cell], list[Cell]]] = [
-        (_change_cells(row_of(each), local.date()), [each.device, each.revision])
-        for each in most_severe_first(event.changes)
+        (_change_cells(row_of(each), today), [each.device, each.revision]) for each in most_severe_first(event.changes)
     ]
     return [[*about, *change, *end, *which] for change, which in changes or [([""] * 4, [""] * 2)]]
 
 
-def _change_cells(row: ChangeRow, day: date) -> list[Cell]:
+def _change_cells(row: ChangeRow, today: date) -> list[Cell]:
     """Certificate, field, before and after. Dates stay ISO dates, which spreadsheets can sort."""
-    how = row.when(day) if row.is_end else row.beside
+    how = row.when(today) if row.is_end else row.beside
     after = (", " if row.is_end else " ").join(filter(None, [row.after, how]))
     return [row.certificate, row.name, row.before or "", after]

@@ -200,11 +200,11 @@ class WatchView(msgspec.Struct, frozen=True):
         """The timeline by day."""
         unseen_ids = {each.event.id for each in self.unseen}
         days = self.details.timeline.by_day(self.zone)
-        return [(each.day, [_shown(entry, unseen_ids, self.zone) for entry in each.entries]) for each in days]
+        return [(each.day, [_shown(entry, unseen_ids, self.today) for entry in each.entries]) for each in days]
 
 
-def _shown(entry: TimelineEntry, unseen_ids: Collection[int], zone: ZoneInfo) -> ShownEntry:
+def _shown(entry: TimelineEntry, unseen_ids: Collection[int], today: date) -> ShownEntry:
     if isinstance(entry, Event):
-        changes = shown_changes(entry.changes, entry.created_at, zone)
+        changes = shown_changes(entry.changes, today)
         return ShownEntry(entry, changes, is_unseen=entry.id in unseen_ids)
     return ShownEntry(entry)
