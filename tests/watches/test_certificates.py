@@ -220,7 +220,7 @@ async def test_a_certificate_of_the_same_body_and_kind_in_place_of_another_is_a_
     harness.world.change(record.uuid, certificates=(NEW,))
 
     assert await sync(harness, owner) == [
-        "certificate: OLD → NEW; cert_expiry: 2027-05-01 → 2031-05-01; cert_status: Issued → Amended"
+        "certificate: OLD → NEW; cert_status: Issued → Amended; cert_expiry: 2027-05-01 → 2031-05-01"
     ]
 
 

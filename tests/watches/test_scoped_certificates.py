@@ -398,6 +398,29 @@ async def test_a_new_certificate_is_told_although_its_device_is_read_while_its_s
     assert await certificate_events(harness, caller) == [("certificate", "", "NEW")]
 
 
+async def test_the_same_changes_of_a_certificate_have_one_kind_for_its_device_and_its_manufacturer(
+    harness: ServiceHarness,
+) -> None:
+    device = a_device(harness)
+    srn, codes = device.manufacturer.srn, (device.basic_udi or "",)
+    listed = harness.world.list_certificate(
+        srn, number="Z", basic_udis=codes, names_devices=True, status="suspended", expiry="2029-01-01"
+    )
+    caller = await harness.owner_watching("a@acme.example", device.primary_di, srn)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await read(harness, device.primary_di)
+    await sweep(harness)
+
+    harness.world.change_certificate(listed.uuid, status="reinstated", expiry="2031-01-01")
+    await sweep(harness)
+
+    events = {event.subject: event for event in await harness.events(caller)}
+    assert events.keys() == {device.primary_di, srn}
+    assert {(event.kind, event.severity) for event in events.values()} == {("certificate", "medium")}
+    assert len({event.summary for event in events.values()}) == 1
+
+
 async def test_a_watch_is_due_where_a_list_that_may_be_older_says_something_else(searched: ServiceHarness) -> None:
     caller, _, listed = await told_by_search_and_list(searched)
     searched.world.change_certificate(listed.uuid, status="suspended")

@@ -152,11 +152,11 @@ def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Fie
     named = after if after.revision else replace(after, revision=before.revision)
     if after.number != before.number:
         yield _change_of(after, NUMBER, before.number, after.number)
-    if after.expiry and after.expiry != before.expiry:
-        yield _change_of(named, EXPIRY, before.expiry, after.expiry)
     same_code = after.status_code and after.status_code == before.status_code
     if after.status and after.status != before.status and not same_code:
         yield _change_of(named, STATUS, before.status, after.status)
+    if after.expiry and after.expiry != before.expiry:
+        yield _change_of(named, EXPIRY, before.expiry, after.expiry)
 
 
 def _change_of(certificate: SeenCertificate, name: str, old: str, new: str) -> FieldChange:
