@@ -24,6 +24,12 @@ DAY = date(2026, 12, 17)
         (FieldChange("cert_ends", "2026-12-17", "today", "Z-1"), "certificate Z-1 ends today"),
         (FieldChange("cert_ends", "2026-12-16", "1 day ago", "Z-1"), "certificate Z-1 ended yesterday"),
         (FieldChange("cert_ends", "2026-12-15", "2 days ago", "Z-1"), "certificate Z-1 ended 2 days ago"),
+        (FieldChange("cert_ends", "2026-12-15", "today", "Z-1"), "end date of certificate Z-1: 15 Dec 2026"),
+        (FieldChange("cert_ends", "2026-12-15", "in 7 days", "Z-1"), "end date of certificate Z-1: 15 Dec 2026"),
+        (
+            FieldChange("cert_ends", "2026-12-15", "in 7 days", "Z-1", standing="Suspended"),
+            "end date of certificate Z-1 (suspended) 15 Dec 2026",
+        ),
         (
             FieldChange("cert_ends", "2026-12-24", "in 8 days", "Z-1", standing="Suspended"),
             "end date of certificate Z-1 (suspended) in 7 days",

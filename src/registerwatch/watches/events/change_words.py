@@ -66,6 +66,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     """The certificate's standing: of a new one that its status did not leave plainly valid, or of one near its end
     whose date does not say all.
     """
+    had_ended: bool = False
+    """Whether the end of a certificate was past when it was reported. Otherwise it may have been extended since."""
 
     @property
     def title(self) -> str:
@@ -138,10 +140,12 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         if self.number is not None:
             return self.count
         if self.is_end:
+            left = self._distance(day)
             if self.standing:
-                return f"end date of {certificate} ({self._standing_text}) {self._distance(day) or self.after}"
+                return f"end date of {certificate} ({self._standing_text}) {left or date_in_words(self.after)}"
             is_past = (self._days_left(day) or 0) < 0
-            return f"{certificate} {'ended' if is_past else 'ends'} {self.when(day) or after}"
+            verb = "ended" if is_past else "ends"
+            return f"{certificate} {verb} {left}" if left else f"end date of {certificate}: {after}"
         if self.field == STATUS:
             return f"{certificate} {after[:1].lower()}{after[1:]}"
         if self.field == "status":
@@ -170,7 +174,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
 
     def _distance(self, day: date) -> str:
         days = self._days_left(day)
-        return "" if days is None else distance(days)
+        return "" if days is None or (days < 0 and not self.had_ended) else distance(days)
 
     def _days_left(self, day: date) -> int | None:
         return days_left(self.after, day) if self.is_end else None
@@ -218,7 +222,13 @@ def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRo
 
 
 def _end_row(row: ChangeRow, change: FieldChange) -> ChangeRow:
-    return replace(row, name=END_DATE if row.standing else row.name, before=None, after=change.old or change.new)
+    return replace(
+        row,
+        name=END_DATE if row.standing else row.name,
+        before=None,
+        after=change.old or change.new,
+        had_ended=change.new.endswith(" ago"),
+    )
 
 
 def _device(change: FieldChange) -> NamedDevice:
