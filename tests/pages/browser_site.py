@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import pytest
 import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.pages.conftest import running_site
 from tests.support.harness import ServiceHarness
@@ -31,6 +31,8 @@ ARGUMENTS = [
     "--disable-sync",
     "--disable-quic",
 ]
+EXPECTED_WITHIN_MS = 20_000
+"""Playwright's own 5 seconds are few while other tests use up the machine."""
 _KEEP_VIOLATIONS = """
 window.violations = [];
 addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
@@ -52,6 +54,7 @@ def chromium(*arguments: str) -> Iterator[Browser]:
     """Debian's Chromium, with these arguments too; the test is skipped where it is missing."""
     if not CHROMIUM.exists():
         pytest.skip(f"{CHROMIUM} is not installed; `make test` installs it, or install the package chromium")
+    expect.set_options(timeout=EXPECTED_WITHIN_MS)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, *arguments])
         yield launched
