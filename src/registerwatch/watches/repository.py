@@ -268,10 +268,13 @@ def _failed(error: str, now: int) -> Mapping[str, object]:
     return {"tried_at": now, "last_error": known, "failing_since": func.coalesce(watches.c.failing_since, now)}
 
 
-async def set_baseline(connection: AsyncConnection, new: NewWatch, now: int) -> None:
-    """Store a baseline, with its error, at the watches on a subject that have none. Names that people gave stay."""
-    own = watches.c.subject == new.subject, watches.c.snapshot.is_(None), _is_active(now)
-    ids = await _locked(connection, *own)
+async def without_baseline(connection: AsyncConnection, subject: str, now: int) -> Sequence[int]:
+    """The ids of active accounts' watches on a subject that have no baseline; they are locked."""
+    return await _locked(connection, watches.c.subject == subject, watches.c.snapshot.is_(None), _is_active(now))
+
+
+async def set_baseline(connection: AsyncConnection, watch_ids: Sequence[int], new: NewWatch) -> None:
+    """Store a baseline, with its error, at watches. Names that people gave stay."""
     known = {
         "snapshot": new.snapshot,
         "last_sync": new.read_at,
@@ -281,7 +284,7 @@ async def set_baseline(connection: AsyncConnection, new: NewWatch, now: int) -> 
         "manufacturer_srn": new.manufacturer_srn,
         "basic_udi": new.basic_udi,
     }
-    await _set(connection, ids, known)
+    await _set(connection, watch_ids, known)
 
 
 async def is_untried(connection: AsyncConnection, subject: str, since: int) -> bool:

@@ -2,15 +2,19 @@
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import ColumnElement, Select, select
+import msgspec
+from sqlalchemy import ColumnElement, Select, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.tables import accounts
+from registerwatch.platform.db.text_search import holds_text
 from registerwatch.watches.snapshot import SeenCertificate, decoded
 from registerwatch.watches.tables import watches
 
 CHUNK = 500
 """How many values one statement has."""
+MAX_NUMBERS = 100
+"""How many numbers one statement looks for in snapshots."""
 
 
 class DevicesOfAccounts:
@@ -28,13 +32,15 @@ class DevicesOfAccounts:
         self, connection: AsyncConnection, numbers: Collection[tuple[str, str]], *, now: int
     ) -> Sequence[str]:
         """Watched UDI-DIs, in order, for which a search found a certificate of these manufacturers and numbers."""
-        srns = sorted({srn for srn, _ in numbers})
-        found: set[str] = set()
-        for start in range(0, len(srns), CHUNK):
+        in_order, found = sorted(numbers), set[str]()
+        for start in range(0, len(in_order), MAX_NUMBERS):
+            pairs = in_order[start : start + MAX_NUMBERS]
+            texts = {msgspec.json.encode(number).decode() for _, number in pairs}  # as a snapshot has them
             asked = (
                 _watched(now)
                 .add_columns(watches.c.manufacturer_srn, watches.c.snapshot)
-                .where(watches.c.manufacturer_srn.in_(srns[start : start + CHUNK]), watches.c.snapshot.is_not(None))
+                .where(watches.c.manufacturer_srn.in_({srn for srn, _ in pairs}))
+                .where(or_(*(holds_text(watches.c.snapshot, each) for each in sorted(texts))))
             )
             for row in await connection.execute(asked):
                 certificates = decoded(row.snapshot).certs or ()

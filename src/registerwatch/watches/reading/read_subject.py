@@ -134,9 +134,10 @@ class SubjectReader:
 
     async def store_delisted(self, connection: AsyncConnection, subject: str) -> None:
         """Give watches of a device that is no longer listed, and that have no baseline, what the copy has."""
-        now = int(self._clock.now())
-        for new in (await delisted_watches(connection, self._copy, [subject])).values():
-            await repository.set_baseline(connection, new, now)
+        ids = await repository.without_baseline(connection, subject, int(self._clock.now()))
+        delisted = await delisted_watches(connection, self._copy, [subject]) if ids else {}
+        for new in delisted.values():
+            await repository.set_baseline(connection, ids, new)
 
     async def _is_untried(self, subject: str, began_at: int) -> bool:
         async with self._database.reading() as connection:
