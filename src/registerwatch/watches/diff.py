@@ -7,7 +7,7 @@ the same read are a change of number, unless their notified bodies or their kind
 certificates, one new and one gone.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import msgspec
@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import words_by_status
-from registerwatch.watches.certificate_matching import matched, may_be_renumbered
+from registerwatch.watches.certificate_matching import Pair, matched, may_be_renumbered
 from registerwatch.watches.snapshot import (
     CODED,
     COMPARED,
@@ -109,10 +109,9 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     going = [each for each in found.going if each not in staying]
     new = [each for each in found.come if _is_new(each, seen, now)]
     baseline = matched(uncounted, (), [*(each for each in found.come if each not in new), *others], _is_unchanged)
-    replaced = []
-    may_be_replaced = len(going) == len(found.come) == len(new) == 1 and may_be_renumbered(going[0], new[0])
-    if may_be_replaced and (now.searched or not going[0].is_unconfirmed):
-        replaced = [(going.pop(), new.pop())]
+    replaced: list[Pair] = []
+    if len(found.come) == 1 and _is_renumbered(going, new, now):
+        replaced, going, new = [(going[0], new[0])], [], []
     pairs = found.pairs + baseline.pairs
     changes = [change for before, after in pairs + replaced for change in _changes_of(before, after)]
     changes += [_new_certificate(each) for each in new]
@@ -122,11 +121,19 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
 
 
 def _counted(
-    certificates: Iterable[SeenCertificate], *, has_scopes: bool
+    certificates: Sequence[SeenCertificate], *, has_scopes: bool
 ) -> tuple[Sequence[SeenCertificate], Sequence[SeenCertificate]]:
     """Certificates that count, and those that scopes alone name before all scopes were known."""
-    others = [each for each in certificates if each.is_scoped and not has_scopes]
-    return [each for each in certificates if each not in others], others
+    if has_scopes:
+        return list(certificates), []
+    return [each for each in certificates if not each.is_scoped], [each for each in certificates if each.is_scoped]
+
+
+def _is_renumbered(going: Sequence[SeenCertificate], new: Sequence[SeenCertificate], now: Snapshot) -> bool:
+    """Whether the only certificate that is gone is the only new one under another number."""
+    if len(going) != 1 or len(new) != 1 or not may_be_renumbered(going[0], new[0]):
+        return False
+    return now.searched or not going[0].is_unconfirmed
 
 
 def _is_new(certificate: SeenCertificate, seen: Snapshot, now: Snapshot) -> bool:

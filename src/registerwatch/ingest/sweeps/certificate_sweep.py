@@ -6,7 +6,6 @@ handles news that a killed node left in the log, when a sweep begins.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 import msgspec
@@ -146,7 +145,14 @@ class CertificateSweep:
             await store.postpone_scopes(connection, failed, self._now() + SCOPES_RETRY_SECONDS)
             read_at = min((each.read_at for each in read.values()), default=self._now())
             named_now = await named_by(connection, list(read))
-            await self._renew_devices(connection, named | named_now, named ^ named_now, read_at)
+            await self._devices.renew(
+                connection,
+                named | named_now,
+                named ^ named_now,
+                read_at=read_at,
+                now=self._now(),
+                source=store.SOURCE,
+            )
         await self._devices.renew_rest()
         return len(read)
 
@@ -272,27 +278,22 @@ class CertificateSweep:
         for end in compared.ends:
             await note_end(connection, end, now=now)
         named |= await named_by(connection, touched)
-        await self._renew_devices(connection, named, named, walk_at, altered=altered, unlisted=unlisted)
+        await self._devices.renew(
+            connection,
+            named,
+            named,
+            altered=altered,
+            unlisted=unlisted,
+            read_at=walk_at,
+            now=now,
+            source=store.SOURCE,
+        )
 
     async def _notify(self) -> None:
         """Notify watches of manufacturers of the log's news, separately: storing locks watches of devices."""
         async with self._database.transaction() as connection:
             await lock(connection, CERTIFICATES)
             await self._news.notify_certificates(connection, now=self._now())
-
-    async def _renew_devices(
-        self,
-        connection: AsyncConnection,
-        named: AbstractSet[str],
-        changed: AbstractSet[str],
-        read_at: int,
-        **numbers: AbstractSet[tuple[str, str]],
-    ) -> None:
-        """Compare devices that certificates name or named; where that `changed`, also unwatched ones.
-        `numbers` are the `altered` and `unlisted` ones of a walk; a former number of a record is unlisted.
-        """
-        now, source = self._now(), store.SOURCE
-        await self._devices.renew(connection, named, changed, read_at=read_at, now=now, source=source, **numbers)
 
     def _now(self) -> int:
         return int(self._clock.now())

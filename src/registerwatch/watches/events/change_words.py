@@ -13,7 +13,7 @@ from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import days_left, distance
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
 from registerwatch.watches.events.event_rules import NUMBERS, field_name, most_severe_first, severity_of
-from registerwatch.watches.news.expiry_marks import ENDS
+from registerwatch.watches.news.expiry_marks import ENDS, had_passed
 from registerwatch.watches.news.news_changes import NUMBER_OF, REFUSED
 
 NOTHING = "nothing"
@@ -227,7 +227,7 @@ def _end_row(row: ChangeRow, change: FieldChange) -> ChangeRow:
         name=END_DATE if row.standing else row.name,
         before=None,
         after=change.old or change.new,
-        had_ended=change.new.endswith(" ago"),
+        had_ended=had_passed(change.new),
     )
 
 

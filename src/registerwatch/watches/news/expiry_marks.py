@@ -41,9 +41,14 @@ def when(days: int) -> str:
     return f"in {number}" if days > 0 else f"{number} ago"
 
 
+def had_passed(text: str) -> bool:
+    """Whether a text that `when` made says that the end was past."""
+    return text.endswith(" ago")
+
+
 def days_of(text: str) -> int | None:
     """The days in a text that `when` made, 0 for past ones; None for any other text."""
-    if text == "today" or text.endswith(" ago"):
+    if text == "today" or had_passed(text):
         return 0
     found = _DAYS.fullmatch(text)
     return int(found["days"]) if found else None
