@@ -10,7 +10,6 @@ from sqlalchemy import text
 from registerwatch.accounts.models import Caller
 from registerwatch.copy.certificates.scoped_certificates import StoredCertificates, with_scoped
 from registerwatch.copy.tables import devices
-from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
 from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificates import ReadCertificate
@@ -23,9 +22,9 @@ from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import CertificateListing, Registration
 from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.watches.certificate_steps import HOUR, a_device, read, read_all_scopes, sweep
 from tests.watches.steps import tried_at
 
-HOUR = 3600
 ANOTHER_UDI = "04099999999992"
 
 
@@ -34,30 +33,6 @@ async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness
     """A register whose certificate search ignores the Basic UDI-DI, so that scopes alone name devices."""
     async with start_service(world=GeneratedWorld(120, seed=7), basic_udi_filter_works=False) as harness:
         yield harness
-
-
-def sweep_of(harness: ServiceHarness) -> CertificateSweep:
-    return harness.service.certificate_sweep
-
-
-async def sweep(harness: ServiceHarness) -> None:
-    harness.clock.move(HOUR)
-    assert await sweep_of(harness).run_where_due() is not None
-
-
-async def read_all_scopes(harness: ServiceHarness) -> None:
-    while await sweep_of(harness).read_due_scopes():
-        pass
-
-
-def a_device(harness: ServiceHarness) -> Registration:
-    """A device that is alone under its UDI-DI and has a Basic UDI-DI."""
-    return next(each for each in harness.unique_devices(60) if each.basic_udi and not each.certificates)
-
-
-async def read(harness: ServiceHarness, udi: str) -> None:
-    harness.clock.move(120)
-    await harness.service.refresher.refresh(udi)
 
 
 async def certificate_events(harness: ServiceHarness, caller: Caller) -> list[tuple[str, str, str]]:

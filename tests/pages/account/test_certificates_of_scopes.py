@@ -6,14 +6,12 @@ import pytest
 
 from registerwatch.platform.structs import replace
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.records import CertificateListing, Registration
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.account.test_watch import watch_of
 from tests.pages.markup import Markup
 from tests.rest.test_completeness import a_certificate
 from tests.support.harness import ServiceHarness, ServiceStarter
-
-HOUR = 3600
+from tests.watches.certificate_steps import HOUR, a_device, list_certificate, read, read_all_scopes, sweep
 
 
 @pytest.fixture
@@ -21,22 +19,6 @@ async def harness(start_service: ServiceStarter) -> AsyncIterator[ServiceHarness
     """A register whose certificate search finds what covers a Basic UDI-DI."""
     async with start_service(world=GeneratedWorld(120, seed=7)) as harness:
         yield harness
-
-
-def a_device(harness: ServiceHarness) -> Registration:
-    """A device that is alone under its UDI-DI, has a Basic UDI-DI, and no certificate."""
-    return next(each for each in harness.unique_devices(60) if each.basic_udi and not each.certificates)
-
-
-def listed(harness: ServiceHarness, device: Registration, number: str) -> CertificateListing:
-    """A new certificate whose scope names a device."""
-    codes = (device.basic_udi or "",)
-    return harness.world.list_certificate(device.manufacturer.srn, number=number, basic_udis=codes, names_devices=True)
-
-
-async def sweep(harness: ServiceHarness) -> None:
-    harness.clock.move(HOUR)
-    assert await harness.service.certificate_sweep.run_where_due() is not None
 
 
 async def told(harness: ServiceHarness, pages: PagesClient, address: str, udi: str) -> dict[str, bool]:
@@ -66,10 +48,9 @@ async def test_what_is_known_beside_a_failed_first_read_is_told_alike_and_its_wi
 ) -> None:
     device = a_device(harness)
     udi = device.primary_di
-    certificate = listed(harness, device, "Z-NEW")
+    certificate = list_certificate(harness, device, "Z-NEW")
     await sweep(harness)
-    while await harness.service.certificate_sweep.read_due_scopes():
-        pass
+    await read_all_scopes(harness)
     harness.faults.fail("certificates", "http-500")
     address = await watch_of(owner_pages, udi)
     await harness.finish_background_work()
@@ -83,8 +64,7 @@ async def test_what_is_known_beside_a_failed_first_read_is_told_alike_and_its_wi
     assert set((await told(harness, owner_pages, address, udi)).values()) == {True}
     withdrawn = [("cert_status", "Issued", "Withdrawn")]
     assert await events(harness, owner_pages) == withdrawn
-    harness.clock.move(120)
-    await harness.service.refresher.refresh(udi)
+    await read(harness, udi)
     assert await events(harness, owner_pages) == withdrawn, "the first whole read has nothing new"
     await harness.finish_background_work()
 
@@ -99,7 +79,7 @@ async def test_what_one_scope_names_before_all_were_read_is_told_alike_and_its_w
         udi = device.primary_di
         harness.world.list_certificate(device.manufacturer.srn, number="Z-OTHER", basic_udis=(), names_devices=True)
         await sweep(harness)
-        certificate = listed(harness, device, "Z-NEW")
+        certificate = list_certificate(harness, device, "Z-NEW")
         harness.faults.fail("certificate", "http-500", skip=1)
         await sweep(harness)
         address = await watch_of(pages, udi)
@@ -132,14 +112,13 @@ async def test_the_history_has_a_withdrawal_that_came_before_all_certificates_co
     async with start_service(world=GeneratedWorld(120, seed=7), basic_udi_filter_works=False) as harness:
         device = a_device(harness)
         udi = device.primary_di
-        certificate = listed(harness, device, "Z-NEW")
+        certificate = list_certificate(harness, device, "Z-NEW")
         await sweep(harness)
-        while await harness.service.certificate_sweep.read_due_scopes():
-            pass
+        await read_all_scopes(harness)
         assert (await harness.get(f"/v1/devices/{udi}")).json()["missing"] == ["certificates"]
         assert await entries(harness, udi) == []
 
-        listed(harness, device, "Z-MORE")
+        list_certificate(harness, device, "Z-MORE")
         await sweep(harness)
         assert await entries(harness, udi) == [([], ["certs"])], "it is not known since when the register has it"
         for page in await history_pages(harness, udi):
@@ -157,7 +136,7 @@ async def test_the_history_has_a_withdrawal_in_the_record_while_the_search_fails
     device = a_device(harness)
     udi, own = device.primary_di, a_certificate("R-1", "basic-udi-record")
     harness.world.change(device.uuid, certificates=(own,))
-    listed(harness, device, "Z-NEW")
+    list_certificate(harness, device, "Z-NEW")
     await sweep(harness)
     harness.faults.fail("certificates", "http-500")
     await harness.service.refresher.refresh(udi)

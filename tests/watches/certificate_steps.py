@@ -1,0 +1,35 @@
+"""Steps of tests about certificates whose scopes name watched devices."""
+
+from registerwatch_standins.register.records import CertificateListing, Registration
+from tests.support.harness import ServiceHarness
+
+HOUR = 3600
+
+
+async def sweep(harness: ServiceHarness) -> None:
+    """Read the list of all certificates, an hour later."""
+    harness.clock.move(HOUR)
+    assert await harness.service.certificate_sweep.run_where_due() is not None
+
+
+async def read_all_scopes(harness: ServiceHarness) -> None:
+    """Read the scopes that are due."""
+    while await harness.service.certificate_sweep.read_due_scopes():
+        pass
+
+
+def a_device(harness: ServiceHarness) -> Registration:
+    """A device that is alone under its UDI-DI, has a Basic UDI-DI, and no certificate."""
+    return next(each for each in harness.unique_devices(60) if each.basic_udi and not each.certificates)
+
+
+def list_certificate(harness: ServiceHarness, device: Registration, number: str) -> CertificateListing:
+    """A new certificate whose scope names a device."""
+    codes = (device.basic_udi or "",)
+    return harness.world.list_certificate(device.manufacturer.srn, number=number, basic_udis=codes, names_devices=True)
+
+
+async def read(harness: ServiceHarness, udi: str) -> None:
+    """Read a device, two minutes later."""
+    harness.clock.move(120)
+    await harness.service.refresher.refresh(udi)
