@@ -20,7 +20,7 @@ from bench.figures import Figure, Goal, Row, Section
 from bench.postgresql import cluster_if_installed
 from bench.processes import ProcessFailed
 from bench.setup import Setup, Stored, timed
-from registerwatch.accounts.plan_shares import PlanShares
+from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
 from registerwatch.accounts.tables import accounts as accounts_table
 from registerwatch.app import app_over

@@ -10,10 +10,10 @@ import httpcore2
 import httpx2
 import msgspec
 
+from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.limits.work_budget import WorkBudget
 from registerwatch.accounts.notices import AccountNotices
 from registerwatch.accounts.passwords.passwords import Passwords
-from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
 from registerwatch.accounts.use_cases import Accounts, build_accounts
 from registerwatch.all_tables import SEALED
@@ -96,8 +96,8 @@ from registerwatch.sources.source import BulkSource
 from registerwatch.sources.unread_fields import UnreadFields
 from registerwatch.watches.events.event_latency import EventLatencies
 from registerwatch.watches.observe import WatchObserver
+from registerwatch.watches.reading.watched_devices import DevicesOfAccounts
 from registerwatch.watches.use_cases import Watches, build_watches
-from registerwatch.watches.watched_devices import DevicesOfAccounts
 
 if TYPE_CHECKING:
     from registerwatch.accounts.provider.provider_client import ProviderClient

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.limits.work_budget import WINDOW_SECONDS, WorkBudget
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import UNCONFIRMED_WORK_SECONDS, plans
 from registerwatch.accounts.tables import accounts, users, work_used
 from registerwatch.errors import RateLimited

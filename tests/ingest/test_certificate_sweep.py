@@ -43,7 +43,7 @@ from registerwatch.register.outcomes import RegisterFailure
 from registerwatch.sources.budget_row import Host
 from registerwatch.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
 from registerwatch.sources.requests import RegisterHttpClient
-from registerwatch.watches.watched_devices import DevicesOfAccounts
+from registerwatch.watches.reading.watched_devices import DevicesOfAccounts
 from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.filters import CertificateFilter
 from registerwatch_standins.register.generated import GeneratedWorld

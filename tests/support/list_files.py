@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.limits.work_budget import WorkBudget
-from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
 from registerwatch.files.lists.worker import ListWorker
 from registerwatch.files.tables.process import BOUNDS, BUSY, WAIT_SECONDS, TableReader, _read

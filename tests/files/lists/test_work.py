@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.limits.work_budget import WINDOW_SECONDS, WorkBudget
-from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import UNCONFIRMED_STORED_BYTES, plans
 from registerwatch.errors import CapReached, DatabaseUnavailable, Overloaded
 from registerwatch.files.lists import repository

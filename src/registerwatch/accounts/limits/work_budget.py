@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, and_, case, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts.plan_shares import PlanShares
+from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.tables import accounts, work_used
 from registerwatch.errors import RateLimited
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS, Clock

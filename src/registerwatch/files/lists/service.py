@@ -10,9 +10,9 @@ from functools import cached_property
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.limits.work_budget import WorkBudget
 from registerwatch.accounts.models import Caller
-from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.plans import MIB
 from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import one_line

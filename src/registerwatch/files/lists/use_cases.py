@@ -2,8 +2,8 @@
 
 import msgspec
 
+from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.limits.work_budget import WorkBudget
-from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.copy.records import RecordStore
 from registerwatch.files.lists.service import ListService
 from registerwatch.files.lists.worker import ListWorker

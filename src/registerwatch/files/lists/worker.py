@@ -10,8 +10,8 @@ from typing import Any
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.limits.work_budget import WorkBudget
-from registerwatch.accounts.plan_shares import PlanShares
 from registerwatch.accounts.repository import lock_account
 from registerwatch.copy.records import RecordStore
 from registerwatch.copy.standings import changed_udis, revision_of_copy, stored_standings

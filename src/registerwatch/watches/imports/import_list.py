@@ -23,7 +23,6 @@ from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.watches import repository
-from registerwatch.watches.baselines import delisted_watches, watch_with_baseline
 from registerwatch.watches.imports.import_plan import (
     NOT_LOOKED,
     ImportPlan,
@@ -36,6 +35,7 @@ from registerwatch.watches.imports.import_plan import (
 from registerwatch.watches.imports.import_table import ListLine
 from registerwatch.watches.imports.import_text import identifiers
 from registerwatch.watches.news.news_cursors import begin_added
+from registerwatch.watches.reading.baselines import delisted_watches, watch_with_baseline
 from registerwatch.watches.reading.read_failures import denied
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.tags import add_tags

@@ -19,9 +19,9 @@ from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.fair_lock import Requester
 from registerwatch.sources.source import ListedRecords
 from registerwatch.watches import repository
-from registerwatch.watches.baselines import delisted_watches
 from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.reading import read_failures
+from registerwatch.watches.reading.baselines import delisted_watches
 from registerwatch.watches.reading.read_order import Family, ReadGroup
 
 UNCOMPARED = "The register was read, but not the record that answers for this subject; it is read again."
