@@ -96,6 +96,7 @@ NOT_QUICK = (
     "rest",
     "standins",
     "files/tables/test_process.py",
+    "platform/test_bounded_process.py",
     "platform/test_clock.py",
     "watches/test_event_marks.py",
     "watches/test_fair_recheck.py",
