@@ -14,6 +14,7 @@ from registerwatch.copy.search.filters import Filters
 from registerwatch.copy.search.hits import Hits
 from registerwatch.copy.search.index import SearchIndex
 from registerwatch.copy.search.names import COMMON, MAX_EXPANSIONS
+from registerwatch.errors import IndexUnavailable
 from registerwatch.register.codes import RISK_PREFIX, STATUS_PREFIX, RiskFilter, StatusFilter
 from registerwatch.register.models import Device
 from registerwatch_standins.register.generated import GeneratedWorld
@@ -204,6 +205,15 @@ def test_an_index_that_is_not_there_finds_nothing(tmp_path: Path) -> None:
     assert index.by_name("titan", NO_FILTERS, limit=8, offset=0) == Hits([], 0)
     assert index.by_filters(Filters(StatusFilter.ON), limit=8, offset=0) == Hits([], 0)
     assert index.by_similar_name("titan", NO_FILTERS, limit=8, offset=0) == Hits([], 0)
+
+
+def test_an_index_whose_folder_cannot_be_read_has_no_devices_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "index").touch()
+    index = SearchIndex(tmp_path / "index")
+
+    assert index.documents == 0
+    with pytest.raises(IndexUnavailable, match="cannot be read"):
+        index.refresh()
 
 
 @pytest.mark.parametrize("filters", [NO_FILTERS, Filters(StatusFilter.ON), Filters(StatusFilter.ON, RiskFilter.IIA)])

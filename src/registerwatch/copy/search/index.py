@@ -58,7 +58,7 @@ class SearchIndex:
         """Copy and revision that the loaded index has at least."""
 
     def refresh(self) -> bool:
-        """Load the last commit. False while there is no index yet.
+        """Load the last commit. False while there is no index yet. Raises `IndexUnavailable`.
 
         The content of the file that names the segments is compared: it differs after every commit and rebuild, while
         times, sizes and inodes can come back. It has a few kilobytes; reading them takes 20 µs.
@@ -79,7 +79,7 @@ class SearchIndex:
         except FileNotFoundError:
             self._index = None
             return False
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             self._index = None
             raise IndexUnavailable(f"The search index in {self.folder} cannot be read: {error}") from error
         return True
