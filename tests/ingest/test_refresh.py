@@ -11,6 +11,7 @@ from registerwatch.bootstrap import Service, build_service, running
 from registerwatch.ingest.refresh import (
     MAX_BACKGROUND_REFRESHES,
     MEMORY_SECONDS,
+    NO_LONGER_LISTED,
     READ_THROUGH_SECONDS,
     ReadLimits,
     Refresher,
@@ -177,7 +178,7 @@ async def test_what_a_read_for_a_watch_brought_in_vain_is_not_told_to_readers(ha
     result = await refresher.refresh(udi, priority=RequestPriority.RECHECK)
 
     assert isinstance(result, ReadFailed)
-    assert (refresher.problem(udi), refresher.remembered(udi)) == (None, None)
+    assert (refresher.failure(udi), refresher.remembered(udi)) == (None, None)
 
 
 async def test_a_refresh_that_a_read_of_another_process_overtakes_is_made_again(
@@ -326,7 +327,7 @@ async def test_who_asks_for_a_refresh_is_not_put_off_with_what_is_remembered(har
 
     assert await harness.service.refresher.refresh(udi) == Refreshed(changed=True)
     assert harness.service.refresher.remembered(udi) is None
-    assert harness.service.refresher.problem(udi) is None
+    assert harness.service.refresher.failure(udi) is None
 
 
 async def test_trouble_with_a_stored_record_is_told_until_a_read_goes_well(harness: ServiceHarness) -> None:
@@ -338,14 +339,14 @@ async def test_trouble_with_a_stored_record_is_told_until_a_read_goes_well(harne
 
     await refresher.refresh(udi)
 
-    assert "status 400" in (refresher.problem(udi) or "")
+    assert "status 400" in (refresher.failure(udi) or "")
     assert copy_rows(harness.database) == before
     harness.clock.move(3_600)
     assert refresher.remembered(udi) is None
-    assert refresher.problem(udi)
+    assert refresher.failure(udi)
     harness.faults.clear()
     await refresher.refresh(udi)
-    assert refresher.problem(udi) is None
+    assert refresher.failure(udi) is None
 
 
 @on_sqlite
@@ -361,7 +362,8 @@ async def test_a_stored_record_that_the_register_no_longer_lists_stays_and_says_
         assert await harness.service.refresher.refresh(record.primary_di) == NotFound()
 
         assert await harness.service.documents.device(record.primary_di) is not None
-        assert "no longer lists" in (harness.service.refresher.problem(record.primary_di) or "")
+        answer = (await harness.get(f"/v1/devices/{record.primary_di}")).json()
+        assert (answer["listed"], answer["error"]) == (False, NO_LONGER_LISTED)
 
 
 # Bounded time and work

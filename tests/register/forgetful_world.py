@@ -2,11 +2,11 @@
 
 from registerwatch_standins.register.filters import DeviceFilter
 from registerwatch_standins.register.generated import GeneratedWorld
-from registerwatch_standins.register.records import Registration
+from registerwatch_standins.register.records import Actor, Registration
 
 
 class ForgetfulWorld(GeneratedWorld):
-    """A register that no longer lists some of its records."""
+    """A register that no longer lists some of its records (by uuid) and actors (by SRN)."""
 
     def __init__(self, devices: int) -> None:
         super().__init__(devices, seed=7)
@@ -17,3 +17,7 @@ class ForgetfulWorld(GeneratedWorld):
         total, records = super().search(wanted, offset, limit)
         kept = [record for record in records if record.uuid not in self.forgotten]
         return total - len(records) + len(kept), kept
+
+    def actor(self, srn: str) -> Actor | None:
+        """The actor, if it is not forgotten."""
+        return None if srn in self.forgotten else super().actor(srn)

@@ -13,7 +13,9 @@ from registerwatch.register.device_names import given_name
 _DEVICES = text(
     "SELECT primary_di, document, delisted_at FROM devices WHERE primary_di IN :subjects AND is_current"
 ).bindparams(bindparam("subjects", expanding=True))
-_ACTORS = text("SELECT srn, name FROM actors WHERE srn IN :subjects").bindparams(bindparam("subjects", expanding=True))
+_ACTORS = text("SELECT srn, name, delisted_at FROM actors WHERE srn IN :subjects").bindparams(
+    bindparam("subjects", expanding=True)
+)
 
 _CHUNK = 5_000
 
@@ -50,7 +52,8 @@ async def stored_names(connection: AsyncConnection, subjects: Sequence[str]) -> 
     for start in range(0, len(subjects), _CHUNK):
         asked = {"subjects": list(subjects[start : start + _CHUNK])}
         found.update(_of_devices((await connection.execute(_DEVICES, asked)).all()))
-        found.update((row.srn, StoredName(row.name)) for row in await connection.execute(_ACTORS, asked))
+        of_actors = await connection.execute(_ACTORS, asked)
+        found.update((row.srn, StoredName(row.name, is_listed=row.delisted_at is None)) for row in of_actors)
     return found
 
 

@@ -33,6 +33,7 @@ from registerwatch.platform.db.listed_values import listed
 from registerwatch.platform.structs import replace
 from registerwatch.register.models import (
     DOCUMENT_VERSION,
+    LAG_SECONDS,
     Actor,
     Completeness,
     Device,
@@ -92,10 +93,12 @@ class LastRead(msgspec.Struct, frozen=True):
     certs_at: int | None
 
 
-class DelistedDevice(msgspec.Struct, frozen=True):
-    """A stored device that the register lists no more: when it was last read, and since when it is known to be gone."""
+class DelistedSubject(msgspec.Struct, frozen=True):
+    """A stored device or actor that the register lists no more: when it was last read, and since when it is known to be
+    gone.
+    """
 
-    observation: DeviceObservation
+    observation: Observation
     read_at: int
     delisted_at: int
 
@@ -339,7 +342,7 @@ class RecordStore:
         """
         is_for_watches, context = _is_for_watches(context), context or ReadContext()
         async with context.storing(), self._database.transaction() as connection:
-            await connection.execute(statements.LOCK[self._database.kind])
+            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
             before = (await connection.execute(statements.ACTOR, {"srn": actor.srn})).one_or_none()
             if before is not None and since is not None and before.reads > since:
                 await self._observer.observe(
@@ -348,18 +351,39 @@ class RecordStore:
                 return None
             known_code = before.status_code if before is not None else ""
             kept = replace(actor, status_code=actor.status_code or known_code)
-            is_changed = before is None or _actor(before) != kept
+            is_back = before is not None and before.delisted_at is not None
+            is_changed = before is None or is_back or _actor(before) != kept
             written = {**_actor_row(kept, read_at, source), "doubted_at": doubted_at, "watched_read_at": None}
             if is_for_watches and before is not None and not is_changed and before.doubted_at == doubted_at:
                 written |= {"read_at": before.read_at, "watched_read_at": read_at}
             await connection.execute(statements.UPSERT_ACTOR, written)
             await connection.execute(statements.READ, {"read_at": read_at})
+            if is_back:
+                await _set_listing(connection, actor.srn, None, revision + 1)
             if before is not None:
-                await _note_actors(connection, [(_actor(before), kept)], read_at, source)
+                changed = actor_changes(_actor(before), kept)
+                old = {**changed, "delisted_at": before.delisted_at} if is_back else changed
+                await _note_actors(connection, [RecordChange(actor.srn, old)], read_at, source)
             await self._observer.observe(
                 connection, [ActorObservation(kept)], context, now=now or read_at, read_at=read_at
             )
         return is_changed
+
+    async def delist_actor(
+        self, srn: str, *, read_at: int, since: int, source: str, context: ReadContext | None = None
+    ) -> None:
+        """Note that the register has no actor with an SRN, unless one was stored after the read began: `since` is how
+        often it had been read then. What is stored of it stays. Watches on it are due as in `delist`.
+        """
+        async with self._database.transaction() as connection:
+            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
+            stored = (await connection.execute(statements.ACTOR, {"srn": srn})).one_or_none()
+            if stored is None or stored.reads > since or stored.delisted_at is not None:
+                return
+            await _set_listing(connection, srn, read_at, revision + 1)
+            await _note_actors(connection, [RecordChange(srn, {"delisted_at": None})], read_at, source)
+            if context is not None and not context.is_for_watches:
+                await self._observer.observe(connection, [], context, unconfirmed=[srn], now=read_at, read_at=read_at)
 
     async def renew_identity(self) -> None:
         """Take another identity, so that every index of this copy is rebuilt."""
@@ -398,12 +422,14 @@ class RecordStore:
             *((ActorObservation(_actor(row)), row.read_at) for row in actors),
         ]
 
-    async def delisted(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[DelistedDevice]:
-        """The stored observations of devices among these that the register listed once and lists no more."""
-        found: list[DelistedDevice] = []
+    async def delisted(self, connection: AsyncConnection, subjects: Sequence[str]) -> list[DelistedSubject]:
+        """The stored observations of those among these that the register listed once and lists no more."""
+        found: list[DelistedSubject] = []
         for start in range(0, len(subjects), CHUNK):
-            asked = {"subjects": list(subjects[start : start + CHUNK]), "document_version": DOCUMENT_VERSION}
-            found += map(_delisted_device, await connection.execute(statements.DELISTED_DEVICES, asked))
+            asked = {"subjects": list(subjects[start : start + CHUNK])}
+            of_devices = {**asked, "document_version": DOCUMENT_VERSION}
+            found += map(_delisted_device, await connection.execute(statements.DELISTED_DEVICES, of_devices))
+            found += map(_delisted_actor, await connection.execute(statements.DELISTED_ACTORS, asked))
         return found
 
     async def listed(self, connection: AsyncConnection, udis: Sequence[str]) -> set[str]:
@@ -426,10 +452,20 @@ class RecordStore:
     async def store_bulk_actors(
         self, connection: AsyncConnection, actors: Sequence[Actor], *, read_at: int, source: str
     ) -> None:
-        """Store actors of a bulk source. An actor that was read from the register itself only gets a missing status."""
+        """Store actors of a bulk source. An actor that was read from the register itself only gets a missing status.
+
+        One that the register has denied is listed again if that was more than a day ago, as devices are.
+        """
         if actors:
-            await connection.execute(statements.LOCK[self._database.kind])
+            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
             await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), read_at, source)
+            asked = {"subjects": [actor.srn for actor in actors]}
+            for row in (await connection.execute(statements.DELISTED_ACTORS, asked)).all():
+                if row.delisted_at < read_at - LAG_SECONDS:
+                    revision += 1
+                    await _set_listing(connection, row.srn, None, revision)
+                    change = RecordChange(row.srn, {"delisted_at": row.delisted_at})
+                    await _note_actors(connection, [change], read_at, source)
 
 
 def _is_for_watches(context: ReadContext | None) -> bool:
@@ -511,7 +547,7 @@ def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObse
     )
 
 
-def _delisted_device(row: Row[Any]) -> DelistedDevice:
+def _delisted_device(row: Row[Any]) -> DelistedSubject:
     """A stored device that is no longer listed, with the certificates that it had then."""
     observation = DeviceObservation(
         from_document(row.document),
@@ -519,7 +555,11 @@ def _delisted_device(row: Row[Any]) -> DelistedDevice:
         searched=row.certs_read_at is not None,
         in_full=bool(row.is_in_full),
     )
-    return DelistedDevice(observation, row.read_at, row.delisted_at)
+    return DelistedSubject(observation, row.read_at, row.delisted_at)
+
+
+def _delisted_actor(row: Row[Any]) -> DelistedSubject:
+    return DelistedSubject(ActorObservation(_actor(row)), row.read_at, row.delisted_at)
 
 
 def _key(device: Device) -> Key:
@@ -546,7 +586,8 @@ async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], rea
     written = [*(new for old, new in pairs if old is None), *(new for _, new in changed)]
     if written:
         await connection.execute(statements.NAME_ACTOR, [_actor_row(actor, read_at, source) for actor in written])
-        await _note_actors(connection, changed, read_at, source)
+        changes = [RecordChange(old.srn, actor_changes(old, new)) for old, new in changed]
+        await _note_actors(connection, changes, read_at, source)
 
 
 def _renamed(old: Actor, named: Actor) -> Actor:
@@ -556,11 +597,14 @@ def _renamed(old: Actor, named: Actor) -> Actor:
     return replace(old, name=named.name, status_code=named.status_code or old.status_code)
 
 
-async def _note_actors(
-    connection: AsyncConnection, changed: Sequence[tuple[Actor, Actor]], read_at: int, source: str
-) -> None:
-    changes = [RecordChange(old.srn, actor_changes(old, new)) for old, new in changed]
+async def _note_actors(connection: AsyncConnection, changes: Sequence[RecordChange], read_at: int, source: str) -> None:
     await note_changes(connection, HistoryKind.ACTOR, changes, observed_at=read_at, source=source)
+
+
+async def _set_listing(connection: AsyncConnection, srn: str, delisted_at: int | None, revision: int) -> None:
+    """Note whether the register has a stored actor, as a change of the copy with this number."""
+    await connection.execute(statements.SET_LISTING, {"srn": srn, "delisted_at": delisted_at, "revision": revision})
+    await connection.execute(statements.ADVANCE, {"revision": revision, "added": 0, "read_at": None})
 
 
 def _named_by(device: Device) -> Actor:

@@ -24,8 +24,12 @@ _DEVICES = (
     "SELECT primary_di, document, delisted_at, certs_read_at, read_at FROM devices"
     " WHERE primary_di IN ({listed}) AND is_current"
 )
-_ACTORS = "SELECT srn, name, status_code FROM actors WHERE srn IN ({listed})"
-_CHANGED = text("SELECT primary_di, revision FROM devices WHERE revision > :revision ORDER BY revision LIMIT :limit")
+_ACTORS = "SELECT srn, name, status_code, delisted_at FROM actors WHERE srn IN ({listed})"
+_CHANGED = text(
+    "SELECT primary_di AS subject, revision FROM devices WHERE revision > :revision"
+    " UNION ALL SELECT srn, listing_revision FROM actors WHERE listing_revision > :revision"
+    " ORDER BY revision LIMIT :limit"
+)
 _REVISION = text("SELECT revision FROM copy_state")
 
 _CHUNK = 2_000
@@ -60,7 +64,8 @@ class StoredStanding(Struct, frozen=True, gc=False):
     def standing(self, today: date) -> SubjectStanding:
         """Its standing on a day: without its market status where it is no longer listed."""
         if self.actor_status_code:
-            return actor_standing(label(self.actor_status_code), self.actor_status_code)
+            code = self.actor_status_code if self.is_listed else ""
+            return actor_standing(label(code), code)
         status, code = (self.status, self.status_code) if self.is_listed else ("", "")
         found = device_standing(status, code, shown_certificates(self.certs, today))
         return replace(found, has_unread=not self.certs_read)
@@ -91,9 +96,7 @@ async def stored_standings(connection: AsyncConnection, subjects: Collection[str
         found.update(_of_devices(rows))
     srns = [each for each in asked if kind(each) == "srn"]
     for rows in [await _rows(connection, _ACTORS, some) for some in _chunks(srns)]:
-        found.update(
-            (row.srn, StoredStanding(row.name, certs_read=True, actor_status_code=row.status_code)) for row in rows
-        )
+        found.update((row.srn, _of_actor(row)) for row in rows)
     return found
 
 
@@ -103,12 +106,12 @@ async def revision_of_copy(connection: AsyncConnection) -> int:
     return revision
 
 
-async def changed_udis(connection: AsyncConnection, revision: int, limit: int) -> tuple[Sequence[str], int]:
-    """UDI-DIs of records that changed after a revision, in the order of their changes, at most `limit`; and the
-    revision that they reach.
+async def changed_subjects(connection: AsyncConnection, revision: int, limit: int) -> tuple[Sequence[str], int]:
+    """UDI-DIs of records that changed after a revision and SRNs that left the register or came back then, in the order
+    of their changes, at most `limit`; and the revision that they reach.
     """
     rows = (await connection.execute(_CHANGED, {"revision": revision, "limit": limit})).all()
-    return [row.primary_di for row in rows], rows[-1].revision if rows else revision
+    return [row.subject for row in rows], rows[-1].revision if rows else revision
 
 
 def _chunks(asked: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -123,6 +126,11 @@ async def _rows(connection: AsyncConnection, statement: str, asked: Sequence[str
 @cache
 def _statement(statement: str, dialect: str) -> TextClause:
     return text(statement.format(listed=LISTED[dialect]))
+
+
+def _of_actor(row: Row[Any]) -> StoredStanding:
+    is_listed = row.delisted_at is None
+    return StoredStanding(row.name, certs_read=True, is_listed=is_listed, actor_status_code=row.status_code)
 
 
 def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredStanding]]:

@@ -74,7 +74,9 @@ UNDER = text(
     "SELECT DISTINCT primary_di FROM devices WHERE basic_key = :key AND primary_di > :after ORDER BY primary_di"
     " LIMIT :most"
 )
-OF_ACTOR = "srn, name, country, status_code, device_total, complete, read_at, reads, doubted_at, watched_read_at"
+OF_ACTOR = (
+    "srn, name, country, status_code, device_total, complete, read_at, reads, doubted_at, watched_read_at, delisted_at"
+)
 FRESH_DEVICES = text(
     "SELECT document, revision, read_at, certs_read_at, certs_revision, lost_certs FROM devices"
     " WHERE primary_di IN :subjects AND is_current"
@@ -90,8 +92,11 @@ LISTED = text("SELECT DISTINCT primary_di FROM devices WHERE primary_di IN :udis
     bindparam("udis", expanding=True)
 )
 FRESH_ACTORS = text(
-    f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :subjects AND complete AND read_at > :since"
+    f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :subjects AND complete AND delisted_at IS NULL AND read_at > :since"
 ).bindparams(bindparam("subjects", expanding=True))
+DELISTED_ACTORS = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :subjects AND delisted_at IS NOT NULL").bindparams(
+    bindparam("subjects", expanding=True)
+)
 
 
 PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
@@ -138,8 +143,9 @@ UPSERT_ACTOR = text(
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, country = excluded.country,"
     " status_code = excluded.status_code, device_total = excluded.device_total, complete = excluded.complete,"
     " read_at = excluded.read_at, source = excluded.source, reads = actors.reads + 1,"
-    " doubted_at = excluded.doubted_at, watched_read_at = excluded.watched_read_at"
+    " doubted_at = excluded.doubted_at, watched_read_at = excluded.watched_read_at, delisted_at = NULL"
 )
+SET_LISTING = text("UPDATE actors SET delisted_at = :delisted_at, listing_revision = :revision WHERE srn = :srn")
 NAME_ACTOR = text(
     "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at)"
     " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at)"

@@ -224,12 +224,6 @@ class Refresher:
         entry = self._remembered.get(subject)
         return entry[1] if entry is not None and entry[0] > self._clock.monotonic() - MEMORY_SECONDS else None
 
-    def problem(self, subject: str) -> str | None:
-        """Why the last read of a stored subject brought nothing: a sentence; None if it went well."""
-        entry = self._remembered.get(subject) if self._remembered else None
-        is_denied = entry is not None and isinstance(entry[1], NotFound)
-        return NO_LONGER_LISTED if is_denied else self.failure(subject)
-
     def failure(self, subject: str) -> str | None:
         """Why the last try to read a subject from the register failed; None where it did not or there was none.
 

@@ -156,6 +156,10 @@ class SubjectReads:
         since, known = await self._copy.revision(), await self._copy.known_actor(srn)
         read_at = int(self._clock.now())
         result = await self._source.read_actor(srn, priority=request.priority, slot_wait=request.slot_wait)
+        if isinstance(result, NotFound):
+            await self._copy.delist_actor(
+                srn, read_at=read_at, since=known.reads, source=self._source.name, context=context
+            )
         if not isinstance(result, Found):
             return result
         now = int(self._clock.now())

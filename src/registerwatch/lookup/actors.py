@@ -11,14 +11,14 @@ from registerwatch.copy.search.filters import Filters
 from registerwatch.copy.search.index import INDEX_UNREADABLE, SearchIndex
 from registerwatch.copy.search.manufacturer_devices import DevicePage, ManufacturerDevices
 from registerwatch.errors import IndexUnavailable
-from registerwatch.ingest.refresh import DROPPED, BeforeRead, ClientOf, Refresher
+from registerwatch.ingest.refresh import DROPPED, NO_LONGER_LISTED, BeforeRead, ClientOf, Refresher
 from registerwatch.ingest.subject_reads import list_of
 from registerwatch.lookup.certificate_service import CertificateService
 from registerwatch.lookup.certificate_summary import ActorCertificates
 from registerwatch.platform.clock import Clock, day_of, is_recent, iso_utc
 from registerwatch.register.codes import label
 from registerwatch.register.identifiers import kind
-from registerwatch.register.models import Actor, SearchRow, field_doc
+from registerwatch.register.models import Actor, Listed, SearchRow, field_doc
 from registerwatch.register.outcomes import NotFound, ReadFailed
 
 DEVICE_ROWS = 20
@@ -98,6 +98,7 @@ class ActorAnswer(msgspec.Struct, frozen=True):
             638,
         ),
     ] = None
+    listed: Listed = msgspec.UNSET
 
 
 class ActorService:
@@ -144,7 +145,7 @@ class ActorService:
         stored = await self._documents.actor(srn)
         if stored is None:
             failure, was_read = await self._refresher.read_through(srn, before_read, client), True
-        elif not stored.actor.complete or not is_recent(stored.read_at, self._clock.now(), self._fresh_for):
+        elif not stored.actor.complete or not is_recent(_asked_at(stored), self._clock.now(), self._fresh_for):
             was_dropped = not self._refresher.refresh_in_background(srn, client)
         shown = await self._shown(srn, filters, page, stored)
         if shown is None:
@@ -183,7 +184,8 @@ class ActorService:
 
     async def _answer(self, shown: "_Shown", dropped: str | None) -> ActorAnswer:
         actor, state = shown.actor, shown.state
-        problem = self._refresher.problem(actor.srn) or dropped
+        is_listed = shown.stored.delisted_at is None
+        problem = (self._refresher.failure(actor.srn) or dropped) if is_listed else NO_LONGER_LISTED
         if not state.is_whole:
             problem = problem or self._refresher.list_problem(actor.srn)
         if shown.stored.doubted_at is not None:
@@ -203,6 +205,7 @@ class ActorService:
             missing=shown.missing,
             devices_registered=state.registered,
             devices_known=state.known,
+            listed=msgspec.UNSET if is_listed else False,
         )
 
 
@@ -249,6 +252,11 @@ LISTS_NONE = (
 )
 NOT_REGISTERED = "The register has no actor with this SRN."
 UNREADABLE = "This actor is not in the copy, and the register could not be read."
+
+
+def _asked_at(stored: StoredActor) -> int:
+    """When the register was last asked for an actor with a result that is stored."""
+    return max(stored.read_at, stored.delisted_at or 0)
 
 
 def _reason(outcome: NotFound | ReadFailed | None) -> str:

@@ -18,6 +18,7 @@ OF_MAKER = {"complete", "devices_registered", "devices_known"}
 OPTIONAL = {
     "search": {"certificates", "facets", "code_of", *OF_MAKER},
     "read_device": {"other_codes", "contradictions", "former_status", "listed", *DETAILS},
+    "read_actor": {"listed"},
 }
 """Fields of answers that are there only where there is something to tell."""
 

@@ -207,7 +207,7 @@ READ_AFTERWARDS = {
         ("c", "", 100, 0, 5),
     ],
     "SELECT srn, source, first_seen_at FROM actors": [("DE-MF-1", "", 100)],
-    "SELECT version_num FROM alembic_version": [("0001",)],
+    "SELECT version_num FROM alembic_version": [(max(known_schemas()),)],
 }
 
 
@@ -217,6 +217,9 @@ async def unreleased(database: Database) -> Database:
 
     def go_back(connection: Connection) -> None:
         operations = Operations(MigrationContext.configure(connection))
+        operations.drop_index("ix_actors_listing_revision", "actors")
+        for column in ("delisted_at", "listing_revision"):
+            operations.drop_column("actors", column)
         for table, columns in NULL_IN_0046.items():
             with operations.batch_alter_table(
                 table, table_kwargs={"sqlite_autoincrement": table == "events"}

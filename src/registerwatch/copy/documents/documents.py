@@ -49,6 +49,8 @@ class StoredActor(msgspec.Struct, frozen=True):
     read_at: int
     doubted_at: int | None
     """Since when the register's answer that it has no devices is doubted."""
+    delisted_at: int | None = None
+    """The first read in which the register no longer had it, None while it has."""
 
 
 class ChangedRow(msgspec.Struct, frozen=True, gc=False):
@@ -148,7 +150,10 @@ CODED = (
     " JOIN devices d ON d.primary_di = c.primary_di AND d.uuid = c.uuid AND d.is_current ORDER BY d.primary_di"
 )
 ROWS = "SELECT id, document, document_version FROM devices WHERE id {} AND delisted_at IS NULL"
-ACTOR = "SELECT srn, name, country, status_code, device_total, complete, read_at, doubted_at FROM actors WHERE srn = {}"
+ACTOR = (
+    "SELECT srn, name, country, status_code, device_total, complete, read_at, doubted_at, delisted_at"
+    " FROM actors WHERE srn = {}"
+)
 CHANGED = (
     "SELECT id, revision, is_current, primary_di, document, delisted_at IS NULL"
     " FROM devices WHERE revision > {} ORDER BY revision LIMIT {}"
@@ -162,7 +167,7 @@ REVISION = "SELECT copy_id, revision FROM copy_state WHERE id = 1"
 
 def stored_actor(row: Sequence[Any]) -> StoredActor:
     """An actor from its columns, in the order of `ACTOR`."""
-    srn, name, country, status_code, device_total, complete, read_at, doubted_at = row
+    srn, name, country, status_code, device_total, complete, read_at, doubted_at, delisted_at = row
     actor = Actor(
         srn=srn,
         name=name,
@@ -171,4 +176,4 @@ def stored_actor(row: Sequence[Any]) -> StoredActor:
         device_total=device_total,
         complete=bool(complete),
     )
-    return StoredActor(actor, read_at, doubted_at)
+    return StoredActor(actor, read_at, doubted_at, delisted_at)

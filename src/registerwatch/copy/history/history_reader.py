@@ -37,8 +37,9 @@ class HistoryReader:
         if not rows:
             return RecordHistory({})
         width = len(_OF_ACTOR)
-        fields = dict(zip(ACTOR_FIELDS, rows[0][1:width], strict=True))
-        state = StoredState({"srn": srn, **fields, "complete": bool(fields["complete"])}, rows[0][0])
+        fields = dict(zip(ACTOR_FIELDS, rows[0][1 : width - 1], strict=True))
+        beside = {"complete": bool(fields["complete"]), "delisted_at": rows[0][width - 1]}
+        state = StoredState({"srn": srn, **fields, **beside}, rows[0][0])
         stored = [_change(row[width:]) for row in rows if row[width] is not None]
         return RecordHistory({"": state}, stored)
 
@@ -70,7 +71,7 @@ _old = msgspec.json.Decoder(dict[str, Any])
 _OF_CHANGE = tuple(
     record_history.c[name] for name in ("id", "record", "observed_at", "source", "old", "dropped_at", "revision")
 )
-_OF_ACTOR = (actors.c.first_seen_at, *(actors.c[name] for name in ACTOR_FIELDS))
+_OF_ACTOR = (actors.c.first_seen_at, *(actors.c[name] for name in ACTOR_FIELDS), actors.c.delisted_at)
 _CHANGES = PreparedSelect(
     select(*_OF_CHANGE)
     .where(record_history.c.kind == bindparam("kind"), record_history.c.subject == bindparam("subject"))

@@ -14,7 +14,7 @@ from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.limits.work_budget import WorkBudget
 from registerwatch.accounts.repository import lock_account
 from registerwatch.copy.records import RecordStore
-from registerwatch.copy.standings import changed_udis, revision_of_copy, stored_standings
+from registerwatch.copy.standings import changed_subjects, revision_of_copy, stored_standings
 from registerwatch.errors import CapReached, InvalidInput, Overloaded, RateLimited
 from registerwatch.files.lists import line_repository, repository
 from registerwatch.files.lists.line_match import Known, Match, ReadLine, match, match_of
@@ -158,17 +158,17 @@ class ListWorker:
             last = await revision_of_copy(connection)  # read before the changes, so that later ones are not skipped
             if since is None or since >= last:
                 return False
-            udis, until = await changed_udis(connection, since, CHANGES_AT_ONCE)
-            listed = await line_repository.listed_subjects(connection, set(udis)) if udis else set()
+            subjects, until = await changed_subjects(connection, since, CHANGES_AT_ONCE)
+            listed = await line_repository.listed_subjects(connection, set(subjects)) if subjects else set()
             stored = await stored_standings(connection, listed)
             today = self._today()
             standings = [match_of(subject, each, today) for subject, each in sorted(stored.items())]
             await line_repository.set_standings(connection, standings)
-            if not udis:  # the last changes were of actors or of rows that are gone
+            if not subjects:  # the last changes were of shared records or of rows that are gone
                 until = last
             behind = [upload_id for upload_id, revision in uploads.items() if revision < until]
             await repository.note_revision(connection, behind, until)
-        return bool(udis)
+        return bool(subjects)
 
     async def _match_due(self) -> bool:
         """Match again some lines that the copy did not have. Returns whether there may be more."""

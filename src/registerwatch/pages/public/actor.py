@@ -72,6 +72,11 @@ class ActorView(msgspec.Struct, frozen=True):
         return country_name(self.actor.country)
 
     @property
+    def is_listed(self) -> bool:
+        """Whether the register had it when it was last asked."""
+        return self.actor.listed is not False
+
+    @property
     def lists_devices(self) -> bool:
         """Whether devices are registered under this actor."""
         return is_actor_of_devices(self.actor.srn)

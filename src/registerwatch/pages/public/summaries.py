@@ -69,7 +69,8 @@ def actor_summary(view: "ActorView", origin: Origin) -> PageSummary:
     """Summarise an actor."""
     actor = view.actor
     role = (view.role or "Actor") + (f" in {view.country}" if view.country else "")
-    status = f" Status: {actor.manufacturer_status}." if actor.manufacturer_status else ""
+    shown = actor.manufacturer_status if view.is_listed else DELISTED[0]
+    status = f" Status: {shown}." if shown else ""
     return PageSummary(
         title=f"{_name(view.name)} · {actor.srn}",
         text=f"{_name(view.name)}: {role}, SRN {actor.srn}.{status} {_reading(actor.read_at, origin)}",

@@ -15,9 +15,7 @@ from registerwatch.watches.snapshot import encoded, label_of, snapshot_of
 async def delisted_watches(
     connection: AsyncConnection, copy: RecordStore, subjects: Sequence[str]
 ) -> dict[str, NewWatch]:
-    """Watches on those devices among the subjects that the register listed once and lists no more: their baseline is
-    what the copy has.
-    """
+    """Watches on those subjects that the register listed once and lists no more; their baseline is from the copy."""
     return {
         each.observation.subject: replace(
             watch_with_baseline(each.observation, each.read_at),

@@ -26,6 +26,9 @@ Note = Annotated[
         "This service had not observed it yet. It has observed it since 2026-06-01T03:38:00Z.",
     ),
 ]
+ListedThen = Annotated[
+    bool | msgspec.UnsetType | None, doc("Only with `at`: whether the register listed it then, null when unknown.")
+]
 
 
 class HistoryChange(Answer):
@@ -142,9 +145,7 @@ class DeviceHistory(History, kw_only=True):
         list[Part] | msgspec.UnsetType,
         doc("Only with `at`: parts of the device that nobody had read by then, and that may be empty for that.", []),
     ] = msgspec.UNSET
-    listed: Annotated[
-        bool | msgspec.UnsetType | None, doc("Only with `at`: whether the register listed it then, null when unknown.")
-    ] = msgspec.UNSET
+    listed: ListedThen = msgspec.UNSET
     unchanged_since: Since = msgspec.UNSET
     note: Note = msgspec.UNSET
 
@@ -179,6 +180,7 @@ class ActorHistory(History, kw_only=True):
         ActorThen | msgspec.UnsetType | None,
         doc("Only with `at`: the actor as of then; null where it is not known, which `note` explains."),
     ] = msgspec.UNSET
+    listed: ListedThen = msgspec.UNSET
     unchanged_since: Since = msgspec.UNSET
     note: Note = msgspec.UNSET
 
@@ -188,7 +190,7 @@ class ActorHistory(History, kw_only=True):
         answer = cls(srn=found.srn, **_shared(page, found.error))
         if past is not None:
             answer.at, answer.note, answer.unchanged_since = iso_utc(past.instant), past.note, _since(past)
-            answer.actor = _actor(past)
+            answer.actor, answer.listed = _actor(past), _was_listed(past)
         return answer
 
 
@@ -197,6 +199,12 @@ def parts_missing(state: Any) -> list[Part]:
     certificates: Iterable[Part] = () if state["has_certificates"] else ("certificates",)
     detail: Iterable[Part] = () if state["has_detail"] else ("dates", "names")
     return [*certificates, *detail]
+
+
+def was_listed(state: Any) -> bool:
+    """Whether the register listed the record in a state."""
+    is_listed: bool = state["delisted_at"] is None
+    return is_listed
 
 
 def actor_then(state: Any) -> ActorThen:
@@ -225,7 +233,11 @@ def _add_device(answer: DeviceHistory, past: AsOf) -> None:
         return
     state = past.states.states[current]
     answer.device, answer.missing = device_of(state), parts_missing(state)
-    answer.listed = state["delisted_at"] is None
+    answer.listed = was_listed(state)
+
+
+def _was_listed(past: AsOf) -> bool | None:
+    return None if past.states.current is None else was_listed(past.states.states[past.states.current])
 
 
 def _since(past: AsOf) -> str | None:
@@ -249,7 +261,7 @@ def _records(history: RecordHistory) -> list[HistoryRecord]:
             uuid,
             iso_utc(each.first_seen_at),
             each.state["is_current"],
-            each.state["delisted_at"] is None,
+            was_listed(each.state),
         )
         for uuid, each in history.records.items()
     ]

@@ -19,7 +19,7 @@ from registerwatch.pages.rendering import unindexed_page
 from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.register.identifiers import subject
 from registerwatch.register.models import Device
-from registerwatch.web.answers.history_answers import actor_then, parts_missing
+from registerwatch.web.answers.history_answers import actor_then, parts_missing, was_listed
 from registerwatch.web.countries import country_name
 from registerwatch.web.injection import InjectedService, limits_of
 from registerwatch.web.limits.rate_limits import Limit
@@ -115,8 +115,7 @@ def device_view_then(past: AsOf) -> DeviceView | None:
         complete=not missing,
         missing=missing,
     )
-    is_listed = state["delisted_at"] is None
-    return DeviceView(served, today=day_of(past.instant), is_past=True, is_listed=is_listed)
+    return DeviceView(served, today=day_of(past.instant), is_past=True, is_listed=was_listed(state))
 
 
 def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Response:
@@ -141,7 +140,8 @@ def _actor_then(request: Request, service: Service, srn: str, past: AsOf) -> Res
     address, current = actor_address(srn), past.states.current
     if current is None:
         return _then(request, service, "unknown_then.html", address, past, name=srn)
-    actor = actor_then(past.states.states[current])
+    state = past.states.states[current]
+    actor = actor_then(state)
     return _then(
         request,
         service,
@@ -149,6 +149,7 @@ def _actor_then(request: Request, service: Service, srn: str, past: AsOf) -> Res
         address,
         past,
         actor=actor,
+        is_listed=was_listed(state),
         country=country_name(actor.country),
         since=iso_utc(past.states.observed_at[current]),
     )

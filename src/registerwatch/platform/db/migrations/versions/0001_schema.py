@@ -1,4 +1,4 @@
-"""Every table, as the first release has them. What comes later changes them in migrations of its own."""
+"""Every table, as the history of the schema begins. What comes later changes them in migrations of its own."""
 
 import secrets
 from typing import Any
