@@ -19,7 +19,7 @@ from registerwatch.copy.tables import (
     refusals,
     walks,
 )
-from registerwatch.copy.walks import LEASE_SECONDS, RETRY_SECONDS
+from registerwatch.copy.walks import RETRY_SECONDS
 from registerwatch.ingest.list_walk import CHANGED, SHRUNK
 from registerwatch.ingest.scoped_devices import ScopedDevices
 from registerwatch.ingest.sweeps.certificate_sweep import (
@@ -31,6 +31,7 @@ from registerwatch.ingest.sweeps.certificate_sweep import (
     SweepResult,
 )
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.leases import LEASE_SECONDS
 from registerwatch.register.certificates import (
     EXPIRY,
     NUMBER,
@@ -53,6 +54,10 @@ from tests.support.harness import FAST_RETRIES, NOW, REGISTER, ServiceHarness, S
 HOUR = 3600
 DEVICES, CERTIFICATES = 120, 60
 Told = tuple[str, str, str]
+
+
+class Killed(BaseException):
+    """The end of a process."""
 
 
 @dataclass
@@ -342,11 +347,11 @@ async def test_a_node_that_dies_before_the_end_has_stored_nothing_and_another_be
     devices = sweep._devices
 
     async def killed(*_: object, **__: object) -> None:
-        raise RuntimeError("killed")
+        raise Killed
 
     sweep._devices.renew = killed  # type: ignore[method-assign]
     harness.clock.move(HOUR)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(Killed):
         await sweep.run_where_due()
     assert await news_of(harness) == []
 
@@ -358,6 +363,28 @@ async def test_a_node_that_dies_before_the_end_has_stored_nothing_and_another_be
     del devices.renew
     await swept(harness, sweep)
     assert [each[0] for each in await news_of(harness)] == [STATUS]
+
+
+async def test_a_sweep_that_met_a_fault_of_the_service_says_so_and_comes_again_ten_minutes_later(
+    harness: ServiceHarness, sweep: CertificateSweep
+) -> None:
+    await swept(harness, sweep)
+    devices = sweep._devices
+
+    async def fails(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    sweep._devices.renew = fails  # type: ignore[method-assign]
+    harness.clock.move(HOUR)
+    with pytest.raises(RuntimeError):
+        await sweep.run_where_due()
+    del devices.renew
+
+    assert "a fault of this service" in (await harness.get("/status")).text
+    harness.clock.move(RETRY_SECONDS - 1)
+    assert await sweep.run_where_due() is None
+    harness.clock.move(1)
+    assert await sweep.run_where_due() is not None
 
 
 async def test_watches_are_told_what_was_committed_before_and_after_a_kill_when_the_next_sweep_begins(

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from registerwatch.copy.sweeps import LEASE_SECONDS
 from registerwatch.copy.tables import device_sweeps, portfolio_devices, portfolio_news
 from registerwatch.ingest.sweeps.sweep_run import SweepRunResult
+from registerwatch.platform.leases import LEASE_SECONDS
 from tests.support.harness import ServiceHarness
 from tests.watches.sweep_steps import a_manufacturer, number_of_devices, register_more, runs, sweep, told
 

@@ -32,7 +32,7 @@ def a_sweep(**differs: Any) -> DeviceSweep:
         lists_all=False,
         watched=1,
         turn_at=0,
-        leased_until=0,
+        lease_holder=None,
         walk=0,
         walk_began_at=None,
         cursor="",

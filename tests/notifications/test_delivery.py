@@ -7,8 +7,8 @@ import httpcore2
 import pytest
 
 from registerwatch.errors import InvalidInput
-from registerwatch.notifications.delivery.delivery import LEASE_SECONDS
 from registerwatch.notifications.tables import deliveries
+from registerwatch.platform.leases import LEASE_SECONDS
 from registerwatch.platform.structs import replace
 from registerwatch.watches.tables import events
 from tests.accounts.actions import EMAIL

@@ -14,16 +14,15 @@ from registerwatch.accounts.tables import accounts
 from registerwatch.notifications.choices import Choice, Frequency
 from registerwatch.notifications.delivery.delivery import (
     CUT_OFF,
-    LEASE_SECONDS,
     TURNED_OFF,
     UNWRITTEN,
     DeliveryService,
-    LeaseLost,
 )
 from registerwatch.notifications.models import REPEAT_PAUSES, AttemptResult, Delivery, Notification, Target
 from registerwatch.notifications.tables import deliveries, delivery_events, webhooks
 from registerwatch.notifications.targets.targets import TargetService
 from registerwatch.platform.account_slots import AccountSlots
+from registerwatch.platform.leases import LEASE_SECONDS, LeaseLost
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.tag_repository import add as add_tags
 from tests.notifications.plain_channel import FULL, PlainChannel

@@ -14,13 +14,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.notifications import outbox, repository
-from registerwatch.notifications.delivery.delivery import LEASE_SECONDS, MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
+from registerwatch.notifications.delivery.delivery import MAX_CONCURRENT, MAX_PER_TARGET, DeliveryService
 from registerwatch.notifications.models import AttemptResult
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
 from registerwatch.notifications.tables import deliveries, delivery_events
 from registerwatch.notifications.targets import target_repository
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.leases import LEASE_SECONDS
 from registerwatch.watches.tables import events
 from tests.notifications.steps import another_process, channels_of, queue_change, queue_deliveries
 from tests.support.harness import ServiceHarness

@@ -16,11 +16,12 @@ from registerwatch.mail.message import sender_of
 from registerwatch.mail.server import server_of
 from registerwatch.mail.smtp import Failure
 from registerwatch.notifications.channels.email import NOT_PROVEN
-from registerwatch.notifications.delivery.delivery import CUT_OFF, LEASE_SECONDS, MAIL_CANDIDATES, MAX_PER_TARGET
+from registerwatch.notifications.delivery.delivery import CUT_OFF, MAIL_CANDIDATES, MAX_PER_TARGET
 from registerwatch.notifications.gathered_batches import MAX_GATHER_SECONDS
 from registerwatch.notifications.models import EMAIL, REPEAT_PAUSES
 from registerwatch.notifications.tables import deliveries
 from registerwatch.notifications.targets.channel_models import NewChannel
+from registerwatch.platform.leases import LEASE_SECONDS
 from registerwatch.register.models import Certificate, DeviceReading
 from registerwatch.watches.diff import FieldChange
 from tests.notifications.channels.sample_events import RENAMED, SUSPENDED

@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 from registerwatch.all_tables import SEALED
 from registerwatch.errors import ConfigurationError, SecretUnreadable
 from registerwatch.notifications.channels.webhook_signature import signature
-from registerwatch.notifications.delivery.delivery import LEASE_SECONDS
 from registerwatch.platform.db import backup, sealed_columns
+from registerwatch.platform.leases import LEASE_SECONDS
 from registerwatch.platform.secret_cipher import SecretCipher, key_id_of
 from registerwatch.settings import load_settings
 from tests.notifications.steps import queue_change

@@ -13,11 +13,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.tables import device_sweeps, portfolio_devices, portfolio_news
-from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS
-from registerwatch.platform.structs import replace
+from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS, Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.leases import NO_LEASE, Lease, is_free, lease_values, new_holder
 
-LEASE_SECONDS = 900
-"""A node's lease lasts this long after its last step: longer than a step takes, with its wait for the budget."""
 RETRY_SECONDS = 120
 """Time from a failed run of a manufacturer to its next one."""
 _CHUNK = 1_000
@@ -30,7 +29,7 @@ class DeviceSweep(msgspec.Struct, frozen=True):
     lists_all: bool
     watched: int
     turn_at: int
-    leased_until: int
+    lease_holder: str | None
     walk: int
     walk_began_at: int | None
     cursor: str
@@ -88,32 +87,27 @@ async def claim(connection: AsyncConnection, now: int, *, interval: int, at_once
     row = (await connection.execute(found)).mappings().one_or_none()
     if row is None:
         return None
-    sweep = replace(DeviceSweep(**row), leased_until=now + LEASE_SECONDS)
-    leased = update(device_sweeps).where(device_sweeps.c.srn == sweep.srn)
-    await connection.execute(leased.values(leased_until=sweep.leased_until, turn_at=now))
-    return sweep
+    holder = new_holder()
+    leased = update(device_sweeps).where(device_sweeps.c.srn == row["srn"])
+    await connection.execute(leased.values(turn_at=now, **lease_values(holder, now)))
+    return DeviceSweep(**{**row, "lease_holder": holder})
 
 
-async def is_leased(connection: AsyncConnection, sweep: DeviceSweep) -> bool:
-    """Whether the lease of a run still holds; then it does until the transaction ends. Another node may have claimed
-    the manufacturer since, and one that is no longer watched is gone.
-    """
-    own = select(device_sweeps.c.srn).where(*_own(sweep)).with_for_update()
-    return (await connection.execute(own)).first() is not None
+def lease_of(database: Database, clock: Clock, sweep: DeviceSweep) -> Lease:
+    """The lease of a claimed manufacturer. One that is no longer watched is gone."""
+    return Lease(database, clock, device_sweeps, *_own(sweep))
 
 
-async def keep(connection: AsyncConnection, sweep: DeviceSweep, now: int) -> DeviceSweep:
-    """Store the state of a walk, and extend the lease."""
+async def keep(connection: AsyncConnection, sweep: DeviceSweep) -> None:
+    """Store the state of a walk."""
     progress = {name: getattr(sweep, name) for name in _PROGRESS}
-    kept = update(device_sweeps).where(*_own(sweep)).values(leased_until=now + LEASE_SECONDS, **progress)
-    await connection.execute(kept)
-    return replace(sweep, leased_until=now + LEASE_SECONDS)
+    await connection.execute(update(device_sweeps).where(*_own(sweep)).values(progress))
 
 
 async def release(connection: AsyncConnection, sweep: DeviceSweep, *, has_waited: bool) -> None:
     """End a run. One that `has_waited` in vain keeps the manufacturer's position in the queue."""
     turn_at = case((device_sweeps.c.turn_at == 0, 0), else_=sweep.turn_at) if has_waited else device_sweeps.c.turn_at
-    values = {"leased_until": 0, "problem": sweep.problem, "turn_at": turn_at}
+    values = {**NO_LEASE, "problem": sweep.problem, "turn_at": turn_at}
     await connection.execute(update(device_sweeps).where(*_own(sweep)).values(values))
 
 
@@ -183,14 +177,8 @@ def _due(now: int, interval: int, *, at_once_only: bool) -> Select[Any]:
     at_once = func.coalesce(table.swept_at, table.added_at) - interval
     waits_since = case((table.turn_at == 0, at_once), else_=table.turn_at)
     is_due = _is_due(now, None if at_once_only else interval)
-    found = select(*_COLUMNS).where(_IS_SWEPT, _is_free(now), is_due)
+    found = select(*_COLUMNS).where(_IS_SWEPT, is_free(device_sweeps, now), is_due)
     return found.order_by(waits_since, table.srn).limit(1)
-
-
-def _is_free(now: int) -> ColumnElement[bool]:
-    """Whether no node has it. A lease that ends later than any can is from before the clock was put back."""
-    until = device_sweeps.c.leased_until
-    return or_(until <= now, until > now + LEASE_SECONDS + CLOCK_DIFFERENCE_SECONDS)
 
 
 def _is_due(now: int, interval: int | None) -> ColumnElement[bool]:
@@ -210,8 +198,7 @@ def _is_past(instant: ColumnElement[Any], now: int, seconds: int) -> ColumnEleme
 
 
 def _own(sweep: DeviceSweep) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Whether the lease is still this one's: a later claim has a later end."""
-    return device_sweeps.c.srn == sweep.srn, device_sweeps.c.leased_until == sweep.leased_until
+    return device_sweeps.c.srn == sweep.srn, device_sweeps.c.lease_holder == sweep.lease_holder
 
 
 def _row(new: SweptManufacturer, now: int) -> dict[str, Any]:

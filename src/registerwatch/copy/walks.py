@@ -1,7 +1,6 @@
 """Walks through whole lists: which node makes them, and the result of the last one.
 
-The row of a list is a lease. Its holder renews it while it reads, so a list is read by one node at a time, and a node
-that was killed holds it for minutes only.
+The row of a list has a lease, so a list is read by one node at a time.
 """
 
 from collections.abc import Collection
@@ -11,23 +10,18 @@ import msgspec
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.copy import tables
 from registerwatch.platform.clock import CLOCK_DIFFERENCE_SECONDS, Clock
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.leases import LEASE_SECONDS, Lease, new_holder
 
 CERTIFICATES: Final = "certificates"
 REFUSALS: Final = "refusals"
 NOTIFIED_BODIES: Final = "notified bodies"
-LEASE_SECONDS = 600
-"""Longer than one request may take with all its repetitions and a storing transaction after it."""
-RENEW_SECONDS = 60
 RETRY_SECONDS = 600
 """Pause after an incomplete walk."""
 MAX_UNREAD = 1_000
 """Rows of a list that could not be read, whose ids are kept."""
-
-
-class LeaseLost(Exception):
-    """Another node has taken the list over, since this one was silent for too long."""
 
 
 class WalkRow(msgspec.Struct, frozen=True):
@@ -59,43 +53,25 @@ class WalkEnd(msgspec.Struct, frozen=True):
     unread: Collection[str] = ()
 
 
-class WalkLease:
-    """The walk that this process has claimed."""
+class ClaimedWalk(msgspec.Struct, frozen=True):
+    """A walk that this process makes: when it began (unix seconds), and the lease of its list."""
 
-    def __init__(self, database: Database, clock: Clock, name: str, began_at: int) -> None:
-        self._database, self._clock, self.name = database, clock, name
-        self.began_at = began_at
-        self._until = began_at + LEASE_SECONDS
-
-    async def renew(self) -> None:
-        """Extend the lease, where that is due. Raises `LeaseLost`."""
-        now = int(self._clock.now())
-        if now + LEASE_SECONDS - self._until >= RENEW_SECONDS:
-            async with self._database.transaction() as connection:
-                await self._set(connection, now + LEASE_SECONDS)
-
-    async def hold(self, connection: AsyncConnection) -> None:
-        """Ensure, until the transaction ends, that no other node has it. Raises `LeaseLost`."""
-        await self._set(connection, int(self._clock.now()) + LEASE_SECONDS)
-
-    async def _set(self, connection: AsyncConnection, until: int) -> None:
-        own = {"name": self.name, "began_at": self.began_at, "held": self._until, "until": until}
-        if (await connection.execute(_RENEW, own)).rowcount != 1:
-            raise LeaseLost
-        self._until = until
+    began_at: int
+    lease: Lease
 
 
-async def claim(database: Database, clock: Clock, name: str, *, every: int) -> WalkLease | None:
+async def claim(database: Database, clock: Clock, name: str, *, every: int) -> ClaimedWalk | None:
     """The walk of a list that is due, None where it is not or another node makes it.
 
     It is due every `every` seconds, sooner after an incomplete one, and at once after one that was killed.
     """
-    now = int(clock.now())
+    now, holder = int(clock.now()), new_holder()
     asked = {
         "name": name,
         "now": now,
         "latest": now + LEASE_SECONDS + CLOCK_DIFFERENCE_SECONDS,
         "until": now + LEASE_SECONDS,
+        "holder": holder,
         "due": now - every,
         "retry": now - min(every, RETRY_SECONDS),
     }
@@ -104,7 +80,8 @@ async def claim(database: Database, clock: Clock, name: str, *, every: int) -> W
             return None
     async with database.transaction() as connection:
         is_claimed = (await connection.execute(_CLAIM, asked)).rowcount == 1
-    return WalkLease(database, clock, name, now) if is_claimed else None
+    own = tables.walks.c.name == name, tables.walks.c.lease_holder == holder
+    return ClaimedWalk(now, Lease(database, clock, tables.walks, *own)) if is_claimed else None
 
 
 async def lock(connection: AsyncConnection, name: str) -> None:
@@ -143,21 +120,19 @@ _IS_TAKEN = text(
     " AND (ended_at IS NULL OR began_at <= :due OR began_at > :latest OR (problem <> '' AND began_at <= :retry)))"
 )
 _CLAIM = text(
-    "INSERT INTO walks (name, began_at, leased_until, listed, problem) VALUES (:name, :now, :until, 0, '')"
+    "INSERT INTO walks (name, began_at, leased_until, lease_holder, listed, problem)"
+    " VALUES (:name, :now, :until, :holder, 0, '')"
     " ON CONFLICT (name) DO UPDATE SET began_at = excluded.began_at, leased_until = excluded.leased_until,"
-    " ended_at = NULL WHERE (walks.leased_until <= :now OR walks.leased_until > :latest)"
+    " lease_holder = excluded.lease_holder, ended_at = NULL"
+    " WHERE (walks.leased_until <= :now OR walks.leased_until > :latest)"
     " AND (walks.ended_at IS NULL OR walks.began_at <= :due OR walks.began_at > :latest"
     " OR (walks.problem <> '' AND walks.began_at <= :retry))"
-)
-_RENEW = text(
-    "UPDATE walks SET leased_until = :until"
-    " WHERE name = :name AND began_at = :began_at AND leased_until = :held AND ended_at IS NULL"
 )
 _END = text(
     "INSERT INTO walks (name, began_at, ended_at, complete_at, leased_until, listed, total, problem, unread)"
     " VALUES (:name, :began_at, :ended_at, :complete_at, 0, :listed, :total, :problem, :unread)"
     " ON CONFLICT (name) DO UPDATE SET began_at = excluded.began_at, ended_at = excluded.ended_at,"
-    " complete_at = COALESCE(excluded.complete_at, walks.complete_at), leased_until = 0,"
+    " complete_at = COALESCE(excluded.complete_at, walks.complete_at), leased_until = 0, lease_holder = NULL,"
     " listed = excluded.listed, total = excluded.total, problem = excluded.problem,"
     " unread = excluded.unread"
 )

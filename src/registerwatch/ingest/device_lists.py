@@ -155,7 +155,7 @@ def _unqueued(srn: str) -> DeviceSweep:
         lists_all=True,
         watched=0,
         turn_at=0,
-        leased_until=0,
+        lease_holder=None,
         walk=0,
         walk_began_at=None,
         cursor="",

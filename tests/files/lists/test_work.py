@@ -16,11 +16,12 @@ from registerwatch.files.lists import repository
 from registerwatch.files.lists import worker as list_worker_module
 from registerwatch.files.lists.models import MAX_LISTS, MAX_WAITING
 from registerwatch.files.lists.service import NO_FILE, NO_ROOM
-from registerwatch.files.lists.worker import LEASE_SECONDS, NO_TIME_LEFT, _Work
+from registerwatch.files.lists.worker import NO_TIME_LEFT, _Work
 from registerwatch.files.tables.process import TOO_MUCH_WORK, _read
 from registerwatch.files.tables.table import ReadChoices, Table, TableRow
 from registerwatch.platform.bounded_process import ProcessFailed
 from registerwatch.platform.disk import MIN_FREE_FOR_FILES
+from registerwatch.platform.leases import LEASE_SECONDS
 from tests.files.lists.steps import ListSteps
 from tests.files.tables.workbooks import a_written_workbook
 from tests.pages.account.pages_client import PagesClient
@@ -109,7 +110,7 @@ async def test_two_leases_that_end_in_one_second_are_two(
         path = f"/v1/lists/{list_id}/uploads/{upload_id}"
         assert (await lists.request("PATCH", path, json={"code_column": 1})).status_code == 200
         async with harness.service.database.transaction() as connection:
-            claimed = await repository.claim(connection, int(harness.now), int(harness.now) + LEASE_SECONDS)
+            claimed = await repository.claim(connection, harness.now)
         assert claimed is not None
 
     before_store(monkeypatch, 0, read_in_another_way_by_another_node)
@@ -341,8 +342,8 @@ async def test_the_account_for_which_least_was_done_is_next_and_none_is_worked_f
     claimed = []
     for _ in range(3):
         async with harness.database.transaction() as connection:
-            found = await repository.claim(connection, harness.now, harness.now + LEASE_SECONDS)
-        claimed.append(found and (found[0].list_id, found[0].id))
+            found = await repository.claim(connection, harness.now)
+        claimed.append(found and (found.upload.list_id, found.upload.id))
 
     assert claimed == [theirs, sent[0], None]
 

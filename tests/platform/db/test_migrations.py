@@ -220,6 +220,8 @@ async def unreleased(database: Database) -> Database:
         operations.drop_index("ix_actors_listing_revision", "actors")
         for column in ("delisted_at", "listing_revision"):
             operations.drop_column("actors", column)
+        for table in ("walks", "device_sweeps", "list_uploads"):
+            operations.drop_column(table, "lease_holder")
         for table, columns in NULL_IN_0046.items():
             with operations.batch_alter_table(
                 table, table_kwargs={"sqlite_autoincrement": table == "events"}

@@ -105,6 +105,15 @@ class Upload(msgspec.Struct, frozen=True):
         return self.state in ("waiting", "working")
 
 
+class ClaimedUpload(msgspec.Struct, frozen=True):
+    """An upload that this node works on: its file, its account, and the holder of its lease."""
+
+    upload: Upload
+    content: bytes
+    account_id: int
+    holder: str
+
+
 class CoverageCounts(msgspec.Struct, frozen=True):
     """How many lines have each coverage."""
 

@@ -4,21 +4,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Row, bindparam, case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, case, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.limits.work_budget import used_in_window
 from registerwatch.accounts.tables import work_used
-from registerwatch.files.lists.models import FoundTable, ItemList, Upload
+from registerwatch.files.lists.models import ClaimedUpload, FoundTable, ItemList, Upload
 from registerwatch.files.lists.tables import item_lists, list_lines, list_uploads
 from registerwatch.files.tables.table import ReadChoices
+from registerwatch.platform.clock import Clock
+from registerwatch.platform.db.engine import Database
+from registerwatch.platform.leases import NO_LEASE, Lease, is_free, lease_values, new_holder
 from registerwatch.platform.structs import replace
 
 _choices = msgspec.json.Decoder(ReadChoices)
 _found = msgspec.json.Decoder(FoundTable)
 
-MAX_LEASE_SECONDS = 24 * 3600
-"""The longest lease of an upload, and the longest that one waits for processor time."""
+MAX_WAIT_SECONDS = 24 * 3600
+"""The longest that an upload waits for processor time: until the end of a lease that no node has."""
 
 _MATCHED = ("ready", "kept")
 """States of uploads whose lines are complete."""
@@ -130,7 +133,7 @@ async def add_upload(
         "problem": "",
         "matched": 0,
         "keeps_itself": keeps_itself,
-        "leased_until": 0,
+        **NO_LEASE,
         "revision": 0,
     }
     return int((await connection.execute(insert(list_uploads).values(values).returning(_row.id))).scalar_one())
@@ -149,7 +152,7 @@ async def read_anew(connection: AsyncConnection, upload_id: int, choices: ReadCh
     anew = {"choices": _json(choices), "state": "waiting", "problem": "", "queued_at": now}
     nothing_read = {"total": None, "matched": 0, "line_bytes": 0}
     changed = update(list_uploads).where(_row.id == upload_id, _row.content.is_not(None))
-    is_there = (await connection.execute(changed.values(**anew, **nothing_read, leased_until=0))).rowcount > 0
+    is_there = (await connection.execute(changed.values(**anew, **nothing_read, **NO_LEASE))).rowcount > 0
     if is_there:
         await connection.execute(delete(list_lines).where(list_lines.c.upload_id == upload_id))
     return is_there
@@ -158,7 +161,7 @@ async def read_anew(connection: AsyncConnection, upload_id: int, choices: ReadCh
 async def keep(connection: AsyncConnection, item_list: ItemList, upload: Upload) -> None:
     """Make the lines of an upload those of its list. The list's upload before is deleted with its lines."""
     await connection.execute(
-        update(list_uploads).where(_row.id == upload.id).values(state="kept", content=None, leased_until=0)
+        update(list_uploads).where(_row.id == upload.id).values(state="kept", content=None, **NO_LEASE)
     )
     await connection.execute(update(item_lists).where(item_lists.c.id == item_list.id).values(upload_id=upload.id))
     if item_list.kept is not None:
@@ -167,25 +170,24 @@ async def keep(connection: AsyncConnection, item_list: ItemList, upload: Upload)
 
 async def has_waiting(connection: AsyncConnection, now: int) -> bool:
     """Whether an upload waits for a node, or its node has died."""
-    return bool((await connection.execute(select(exists().where(*_waiting(now))))).scalar_one())
+    return bool((await connection.execute(select(exists().where(_waiting(now))))).scalar_one())
 
 
-async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tuple[Upload, bytes, int] | None:
-    """Claim an upload that waits or whose node has died, until the lease ends. Returns it, its file, and the account's
-    id. Accounts with the least work in the last hour come first, then the oldest uploads; accounts that a node works
-    for already are left out.
+async def claim(connection: AsyncConnection, now: int) -> ClaimedUpload | None:
+    """Claim an upload that waits or whose node has died. Accounts with the least work in the last hour come first, then
+    the oldest uploads; accounts that a node works for already are left out.
     """
     other, its_list = list_uploads.alias(), item_lists.alias()
     is_worked_for = (
         exists()
         .where(other.c.list_id == its_list.c.id, its_list.c.account_id == item_lists.c.account_id)
-        .where(other.c.state == "working", other.c.leased_until >= now, other.c.leased_until <= now + MAX_LEASE_SECONDS)
+        .where(other.c.state == "working", ~is_free(other, now))
     )
     waiting = (
         select(_row.id)
         .join(item_lists, item_lists.c.id == _row.list_id)
         .outerjoin(work_used, work_used.c.account_id == item_lists.c.account_id)
-        .where(*_waiting(now), ~is_worked_for)
+        .where(_waiting(now), ~is_worked_for)
         .order_by(used_in_window(now), _row.queued_at, _row.id)
         .limit(1)
         .with_for_update(skip_locked=True, of=list_uploads)
@@ -193,30 +195,31 @@ async def claim(connection: AsyncConnection, now: int, lease_until: int) -> tupl
     claimed = (await connection.execute(waiting)).scalar_one_or_none()
     if claimed is None:
         return None
-    await connection.execute(
-        update(list_uploads).where(_row.id == claimed).values(state="working", problem="", leased_until=lease_until)
-    )
+    holder = new_holder()
+    working = update(list_uploads).where(_row.id == claimed)
+    await connection.execute(working.values(state="working", problem="", **lease_values(holder, now)))
     found = _UPLOAD.add_columns(_row.content, item_lists.c.account_id).join(item_lists, item_lists.c.id == _row.list_id)
     row = (await connection.execute(found.where(_row.id == claimed))).one()
-    return _upload(row), row.content, row.account_id
+    return ClaimedUpload(_upload(row), row.content, row.account_id, holder)
 
 
-def _waiting(now: int) -> Sequence[ColumnElement[bool]]:
-    """Waiting uploads. A lease that ends much later is from before the clock was put back."""
-    is_free = or_(_row.leased_until < now, _row.leased_until > now + MAX_LEASE_SECONDS)
-    return _row.state.in_(("waiting", "working")), is_free
+def lease_of(database: Database, clock: Clock, claimed: ClaimedUpload) -> Lease:
+    """The lease of a claimed upload."""
+    return Lease(database, clock, list_uploads, *_held(claimed))
 
 
-async def set_work(
-    connection: AsyncConnection, upload: Upload, matched: int, lease: int, values: Mapping[str, object]
-) -> bool:
-    """Store the progress of a node with a lease and this many matched lines. Returns whether it has the lease.
+def _held(claimed: ClaimedUpload) -> Sequence[ColumnElement[bool]]:
+    return _row.id == claimed.upload.id, _row.lease_holder == claimed.holder
 
-    Two leases can end in one second, so the work under it is compared too.
-    """
-    held = _row.id == upload.id, _row.leased_until == lease, _row.state == "working"
-    done = _row.matched == matched, _row.choices == _json(upload.choices)
-    changed = update(list_uploads).where(*held, *done).values(**values)
+
+def _waiting(now: int) -> ColumnElement[bool]:
+    waits = and_(_row.state == "waiting", is_free(list_uploads, now, MAX_WAIT_SECONDS))
+    return or_(waits, and_(_row.state == "working", is_free(list_uploads, now)))
+
+
+async def set_work(connection: AsyncConnection, claimed: ClaimedUpload, values: Mapping[str, object]) -> bool:
+    """Store the progress of an upload. Returns whether this node still has it."""
+    changed = update(list_uploads).where(*_held(claimed)).values(**values)
     return (await connection.execute(changed)).rowcount > 0
 
 

@@ -45,6 +45,7 @@ list_uploads = Table(  # files that were sent for a list: the kept one, and one 
     Column("line_bytes", BigInteger, nullable=False, server_default="0", doc="of the cells of its lines, in UTF-8"),
     Column("keeps_itself", Boolean, nullable=False, doc="whether it is kept as soon as it is ready"),
     Column("leased_until", BigInteger, nullable=False, doc="a node works on it until then, 0 when none does"),
+    Column("lease_holder", Text, doc="its claim, as platform.leases has them"),
     Column("revision", BigInteger, nullable=False, doc="of the copy: what its lines tell is as of then, or later"),
     sqlite_autoincrement=True,
 )

@@ -19,18 +19,17 @@ from registerwatch.errors import CapReached, InvalidInput, Overloaded, RateLimit
 from registerwatch.files.lists import line_repository, repository
 from registerwatch.files.lists.line_match import Known, Match, ReadLine, match, match_of
 from registerwatch.files.lists.lines import due_at, known_of, row_of
-from registerwatch.files.lists.models import FoundTable, Upload
+from registerwatch.files.lists.models import ClaimedUpload, FoundTable
 from registerwatch.files.lists.service import keep_upload, too_many_bytes
 from registerwatch.files.tables.process import TableReader, TooMuchWork
 from registerwatch.files.tables.table import Table, TableRow
 from registerwatch.platform.clock import Clock, day_of
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.leases import NO_LEASE, LeaseLost
 from registerwatch.platform.thread_pauses import with_pauses
 
 AT_ONCE = 1_000
 """Lines that are matched and stored together; if a node is killed, at most this many are done again."""
-LEASE_SECONDS = 120
-"""Longer than reading any file and matching any batch takes."""
 IDLE_SECONDS = 2.0
 CHANGES_AT_ONCE = 2_000
 KEPT_WAITING_SECONDS = 7 * 24 * 3600
@@ -40,10 +39,6 @@ NO_TIME_LEFT = "The account has used its processor time of this hour for files, 
 NO_ROWS = "The file has no rows below its heading."
 
 log = structlog.get_logger(__name__)
-
-
-class LeaseLost(Exception):
-    """The upload was discarded, must be read in another way, or has another node working on it."""
 
 
 class ListWorker:
@@ -103,23 +98,25 @@ class ListWorker:
             if not await repository.has_waiting(connection, now):
                 return False
         async with self._database.transaction() as connection:
-            claimed = await repository.claim(connection, now, now + LEASE_SECONDS)
+            claimed = await repository.claim(connection, now)
         if claimed is None:
             return False
-        upload, content, account_id = claimed
-        measured = partial(self._budget.measured, account_id)
-        work = _Work(self._database, self._clock, self._copy, upload, now + LEASE_SECONDS, measured)
+        upload = claimed.upload
+        measured = partial(self._budget.measured, claimed.account_id)
+        work = _Work(self._database, self._clock, self._copy, claimed, measured)
         try:
-            await self._work_on(work, content, account_id)
+            async with repository.lease_of(self._database, self._clock, claimed).renewed():
+                await self._work_on(work, claimed.content, claimed.account_id)
         except LeaseLost:
             log.info("an upload of a list was taken back meanwhile", upload=upload.id)
         except Overloaded:
             with suppress(LeaseLost):
-                await work.note(leased_until=0)
+                await work.note(**NO_LEASE)
             return False
         except RateLimited as error:
+            waits = {**NO_LEASE, "leased_until": now + error.retry_after}
             with suppress(LeaseLost):
-                await work.note(state="waiting", problem=NO_TIME_LEFT, leased_until=now + error.retry_after)
+                await work.note(state="waiting", problem=NO_TIME_LEFT, **waits)
         except InvalidInput as error:
             await work.fail(str(error), is_kept=upload.found is not None and not isinstance(error, TooMuchWork))
         return True
@@ -194,24 +191,25 @@ class ListWorker:
 
 
 class _Work:
-    """An upload under this node's lease. Every step raises `LeaseLost` if the node no longer has it."""
+    """An upload that this node has claimed. Every step raises `LeaseLost` where another node has it by now, or it was
+    discarded or is to be read in another way.
+    """
 
     def __init__(
         self,
         database: Database,
         clock: Clock,
         copy: RecordStore,
-        upload: Upload,
-        lease: int,
+        claimed: ClaimedUpload,
         measured: Callable[[Callable[[], Any]], Awaitable[Any]],
     ) -> None:
-        self.upload = upload
+        self.upload = claimed.upload
+        self._claimed = claimed
         self._database = database
         self._clock = clock
         self._copy = copy
-        self._lease = lease
         self._measured = measured
-        self._matched = upload.matched
+        self._matched = self.upload.matched
 
     async def note(self, **values: object) -> None:
         async with self._database.transaction() as connection:
@@ -232,18 +230,18 @@ class _Work:
             known = await known_of(connection, self._copy, lines)
         now = int(self._clock.now())
         made = await self._measured(partial(self._rows, table, rows, lines, known, today, now))
-        lease, matched = now + LEASE_SECONDS, self._matched + len(rows)
+        matched = self._matched + len(rows)
         async with self._database.transaction() as connection:
-            await self._set(connection, {"matched": matched, "leased_until": lease})
+            await self._set(connection, {"matched": matched})
             await line_repository.add(connection, made)
-        self._lease, self._matched = lease, matched
+        self._matched = matched
 
     async def end(self, account_id: int, most: int) -> None:
         """Make the upload ready, and keep it if it is to be kept automatically and the plan allows it."""
         async with self._database.transaction() as connection:
             await lock_account(connection, account_id)
             await line_repository.number_keys(connection, self.upload.id)
-            await self._set(connection, {"state": "ready", "problem": "", "leased_until": 0})
+            await self._set(connection, {"state": "ready", "problem": "", **NO_LEASE})
             if not self.upload.keeps_itself:
                 return
             [own] = await repository.lists_of(connection, account_id, self.upload.list_id)
@@ -254,17 +252,12 @@ class _Work:
 
     async def fail(self, problem: str, *, is_kept: bool) -> None:
         """Store why the file cannot be read, and delete it unless `is_kept`. Without the lease nothing is stored."""
+        failed = {"state": "failed", "problem": problem, **NO_LEASE, **({} if is_kept else {"content": None})}
         async with self._database.transaction() as connection:
-            failed = {
-                "state": "failed",
-                "problem": problem,
-                "leased_until": 0,
-                **({} if is_kept else {"content": None}),
-            }
-            await repository.set_work(connection, self.upload, self._matched, self._lease, failed)
+            await repository.set_work(connection, self._claimed, failed)
 
     async def _set(self, connection: AsyncConnection, values: Mapping[str, object]) -> None:
-        if not await repository.set_work(connection, self.upload, self._matched, self._lease, values):
+        if not await repository.set_work(connection, self._claimed, values):
             raise LeaseLost
 
     def _rows(

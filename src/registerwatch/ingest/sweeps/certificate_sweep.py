@@ -6,6 +6,7 @@ handles news that a killed node left in the log, when a sweep begins.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -19,9 +20,8 @@ from registerwatch.copy.walks import (
     CERTIFICATES,
     NOTIFIED_BODIES,
     REFUSALS,
-    LeaseLost,
+    ClaimedWalk,
     WalkEnd,
-    WalkLease,
     claim,
     lock,
     note_end,
@@ -39,6 +39,7 @@ from registerwatch.ingest.sweeps.certificate_changes import (
 )
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.leases import Lease, LeaseLost
 from registerwatch.register.certificates import NotifiedBody, Refusal, RegisteredCertificate, WrittenCertificate
 from registerwatch.register.observation import NewsObserver
 from registerwatch.register.outcomes import RegisterFailure
@@ -57,6 +58,7 @@ MAX_SCOPES_OF_MINUTE = 6
 SCOPES_SECONDS = 30 * 24 * 3600
 """Scopes are read again after this long: they may change without a new version."""
 SCOPES_RETRY_SECONDS = 3600
+DEFECT = "Reading the lists met a fault of this service, which is in the log."
 MAX_FAILURES = 3
 """After this many failures in a row no more scopes are read for now."""
 
@@ -117,14 +119,18 @@ class CertificateSweep:
 
     async def run_where_due(self, every: int | None = None) -> SweepResult | None:
         """Sweep where that is due and no other node sweeps; None where not. `every` replaces the usual interval."""
-        lease = await claim(self._database, self._clock, CERTIFICATES, every=self._every if every is None else every)
-        if lease is None:
+        claimed = await claim(self._database, self._clock, CERTIFICATES, every=self._every if every is None else every)
+        if claimed is None:
             return None
         try:
-            result = await self._run(lease)
+            async with claimed.lease.renewed():
+                result = await self._run(claimed)
         except LeaseLost:
             log.warning("another node has taken the certificate sweep over")
             return None
+        except Exception:
+            await self._note_defect(claimed)
+            raise
         write = log.info if not result.problem else log.warning
         write("swept certificates", listed=result.listed, written=result.written, news=result.news, why=result.problem)
         return result
@@ -156,28 +162,36 @@ class CertificateSweep:
         await self._devices.renew_rest()
         return len(read)
 
-    async def _run(self, lease: WalkLease) -> SweepResult:
+    async def _run(self, claimed: ClaimedWalk) -> SweepResult:
         await self._notify()
+        lease = claimed.lease
         walked = await self._walk(lease)
-        compared = await self._compare(walked, lease)
+        compared = await self._compare(walked, claimed.began_at)
         changed = [each for each in compared.certificates.written if each.is_changed] if compared.has_baseline else []
         asked = await self._read_scopes(_first_read(changed, compared), RequestPriority.SWEEP, lease)
         async with self._database.transaction() as connection:
             await lease.hold(connection)
-            await self._store(connection, compared, asked, lease.began_at)
+            await self._store(connection, compared, asked, claimed.began_at)
         await self._devices.renew_rest()
         await self._notify()
         end = next(each for each in compared.ends if each.name == CERTIFICATES)
         news = len(compared.certificates.news) + len(compared.refusals.news)
         return SweepResult(end.listed, end.total, len(compared.certificates.written), news, end.problem)
 
-    async def _walk(self, lease: WalkLease) -> _Walked:
+    async def _note_defect(self, claimed: ClaimedWalk) -> None:
+        """End a walk that failed unexpectedly, so that the next one comes some time later."""
+        async with self._database.transaction() as connection:
+            with suppress(LeaseLost):
+                await claimed.lease.hold(connection)
+                end = WalkEnd(CERTIFICATES, claimed.began_at, 0, None, DEFECT, is_complete=False)
+                await note_end(connection, end, now=self._now())
+
+    async def _walk(self, lease: Lease) -> _Walked:
         until = self._clock.monotonic() + SWEEP_SECONDS
         since = await self._devices.revision()
         bodies: Sequence[NotifiedBody] = ()
         problem = await self._checks.problem(CheckedList.NOTIFIED_BODIES) or ""
         try:
-            await lease.renew()
             bodies = () if problem else await self._source.notified_bodies(until=until)
         except RegisterFailure as failure:
             problem = failure.reason
@@ -186,18 +200,18 @@ class CertificateSweep:
         return _Walked(certificates, refusals, bodies, problem, since)
 
     async def _walk_list(
-        self, listing: CheckedList, read: "Callable[..., Awaitable[ListPage[Row]]]", lease: WalkLease, until: float
+        self, listing: CheckedList, read: "Callable[..., Awaitable[ListPage[Row]]]", lease: Lease, until: float
     ) -> WalkedList[Row]:
         """Walk through a list, unless a check of it has failed: then nothing of it would be stored."""
 
         async def read_page(page: int) -> ListPage[Row]:
-            await lease.renew()
+            lease.check()
             return await read(page, until=until)
 
         problem = await self._checks.problem(listing)
         return WalkedList((), problem=problem) if problem else await walk(read_page, self._clock)
 
-    async def _compare(self, walked: _Walked, lease: WalkLease) -> _Compared:
+    async def _compare(self, walked: _Walked, began_at: int) -> _Compared:
         async with self._database.reading() as connection:
             stored = await store.stored_certificates(connection)
             refused = await store.stored_refusals(connection)
@@ -224,22 +238,22 @@ class CertificateSweep:
         unread_refusals |= set(walked.refusals.unread.values()) - refused.keys()
         unread_refusals -= {each.row.id for each in refusals.written}
         ends = (
-            _end(CERTIFICATES, lease.began_at, walked.certificates, problem, unread_certificates),
-            _end(REFUSALS, lease.began_at, walked.refusals, refusals_problem, unread_refusals),
-            _end_of_bodies(lease.began_at, walked.bodies, bodies_problem),
+            _end(CERTIFICATES, began_at, walked.certificates, problem, unread_certificates),
+            _end(REFUSALS, began_at, walked.refusals, refusals_problem, unread_refusals),
+            _end_of_bodies(began_at, walked.bodies, bodies_problem),
         )
         seen_bodies = () if bodies_problem else walked.bodies
         return _Compared(certificates, refusals, seen_bodies, ends, CERTIFICATES in had, walked.since)
 
     async def _read_scopes(
-        self, due: Sequence[DueScopes], priority: RequestPriority, lease: WalkLease | None = None
+        self, due: Sequence[DueScopes], priority: RequestPriority, lease: Lease | None = None
     ) -> list[AskedScopes]:
         """The scopes of those certificates that the register was asked for."""
         asked: list[AskedScopes] = []
         failures = 0
         for each in due:
             if lease is not None:
-                await lease.renew()
+                lease.check()
             began_at = self._now()
             try:
                 record = await self._source.record(each.certificate.uuid, priority=priority)

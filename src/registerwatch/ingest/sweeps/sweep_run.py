@@ -22,6 +22,7 @@ from registerwatch.ingest.watched_subjects import WatchedSubjects
 from registerwatch.platform.clock import Clock, is_recent
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
+from registerwatch.platform.leases import Lease, LeaseLost
 from registerwatch.platform.structs import replace
 from registerwatch.register.models import DeviceReading
 from registerwatch.register.observation import NewsObserver
@@ -135,12 +136,19 @@ class SweepRun:
     _contradictions: frozenset[ActorValue] = field(default=frozenset(), init=False)
     """Values in lists for which the manufacturer's record was read in this run."""
     _actor: StoredActor | None = field(default=None, init=False)
+    _lease: Lease = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lease = sweeps.lease_of(self.adapters.database, self.adapters.clock, self.sweep)
 
     async def run(self) -> SweepRunResult:
         """Continue the walk. Changes are passed on at the end, however the run ends."""
         before, has_waited = self.sweep.problem, False
         try:
-            await self._walk()
+            async with self._lease.renewed():
+                await self._walk()
+        except LeaseLost:
+            log.info("a sweep was taken over by another node, or is wanted no more", srn=self.sweep.srn)
         except RegisterFailure as failure:
             has_waited = not failure.is_asked
             self.sweep = replace(self.sweep, problem=before if has_waited else failure.reason)
@@ -159,7 +167,7 @@ class SweepRun:
         )
 
     async def _walk(self) -> None:
-        """Send requests until the walk has ended, the run has had its requests, or another node has the lease."""
+        """Send requests until the walk has ended, or the run has had its requests. Raises `LeaseLost`."""
         page_size = self.adapters.listing.page_size
         self._udis = sorted(await self.adapters.watched.devices_of(self.sweep.srn))
         while self.requests < MAX_REQUESTS:
@@ -171,7 +179,8 @@ class SweepRun:
             answer = await self._ask(step)
             self.requests += 1
             rows = await self._read_differing(step, answer)
-            if not await self._store(step, answer, rows) or self.has_ended:
+            await self._store(step, answer, rows)
+            if self.has_ended:
                 return
 
     async def _ask(self, step: Step) -> _Answer:
@@ -245,12 +254,11 @@ class SweepRun:
         refuted = self._contradictions - row_comparison.recorded_of_actor(actor)
         self.refuted.note(self.sweep.srn, refuted, self.adapters.now)
 
-    async def _store(self, step: Step, answer: _Answer, rows: Sequence[DeviceReading]) -> bool:
-        """Store rows of an answer and the next position, in one transaction; false where another node has the lease."""
+    async def _store(self, step: Step, answer: _Answer, rows: Sequence[DeviceReading]) -> None:
+        """Store rows of an answer and the next position, in one transaction."""
         now = self.adapters.now
         async with self.adapters.database.transaction() as connection:
-            if not await sweeps.is_leased(connection, self.sweep):
-                return False
+            await self._lease.hold(connection)
             await self.adapters.records.store_in(
                 connection, rows, read_at=answer.asked_at, now=now, since=answer.revision
             )
@@ -258,11 +266,10 @@ class SweepRun:
                 after, news = sweep_steps.after_search(self.sweep, step), 0
             else:
                 after, news = await self._store_page(connection, step, answer, now)
-            kept = await sweeps.keep(connection, after, now)
-        self.sweep = kept
+            await sweeps.keep(connection, after)
+        self.sweep = after
         self.news += news
         self.has_ended = self.sweep.walk_began_at is None
-        return True
 
     async def _store_page(
         self, connection: AsyncConnection, step: PageStep, answer: _Answer, now: int
@@ -310,11 +317,10 @@ class SweepRun:
     async def _end_searches(self) -> None:
         """Note that every watched UDI-DI was searched."""
         async with self.adapters.database.transaction() as connection:
-            if not await sweeps.is_leased(connection, self.sweep):
-                return
+            await self._lease.hold(connection)
             ended = replace(sweep_steps.ended(self.sweep), problem="")
-            kept = await sweeps.keep(connection, ended, self.adapters.now)
-        self.sweep, self.has_ended = kept, True
+            await sweeps.keep(connection, ended)
+        self.sweep, self.has_ended = ended, True
 
     async def _end(self, *, has_waited: bool) -> None:
         """Pass on changes, and end the lease."""

@@ -23,12 +23,12 @@ from registerwatch.notifications.repository import ClaimedDelivery, FinishedDeli
 from registerwatch.notifications.targets.target_secrets import TargetSecrets
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
+from registerwatch.platform.leases import LEASE_SECONDS, LeaseLost
 from registerwatch.platform.secret_cipher import SecretCipher
 from registerwatch.platform.structs import replace
 
 log = structlog.get_logger(__name__)
 
-LEASE_SECONDS = 60
 MAX_CONCURRENT = 100
 MAX_PER_TARGET = 4
 MAX_MAILS_AT_ONCE = 8
@@ -40,10 +40,6 @@ MAX_MAILS_PER_CLAIM = 4
 UNWRITTEN = "It could not be put together; the log of the service says why."
 TURNED_OFF = "It failed before, and was not tried again as its channel was turned off meanwhile."
 CUT_OFF = "The process that sent it ended meanwhile. It may have arrived, and is not sent again by itself."
-
-
-class LeaseLost(Exception):
-    """Another worker may send the delivery by now."""
 
 
 class _PaceReached(Exception):

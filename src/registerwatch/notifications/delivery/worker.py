@@ -5,9 +5,10 @@ import time
 
 import structlog
 
-from registerwatch.notifications.delivery.delivery import MAX_CONCURRENT, DeliveryService, LeaseLost
+from registerwatch.notifications.delivery.delivery import MAX_CONCURRENT, DeliveryService
 from registerwatch.notifications.repository import ClaimedDelivery, FinishedDelivery
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
+from registerwatch.platform.leases import LeaseLost
 
 IDLE_SECONDS = 0.5
 IDLE_MAIL_SECONDS = 2.0
