@@ -2,15 +2,16 @@
 
 The same change of a certificate comes to the watch of its manufacturer by a sweep, and to those of the devices with the
 certificate by their rechecks. Reports of several watches about one certificate are one group; the rest of their events
-stays with the watch.
+stays with the watch. Reports of ends that newer rows supersede are left out.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from registerwatch.notifications.channels.event_lines import MailedEvent
+from registerwatch.notifications.channels.superseded_ends import ReportedRow, RowKey, superseded_ends
 from registerwatch.watches.events.change_words import ChangeRow
 from registerwatch.watches.models import EventSeverity
 
@@ -76,23 +77,12 @@ class NewsGroup(msgspec.Struct, frozen=True):
         return len(self.distinct_rows) + self.more or 1
 
 
-class _Reported(msgspec.Struct, frozen=True):
-    """A row of an event, by its position: two certificates with one number have equal rows in one event."""
-
-    event: MailedEvent
-    position: int
-
-    @property
-    def row(self) -> ChangeRow:
-        """The change."""
-        return self.event.changes[self.position]
-
-
 def groups_of(events: Sequence[MailedEvent]) -> Sequence[NewsGroup]:
     """The groups of a message, the worst first."""
-    of_certificates = [_of_certificate(*each) for each in _reported_by_several(events).items()]
-    taken = {(each.event.id, each.position) for _, reports in of_certificates for each in reports}
-    groups = [*(group for group, _ in of_certificates), *_of_causes_and_watches(events, taken)]
+    left_out = superseded_ends(events)
+    of_certificates = [_of_certificate(*each) for each in _reported_by_several(events, left_out).items()]
+    taken = {each.key for _, reports in of_certificates for each in reports}
+    groups = [*(group for group, _ in of_certificates), *_of_causes_and_watches(events, taken | left_out)]
     return sorted(groups, key=lambda group: _worst_first(group.parts[0]))
 
 
@@ -105,18 +95,21 @@ _Certificate = tuple[str, str, frozenset[int]]
 """The number of a certificate, its manufacturer, and the watches that report the same of it."""
 
 
-def _reported_by_several(events: Iterable[MailedEvent]) -> Mapping[_Certificate, Sequence[Sequence[_Reported]]]:
-    """Changes that just these watches report, by certificate and watches, each with its reports, the earliest first.
+def _reported_by_several(
+    events: Iterable[MailedEvent], left_out: Collection[RowKey]
+) -> Mapping[_Certificate, Sequence[Sequence[ReportedRow]]]:
+    """Changes that just these watches report, by certificate and watches, each with its reports, the earliest first;
+    without rows that are `left_out`.
     Devices can have one certificate differently, so a change is never shown for a watch that does not report it.
     Notified bodies can share a number, so events whose manufacturer is not known are left out.
     """
-    same: dict[tuple[str, str, object], list[_Reported]] = {}
+    same: dict[tuple[str, str, object], list[ReportedRow]] = {}
     for event in events:
         for position, row in enumerate(event.changes if event.manufacturer_srn else ()):
-            if row.certificate:
+            if row.certificate and (event.id, position) not in left_out:
                 change = row.certificate, event.manufacturer_srn, (row.field, row.before, row.after, row.standing)
-                same.setdefault(change, []).append(_Reported(event, position))
-    found: dict[_Certificate, list[Sequence[_Reported]]] = {}
+                same.setdefault(change, []).append(ReportedRow(event, position))
+    found: dict[_Certificate, list[Sequence[ReportedRow]]] = {}
     for (certificate, srn, _), reports in same.items():
         for several in _by_occurrence(reports):
             watches = frozenset(each.event.watch_id for each in several)
@@ -124,24 +117,29 @@ def _reported_by_several(events: Iterable[MailedEvent]) -> Mapping[_Certificate,
     return found
 
 
-def _by_occurrence(same: Iterable[_Reported]) -> Sequence[Sequence[_Reported]]:
+def _by_occurrence(same: Iterable[ReportedRow]) -> Sequence[Sequence[ReportedRow]]:
     """Reports of the same change by several watches, separated by occurrence: a certificate can be suspended,
     reinstated and suspended again within a week.
     """
     occurrences: Counter[int] = Counter()
-    found: dict[int, list[_Reported]] = {}
-    for each in sorted(same, key=lambda each: (each.event.created_at, each.event.id)):
+    found: dict[int, list[ReportedRow]] = {}
+    for each in sorted(same, key=lambda each: each.time):
         found.setdefault(occurrences[each.event.watch_id], []).append(each)
         occurrences[each.event.watch_id] += 1
     return [reports for reports in found.values() if len(reports) > 1]
 
 
-def _of_certificate(of: _Certificate, changes: Sequence[Sequence[_Reported]]) -> tuple[NewsGroup, Sequence[_Reported]]:
-    """The group of a certificate, with every change once, at the time of its first report; and the reports in it."""
+def _of_certificate(
+    of: _Certificate, changes: Sequence[Sequence[ReportedRow]]
+) -> tuple[NewsGroup, Sequence[ReportedRow]]:
+    """The group of a certificate, with every change once, at the time of its first report, of those of an end the most
+    severe; and the reports in it.
+    """
     rows: dict[int, list[ChangeRow]] = {}
-    for first, *_ in changes:
+    firsts = [min(reports, key=_rank_of_report) for reports in changes]
+    for first in firsts:
         rows.setdefault(first.event.id, []).append(first.row)
-    events = {first.event.id: first.event for first, *_ in changes}
+    events = {first.event.id: first.event for first in firsts}
     parts = sorted((EventPart(events[event_id], shown) for event_id, shown in rows.items()), key=_worst_first)
     taken = [each for reports in changes for each in reports]
     watches = {each.event.watch_id: each.event.label for each in taken}
@@ -149,8 +147,8 @@ def _of_certificate(of: _Certificate, changes: Sequence[Sequence[_Reported]]) ->
     return NewsGroup(parts, watches, manufacturer_srn, certificate), taken
 
 
-def _of_causes_and_watches(events: Iterable[MailedEvent], taken: set[tuple[int, int]]) -> Iterable[NewsGroup]:
-    """Groups of the rest of events, without rows `taken` by groups of certificates."""
+def _of_causes_and_watches(events: Iterable[MailedEvent], taken: Collection[RowKey]) -> Iterable[NewsGroup]:
+    """Groups of the rest of events, without rows `taken` by groups of certificates or left out."""
     found: dict[object, list[EventPart]] = {}
     for event in events:
         rows = [row for position, row in enumerate(event.changes) if (event.id, position) not in taken]
@@ -161,6 +159,10 @@ def _of_causes_and_watches(events: Iterable[MailedEvent], taken: set[tuple[int, 
         ordered = sorted(parts, key=_worst_first)  # sorting 50,000 at once stops all threads
         watches = {part.event.watch_id: part.event.label for part in ordered}
         yield NewsGroup(ordered, watches, _srn_of_cause(ordered[0].event))
+
+
+def _rank_of_report(each: ReportedRow) -> int:
+    return _rank(each.row.severity or each.event.severity)
 
 
 def _worst_first(part: EventPart) -> tuple[int, int, int]:
