@@ -77,14 +77,21 @@ def test_days_are_counted_in_utc() -> None:
     assert expiring([a_watch(a_certificate(expiry="2026-07-16"))], just_after)[0].days == 0
 
 
-def test_a_certificate_is_called_by_its_worst_state_unless_a_revision_of_that_date_simply_ends_then() -> None:
+def test_a_certificate_is_called_by_its_worst_state_unless_one_like_it_simply_ends_then() -> None:
     suspended = "refdata.certificate-status.suspended"
 
     def called(*statuses: str) -> list[str]:
-        revisions = [a_certificate("Z-1", str(n), in_days(9), status) for n, status in enumerate(statuses)]
-        answers = [item.standing for each in (revisions, revisions[::-1]) for item in soon(a_watch(*each))]
+        alike = [a_certificate("Z-1", "01", in_days(9), each, notified_body=each) for each in statuses]
+        answers = [item.standing for each in (alike, alike[::-1]) for item in soon(a_watch(*each))]
         return sorted(set(answers))
 
     assert called(WITHDRAWN, ISSUED) == [""]
     assert called(suspended, WITHDRAWN) == ["Withdrawn"]
     assert called(WITHDRAWN) == ["Withdrawn"]
+
+
+def test_each_revision_of_a_number_is_named_with_its_own_state() -> None:
+    revisions = [a_certificate("Z-1", name, in_days(9), status) for name, status in (("01", WITHDRAWN), ("02", ISSUED))]
+
+    assert [(item.revision, item.standing) for item in soon(a_watch(*revisions))] == [("01", "Withdrawn"), ("02", "")]
+    assert "revision" not in to_builtins(soon(a_watch(a_certificate("Z-1", expiry=in_days(9))))[0])

@@ -29,6 +29,20 @@ another value, and PostgreSQL has no indexes of very long values.
 """
 
 
+MAX_SHOWN_REVISION = 20
+
+
+def certificate_name(number: str, revision: str) -> str:
+    """A certificate's name for people: `Z-25-052, revision 01`; either may be empty."""
+    shown = shown_revision(revision)
+    return ", ".join(filter(None, [number, f"revision {shown}" if shown else ""]))
+
+
+def shown_revision(revision: str) -> str:
+    """The revision for people; empty where it is longer than others or has unprintable characters."""
+    return revision if len(revision) <= MAX_SHOWN_REVISION and revision.isprintable() else ""
+
+
 def is_long(number: str, body: str, revision: str = "") -> bool:
     """Whether a certificate's number, notified body or revision is too long to be looked up by."""
     return len(number) > MAX_NUMBER or len(body) > MAX_BODY or len(revision) > MAX_REVISION

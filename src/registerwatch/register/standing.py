@@ -195,7 +195,7 @@ def actor_standing(status: str, status_code: str) -> SubjectStanding:
 
 def words_beside_end(alike: Iterable[ShownCertificate]) -> str:
     """The standing of a certificate whose end date does not say all: `Withdrawn`, `Restricted` and alike. Of several
-    with one number and end date the worst counts; empty where the date says all about one.
+    with one number, revision and end date the worst counts; empty where the date says all about one.
     """
     worst_first = sorted(alike, key=lambda each: each.state.rank)
     is_said_by_date = any(each.state in _SAID_BY_DATE for each in worst_first)

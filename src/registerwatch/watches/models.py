@@ -208,3 +208,11 @@ class Expiring(Struct, frozen=True, omit_defaults=True):
             examples=["Withdrawn"],
         ),
     ] = ""
+    revision: Annotated[
+        str,
+        Meta(
+            description="Revision of the certificate, of which a number can have several; missing where the register"
+            " gives none.",
+            examples=["01"],
+        ),
+    ] = ""

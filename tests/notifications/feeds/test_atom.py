@@ -27,9 +27,11 @@ def test_a_feed_of_any_text_is_well_formed(label: str, value: str, subject: str)
 
 
 @settings(deadline=None)
-@given(label=TEXTS, number=TEXTS, subject=TEXTS.filter(str.strip), standing=TEXTS)
-def test_a_calendar_of_any_text_is_well_formed(label: str, number: str, subject: str, standing: str) -> None:
-    item = Expiring(subject, label, number, "2027-01-31", 12, standing=standing)
+@given(label=TEXTS, number=TEXTS, subject=TEXTS.filter(str.strip), standing=TEXTS, revision=TEXTS)
+def test_a_calendar_of_any_text_is_well_formed(
+    label: str, number: str, subject: str, standing: str, revision: str
+) -> None:
+    item = Expiring(subject, label, number, "2027-01-31", 12, standing=standing, revision=revision)
     shown = CalendarContent([item])
     made = pieces(shown, public_url="https://watch.example", source_name="EUDAMED", made_at=1_800_000_000)
     assert len(days_of(b"".join(made))) == 1

@@ -172,6 +172,42 @@ async def test_a_calendar_and_v1_say_how_a_certificate_stands_where_its_end_date
     }
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_revisions_of_one_number_are_told_apart_where_certificates_that_end_are_listed(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    certs = (
+        _certificate("Z-1", SOON, "withdrawn", revision="01"),
+        _certificate("Z-1", SOON, revision="02"),
+        _certificate("Z-2", SOON),
+    )
+    reading = a_full_reading("u-1", a_udi(1), trade_name="Pump", certs=certs)
+    seen = snapshot_of_device(reading.device, certificates_read=True, searched=True)
+    key = await _watch(harness, owner_pages, NewWatch(a_udi(1), "Pump", encoded(seen), harness.now))
+    feed = (await harness.post("/v1/feeds", key)).json()["feed"]["expiring"]
+
+    days = days_of((await harness.client.get(f"{feed}&alarms=7")).content)
+    items = await harness.get_list(key, "items")
+    rows = [row[0] for row in (await owner_pages.page("/app")).rows if row[1:2] == ["Pump"]]
+
+    assert [each.summary for each in days] == [
+        "End date of certificate Z-1, revision 01 (withdrawn): Pump",
+        "Certificate Z-1, revision 02 ends: Pump",
+        "Certificate Z-2 ends: Pump",
+    ]
+    assert len({each.uid for each in days}) == 3, "calendars show one event of those with one UID"
+    assert [(each["certificate"], each.get("revision"), each.get("standing")) for each in items] == [
+        ("Z-1", "01", "Withdrawn"),
+        ("Z-1", "02", None),
+        ("Z-2", None, None),
+    ]
+    assert [row.partition(" Notified body")[0] for row in rows] == [
+        "Z-1 Revision 02",
+        "Z-2",
+        "Z-1 Revision 01 ✕ Withdrawn",
+    ]
+
+
 def test_a_change_to_a_status_that_is_not_good_or_a_new_certificate_with_it_is_mailed_as_high() -> None:
     """A mail calls severe what a page calls `warn` or `bad`, and nothing else."""
     today = day_of(1_800_000_000)

@@ -1,7 +1,8 @@
 """Certificates that end soon as an iCalendar (RFC 5545): an all-day event on the day of each."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from urllib.parse import quote, urlsplit
@@ -12,6 +13,7 @@ from registerwatch.accounts.ended_period import HEADLINE, EndedPeriod
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.feeds.models import CalendarContent
 from registerwatch.platform.clock import date_in_words, day_of
+from registerwatch.register.certificates import certificate_name
 from registerwatch.watches.models import Expiring, Watch
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"
@@ -32,7 +34,8 @@ def pieces(
 ) -> Iterator[bytes]:
     """The calendar, in pieces: 2,500 certificates with alarms take two seconds, in which other requests run too.
 
-    An event keeps its UID while its certificate keeps number and date, and names the source. Each has alarms the given
+    An event keeps its UID while its certificate keeps number and date, and names the source. Revisions with one number
+    and date have UIDs of their own. Each has alarms the given
     days before. The description says whose certificates there are, and names watches that are unsure: some of their
     certificates may be missing or outdated.
     An end of the account's period is an event, and is in the descriptions of the calendar and of every event.
@@ -54,9 +57,10 @@ def pieces(
     read = "\n".join(
         [f"As last read from {source_name}; not a certificate of conformity.", *([notice] if notice else [])]
     )
-    for first in range(0, len(shown.items), EVENTS_AT_ONCE):
-        chosen = shown.items[first : first + EVENTS_AT_ONCE]
-        yield b"".join(_event_with_alarms(item, _called(item), public_url, read, at, days) for item in chosen)
+    keyed = list(_with_keys(shown.items))
+    for first in range(0, len(keyed), EVENTS_AT_ONCE):
+        chosen = keyed[first : first + EVENTS_AT_ONCE]
+        yield b"".join(_event_with_alarms(key, item, public_url, read, at, days) for key, item in chosen)
     yield _END
 
 
@@ -87,16 +91,30 @@ def _days(text: str) -> int:
 
 
 def _called(item: Expiring) -> str:
-    """`Certificate Z-25-052 ends`, `End date of certificate Z-25-052 (withdrawn)`."""
+    """`Certificate Z-25-052, revision 01 ends`, `End date of certificate Z-25-052 (withdrawn)`."""
+    name = certificate_name(item.certificate, item.revision)
     if not item.standing:
-        return f"Certificate {item.certificate} ends"
-    return f"End date of certificate {item.certificate} ({item.standing[:1].lower()}{item.standing[1:]})"
+        return f"Certificate {name} ends"
+    return f"End date of certificate {name} ({item.standing[:1].lower()}{item.standing[1:]})"
+
+
+def _with_keys(items: Iterable[Expiring]) -> Iterator[tuple[str, Expiring]]:
+    """The items with the keys of their UIDs."""
+    alike: Counter[str] = Counter()
+    for item in items:
+        key = "\n".join((item.subject, item.certificate, item.expiry))
+        alike[key] += 1
+        yield key if alike[key] == 1 else f"{key}\n{alike[key]}", item
 
 
 def _event_with_alarms(
-    item: Expiring, called: str, public_url: str, read: str, made_at: datetime, alarm_days: Sequence[int]
+    key: str, item: Expiring, public_url: str, read: str, made_at: datetime, alarm_days: Sequence[int]
 ) -> bytes:
-    event = _event(item, called, public_url, read, made_at)
+    called = _called(item)
+    event = _day(key, date.fromisoformat(item.expiry), public_url, made_at)
+    event.add("summary", f"{called}: {item.label}")
+    event.add("description", f"{item.subject}\n{read}")
+    event.add("url", f"{public_url}/d/{quote(item.subject, safe='')}")
     for days in alarm_days:
         event.add_component(_alarm(item, called, days))
     return bytes(event.to_ical())
@@ -108,15 +126,6 @@ def _alarm(item: Expiring, called: str, days: int) -> Alarm:
     alarm.add("trigger", timedelta(days=-days))
     alarm.add("description", f"{called}, {date_in_words(item.expiry)}: {item.label}")
     return alarm
-
-
-def _event(item: Expiring, called: str, public_url: str, read: str, made_at: datetime) -> Event:
-    key = "\n".join((item.subject, item.certificate, item.expiry))
-    event = _day(key, date.fromisoformat(item.expiry), public_url, made_at)
-    event.add("summary", f"{called}: {item.label}")
-    event.add("description", f"{item.subject}\n{read}")
-    event.add("url", f"{public_url}/d/{quote(item.subject, safe='')}")
-    return event
 
 
 def _end_of_period(ended: EndedPeriod, public_url: str, made_at: datetime) -> bytes:

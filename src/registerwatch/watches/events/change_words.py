@@ -11,6 +11,7 @@ import msgspec
 from registerwatch.platform.clock import date_in_words
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import days_left, distance
+from registerwatch.register.certificates import certificate_name, shown_revision
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
 from registerwatch.watches.events.event_rules import NUMBERS, field_name, most_severe_first, severity_of
 from registerwatch.watches.news.expiry_marks import ENDS, had_passed
@@ -24,8 +25,6 @@ END_DATE = "end date of the certificate"
 VERSION = "version"
 MAX_NAMED = 3
 """Devices that a line names."""
-MAX_REVISION_LENGTH = 20
-"""A longer revision, or one with unprintable characters, is not shown."""
 
 _DATES = frozenset({EXPIRY, "status_date"})
 """Fields whose values are dates."""
@@ -77,8 +76,7 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
     @property
     def of(self) -> str:
         """The certificate's number and revision beside the name; no number where the values are numbers."""
-        number = "" if self.field == NUMBER else self.certificate
-        return ", ".join(filter(None, [number, f"revision {self.revision}" if self.revision else ""]))
+        return certificate_name("" if self.field == NUMBER else self.certificate, self.revision)
 
     @property
     def heading(self) -> str:
@@ -206,7 +204,7 @@ def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRo
         change.field,
         change.certificate or "",
         str(severity_of(change)),
-        revision=_revision(change.revision or ""),
+        revision=shown_revision(change.revision or ""),
         standing=change.standing or "",
     )
     if change.field in NUMBERS:
@@ -233,10 +231,6 @@ def _end_row(row: ChangeRow, change: FieldChange) -> ChangeRow:
 
 def _device(change: FieldChange) -> NamedDevice:
     return NamedDevice(change.new, change.device or change.new)
-
-
-def _revision(text: str) -> str:
-    return text if len(text) <= MAX_REVISION_LENGTH and text.isprintable() else ""
 
 
 def _capital(text: str) -> str:

@@ -28,17 +28,17 @@ def unsure(watches: Sequence[Watch]) -> list[Watch]:
 
 
 def _of(watch: Watch, today: date) -> Iterator[Expiring]:
-    alike: defaultdict[tuple[str, str], list[ShownCertificate]] = defaultdict(list)
+    alike: defaultdict[tuple[str, str, str], list[ShownCertificate]] = defaultdict(list)
     for seen in watch.snapshot.shown_certs if watch.snapshot is not None else ():
         if _is_near(seen, today):
-            alike[seen.number, seen.ends].append(shown_of(seen, today))
-    for (number, ends), shown in alike.items():
+            alike[seen.number, seen.revision, seen.ends].append(shown_of(seen, today))
+    for (number, revision, ends), shown in alike.items():
         standing = words_beside_end(shown)
         for each in shown:
             assert each.remaining is not None, "those that are near have a date"
             is_listed = each.state is not CertificateState.UNLISTED
             about = watch.subject, watch.label, number, ends, each.remaining
-            yield Expiring(*about, each.certificate.confirmed, is_listed, standing)
+            yield Expiring(*about, each.certificate.confirmed, is_listed, standing, revision)
 
 
 def _is_near(seen: SeenCertificate, today: date) -> bool:
