@@ -103,6 +103,13 @@ def test_a_report_of_an_end_is_left_out_where_its_own_certificate_ends_otherwise
     assert bool(ends_in(on_day(0, report), on_day(1, change))) is is_shown
 
 
+def test_an_end_is_moved_too_where_the_certificate_gets_another_number() -> None:
+    renumbered = FieldChange("certificate", "Z-1", "Z-2", "Z-2")
+
+    assert not ends_in(on_day(0, an_end()), on_day(1, renumbered, moved(END, LATER, "Z-2")))
+    assert ends_in(on_day(0, an_end()), on_day(1, renumbered))
+
+
 def test_an_end_that_was_moved_and_is_back_is_reported() -> None:
     back = on_day(0, an_end()), on_day(1, moved(END, LATER)), on_day(2, moved(LATER, END))
 

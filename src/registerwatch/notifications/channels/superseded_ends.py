@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from registerwatch.notifications.channels.event_lines import MailedEvent
-from registerwatch.watches.diff import EXPIRY
+from registerwatch.watches.diff import EXPIRY, NUMBER
 from registerwatch.watches.events.change_words import ChangeRow
 
 RowKey = tuple[int, int]
@@ -44,15 +44,17 @@ class ReportedRow(msgspec.Struct, frozen=True):
 def superseded_ends(events: Iterable[MailedEvent]) -> set[RowKey]:
     """The rows to leave out.
 
-    A certificate is known by manufacturer and number, as groups of certificates are; where one of them is not known,
-    its watch stands for the manufacturer.
+    A certificate is known by manufacturer and number, as groups of certificates are, also by the number before; where
+    one of them is not known, its watch stands for the manufacturer.
     """
     of_certificates: defaultdict[tuple[str | int, str], list[ReportedRow]] = defaultdict(list)
     for event in events:
+        before = {row.certificate: row.before for row in event.changes if row.field == NUMBER and row.before}
         for position, row in enumerate(event.changes):
             if row.is_end or row.field == EXPIRY:
                 manufacturer = event.manufacturer_srn if row.certificate else ""
-                of_certificates[manufacturer or event.watch_id, row.certificate].append(ReportedRow(event, position))
+                for number in {row.certificate, before.get(row.certificate, row.certificate)}:
+                    of_certificates[manufacturer or event.watch_id, number].append(ReportedRow(event, position))
     ordered = (sorted(reports, key=lambda each: each.time) for reports in of_certificates.values())
     return {key for reports in ordered for key in _superseded(reports)}
 
