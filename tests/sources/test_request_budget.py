@@ -15,9 +15,9 @@ from sqlalchemy import text
 from registerwatch.platform.db.engine import Database
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.budget_row import Host
-from registerwatch.sources.fair_lock import Requester
 from registerwatch.sources.request_budget import BudgetSpent, PaceState, RequestBudget
 from registerwatch.sources.request_pace import PaceLimits
+from registerwatch.sources.requester_queue import Requester
 from tests.register.builders import FEW
 from tests.sources.budget_day import BEGIN, jobs_of, most_sent_in_a_minute, simulate
 from tests.sources.throttling_hours import StrictHost, ask_all_the_time

@@ -29,8 +29,8 @@ from registerwatch.register.identifiers import kind
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.sources.budget_parts import OF_READERS, OF_WATCHES, RequestPriority
-from registerwatch.sources.fair_lock import Requester
 from registerwatch.sources.request_budget import SlotWait
+from registerwatch.sources.requester_queue import Requester
 from registerwatch.sources.source import ListedRecords
 
 log = structlog.get_logger(__name__)

@@ -16,7 +16,7 @@ from registerwatch.lookup.certificate_service import CertificateDetails, Certifi
 from registerwatch.platform.clock import Clock
 from registerwatch.register.certificates import CertificateDocument
 from registerwatch.register.outcomes import RegisterFailure
-from registerwatch.sources.fair_lock import Requester
+from registerwatch.sources.requester_queue import Requester
 from registerwatch.sources.source import DocumentSource
 
 log = structlog.get_logger(__name__)

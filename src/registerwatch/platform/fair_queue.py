@@ -1,6 +1,7 @@
 """Slots for work that is limited in number, shared out fairly between the parties that request them."""
 
 import asyncio
+import sys
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
@@ -16,7 +17,9 @@ class FairQueue:
     of the party with the most entries for a newcomer that has fewer.
     """
 
-    def __init__(self, slots: int, max_entries: int, refusal: str, *, most_of_party: int | None = None) -> None:
+    def __init__(
+        self, slots: int, max_entries: int = sys.maxsize, refusal: str = "", *, most_of_party: int | None = None
+    ) -> None:
         """`max_entries` may wait or have a slot at once; `refusal` is the message to the others. A party has
         `most_of_party` slots at most, where that is given.
         """
@@ -32,19 +35,22 @@ class FairQueue:
         return self._served[party] + len(self._waiting.get(party, ()))
 
     @asynccontextmanager
-    async def slot(self, party: Hashable) -> AsyncIterator[None]:
-        """Wait for a slot and hold it. Raises `Overloaded` where the queue is full."""
-        await self._arrive(party)
+    async def slot(self, party: Hashable, *, comes_first: bool = False) -> AsyncIterator[None]:
+        """Wait for a slot and hold it; `comes_first` puts it before the others of its party. Raises `Overloaded` where
+        the queue is full.
+        """
+        await self._arrive(party, comes_first=comes_first)
         try:
             yield
         finally:
             self._leave(party)
 
-    async def _arrive(self, party: Hashable) -> None:
+    async def _arrive(self, party: Hashable, *, comes_first: bool) -> None:
         if self._served.total() + sum(map(len, self._waiting.values())) >= self._max_entries:
             self._make_room(party)
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(party, deque()).append(waiter)
+        waiters = self._waiting.setdefault(party, deque())
+        (waiters.appendleft if comes_first else waiters.append)(waiter)
         self._hand_out()
         try:
             await waiter

@@ -26,7 +26,7 @@ from registerwatch.rest.openapi.description import (
 )
 from registerwatch.rest.routing.direct_route import DirectRoute
 from registerwatch.rest.routing.parameters import only_known_parameters
-from registerwatch.sources.fair_lock import Requester
+from registerwatch.sources.requester_queue import Requester
 from registerwatch.web.answers.answers import NOT_FOUND
 from registerwatch.web.answers.certificate_answers import (
     EXAMPLE_ID,

@@ -10,6 +10,7 @@ import asyncio
 import math
 import random
 from collections.abc import Awaitable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 import msgspec
@@ -18,8 +19,8 @@ from registerwatch.platform.clock import Clock, ClockJumps, SystemClock
 from registerwatch.platform.db.engine import Database
 from registerwatch.sources.budget_parts import RequestPriority
 from registerwatch.sources.budget_row import Host, Wait, lock_state, read_state, write_pace, write_slots
-from registerwatch.sources.fair_lock import FairLock, Requester
 from registerwatch.sources.request_pace import WINDOW_SECONDS, PaceLimits
+from registerwatch.sources.requester_queue import Requester, RequesterQueue
 
 FINISHING_SECONDS = 90.0
 """Longer than a slot takes to come free, and a request to be answered."""
@@ -98,10 +99,10 @@ class RequestBudget:
         self._host = host
         self._clock: Clock = clock or SystemClock()
         self._jumps = ClockJumps(self._clock)
-        # In each process, one request of each kind asks the database; the others wait for this lock.
-        self._locks = {priority: FairLock() for priority in RequestPriority}
+        # In each process, one request of each kind asks the database; the others wait in this queue.
+        self._queues = {priority: RequesterQueue() for priority in RequestPriority}
         self._awaited = dict.fromkeys(RequestPriority, False)
-        """Whether the holder of the lock waits for a slot to come free."""
+        """Whether the first of the queue waits for a slot to come free."""
         self.sent = dict.fromkeys(RequestPriority, 0)
         """Requests of this process that got their slot, by kind."""
         self.throttlings = 0
@@ -139,28 +140,30 @@ class RequestBudget:
             async with self._database.reading() as connection:
                 state = await read_state(connection, self._host, self._limits, self._clock)
             self._check(state.wait(priority, cost), deadline)
-        line = self._locks[priority].acquire(requester, has_begun=has_begun)
-        await self._stand_in_line(line, deadline)
-        try:
-            while (wait := await self._try(priority, cost)).seconds > 0:
-                self._check(wait, deadline)
-                self._awaited[priority] = True
-                await self._clock.sleep(wait.seconds + random.uniform(0, 0.05))  # so that nodes do not wake together
-        finally:
-            self._awaited[priority] = False
-            self._locks[priority].release()
+        async with AsyncExitStack() as held:
+            slot = self._queues[priority].slot(requester, has_begun=has_begun)
+            await self._be_first(held.enter_async_context(slot), deadline)
+            try:
+                while (wait := await self._try(priority, cost)).seconds > 0:
+                    self._check(wait, deadline)
+                    self._awaited[priority] = True
+                    await self._clock.sleep(
+                        wait.seconds + random.uniform(0, 0.05)
+                    )  # so that nodes do not wake together
+            finally:
+                self._awaited[priority] = False
         self.sent[priority] += 1
 
     def _check(self, wait: Wait, deadline: float) -> None:
         if self._clock.monotonic() + wait.seconds > deadline:
             raise BudgetSpent(wait.seconds, wait.throttled)
 
-    async def _stand_in_line(self, line: Awaitable[None], deadline: float) -> None:
+    async def _be_first(self, slot: Awaitable[None], deadline: float) -> None:
         """Wait until this request is the first in this process: of each requester, in order of arrival."""
         left = max(0.1, deadline - self._clock.monotonic())
         try:
             async with asyncio.timeout(left):
-                await line
+                await slot
         except TimeoutError:
             raise BudgetSpent(WINDOW_SECONDS, throttled=False) from None
 

@@ -14,8 +14,8 @@ from registerwatch.register.certificates import NotifiedBody, ReadCertificate, R
 from registerwatch.register.models import Actor, Certificate, Device, DeviceReading
 from registerwatch.register.outcomes import Found, NotFound, ReadFailed
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.fair_lock import Requester
 from registerwatch.sources.request_budget import SlotWait
+from registerwatch.sources.requester_queue import Requester
 
 Row = TypeVar("Row")
 

@@ -6,8 +6,8 @@ import msgspec
 
 from registerwatch.register.outcomes import NoSuchRecord, RegisterFailure
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.fair_lock import Requester
 from registerwatch.sources.request_budget import SlotWait
+from registerwatch.sources.requester_queue import Requester
 from registerwatch.sources.requests import ApiRequest, RegisterHttpClient
 from registerwatch.sources.wire import UnreadField
 

@@ -16,7 +16,7 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.register.observation import ReadContext
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.sources.budget_parts import RequestPriority
-from registerwatch.sources.fair_lock import Requester
+from registerwatch.sources.requester_queue import Requester
 from registerwatch.sources.source import ListedRecords
 from registerwatch.watches import repository
 from registerwatch.watches.models import NOT_REGISTERED
