@@ -74,7 +74,7 @@ async def test_an_actor_that_the_register_denies_is_no_longer_listed_on_every_su
 
     assert (actor["listed"], actor["error"], actor["manufacturer_status"]) == (False, NO_LONGER_LISTED, "Active")
     assert ((await used(harness, "get_actor", srn=srn)).payload["listed"], watch["listed"]) == (False, False)
-    assert (line["listed"], line["coverage"]) == (False, "delisted")
+    assert (line["listed"], line["coverage"], line["status"]) == (False, "delisted", "Active")
     markup = Markup.of(page)
     assert "! No longer listed When it was last listed: Active" in markup.main
     assert "✓ Active" not in markup.main
@@ -154,3 +154,76 @@ async def test_an_actor_that_was_read_again_while_the_register_denied_it_stays_l
     )
 
     assert "listed" not in (await harness.get(f"/v1/actors/{srn}")).json()
+
+
+async def test_a_manufacturer_that_is_gone_is_said_beside_the_status_that_its_devices_name(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient, srn: str
+) -> None:
+    device = next(each for each in world.newest(0, 120) if each.manufacturer.srn == srn)
+    [watch] = await harness.post_watches(await owner_pages.rest_session(), device.primary_di)
+    await denied(harness, world, srn)
+
+    for page in (f"/d/{device.primary_di}", f"/app/watches/{watch['id']}"):
+        assert "! No longer listed Status in this record: Active" in (await owner_pages.page(page)).main
+
+
+async def test_what_was_never_read_of_an_actor_is_no_change_when_it_is_back(
+    harness: ServiceHarness, world: ForgetfulWorld, srn: str
+) -> None:
+    await denied(harness, world, srn, is_read=False)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, srn)
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert (watch["listed"], watch["complete"], watch["last_sync"]) == (False, False, None)
+    world.forgotten.clear()
+    harness.clock.move(60)
+
+    assert (await harness.post_sync(owner.api_key))["events"] == []
+
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert (watch["complete"], watch["health"]["state"]) == (True, "ok")
+
+
+async def test_a_line_of_a_list_is_found_as_soon_as_its_manufacturer_is(harness: ServiceHarness, srn: str) -> None:
+    lists = ListSteps(harness, await harness.sign_up())
+    list_id = await lists.kept(f"Code\n{srn}\n")
+    [line] = await lists.lines(list_id)
+    assert line["coverage"] == "unknown"
+
+    await harness.get(f"/v1/actors/{srn}")
+    await lists.follow()
+
+    [line] = await lists.lines(list_id)
+    assert (line["coverage"], line["status"]) == ("found", "Active")
+
+
+async def test_a_load_that_lists_an_actor_again_makes_its_watches_due(
+    harness: ServiceHarness, world: ForgetfulWorld, srn: str
+) -> None:
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, srn)
+    await denied(harness, world, srn)
+    await harness.post_sync(owner.api_key)
+    world.forgotten.clear()
+    harness.clock.move(DAY + 60)
+
+    await harness.fill_copy()
+
+    assert (await due_subjects(harness))[0] == srn
+
+
+async def test_a_read_that_began_before_a_denial_does_not_list_the_actor_again(
+    harness: ServiceHarness, world: ForgetfulWorld, srn: str
+) -> None:
+    await harness.get("/v1/refresh", q=srn)
+    copy = harness.service.records
+    earlier, actor = await copy.known_actor(srn), (await harness.service.documents.actor(srn))
+    assert actor is not None
+    await denied(harness, world, srn)
+
+    stored = await copy.store_actor(
+        actor.actor, read_at=int(harness.clock.now()) - 60, source="eudamed", since=earlier.reads
+    )
+
+    assert stored is None
+    assert (await harness.get(f"/v1/actors/{srn}")).json()["listed"] is False

@@ -226,7 +226,7 @@ class RecordStore:
     ) -> None:
         """Write a batch, and pass on what it proves to observers. Watches on `due` UDI-DIs become due, too."""
         await self._write(connection, batch, source)
-        await _name_actors(connection, [change.new for change in batch.changes], batch.read_at, source)
+        await self._name_actors(connection, batch, source)
         await self._observer.observe(
             connection,
             batch.observations,
@@ -235,6 +235,15 @@ class RecordStore:
             now=now,
             read_at=batch.read_at,
         )
+
+    async def _name_actors(self, connection: AsyncConnection, batch: Batch, source: str) -> None:
+        """Store name and status of every manufacturer that a changed device names, for actors that were never read
+        themselves.
+        """
+        devices = [change.new for change in batch.changes]
+        named = {each.manufacturer_srn: each for each in devices if each.manufacturer_srn and each.manufacturer_name}
+        actors = [_named_by(device) for _, device in sorted(named.items())]
+        await _store_named(connection, actors, _Source(source, batch.read_at, batch.revision))
 
     async def propagate(
         self, key: str, *, source: str, now: int, context: ReadContext, most: int = PROPAGATED_AT_ONCE
@@ -353,17 +362,20 @@ class RecordStore:
             kept = replace(actor, status_code=actor.status_code or known_code)
             is_back = before is not None and before.delisted_at is not None
             is_changed = before is None or is_back or _actor(before) != kept
-            written = {**_actor_row(kept, read_at, source), "doubted_at": doubted_at, "watched_read_at": None}
+            of = _Source(source, read_at, revision + 1)
+            written = {**_actor_row(kept, of), "doubted_at": doubted_at, "watched_read_at": None}
             if is_for_watches and before is not None and not is_changed and before.doubted_at == doubted_at:
                 written |= {"read_at": before.read_at, "watched_read_at": read_at}
             await connection.execute(statements.UPSERT_ACTOR, written)
             await connection.execute(statements.READ, {"read_at": read_at})
+            if before is None:
+                await _advance(connection, of.revision)
             if is_back:
-                await _set_listing(connection, actor.srn, None, revision + 1)
+                await _set_listing(connection, actor.srn, None, of.revision)
             if before is not None:
                 changed = actor_changes(_actor(before), kept)
                 old = {**changed, "delisted_at": before.delisted_at} if is_back else changed
-                await _note_actors(connection, [RecordChange(actor.srn, old)], read_at, source)
+                await _note_actors(connection, [RecordChange(actor.srn, old)], of)
             await self._observer.observe(
                 connection, [ActorObservation(kept)], context, now=now or read_at, read_at=read_at
             )
@@ -381,7 +393,8 @@ class RecordStore:
             if stored is None or stored.reads > since or stored.delisted_at is not None:
                 return
             await _set_listing(connection, srn, read_at, revision + 1)
-            await _note_actors(connection, [RecordChange(srn, {"delisted_at": None})], read_at, source)
+            change = RecordChange(srn, {"delisted_at": None})
+            await _note_actors(connection, [change], _Source(source, read_at, revision + 1))
             if context is not None and not context.is_for_watches:
                 await self._observer.observe(connection, [], context, unconfirmed=[srn], now=read_at, read_at=read_at)
 
@@ -454,18 +467,24 @@ class RecordStore:
     ) -> None:
         """Store actors of a bulk source. An actor that was read from the register itself only gets a missing status.
 
-        One that the register has denied is listed again if that was more than a day ago, as devices are.
+        One that the register has denied is listed again if that was more than a day ago, as devices are, and watches on
+        it are due.
         """
-        if actors:
-            revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
-            await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), read_at, source)
-            asked = {"subjects": [actor.srn for actor in actors]}
-            for row in (await connection.execute(statements.DELISTED_ACTORS, asked)).all():
-                if row.delisted_at < read_at - LAG_SECONDS:
-                    revision += 1
-                    await _set_listing(connection, row.srn, None, revision)
-                    change = RecordChange(row.srn, {"delisted_at": row.delisted_at})
-                    await _note_actors(connection, [change], read_at, source)
+        if not actors:
+            return
+        revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
+        of = _Source(source, read_at, revision + 1)
+        if await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), of):
+            await _advance(connection, of.revision)
+        asked = {"subjects": [actor.srn for actor in actors]}
+        delisted = (await connection.execute(statements.DELISTED_ACTORS, asked)).all()
+        back = [each for each in delisted if each.delisted_at < read_at - LAG_SECONDS]
+        for row in back:
+            await _set_listing(connection, row.srn, None, of.revision)
+        await _note_actors(connection, [RecordChange(each.srn, {"delisted_at": each.delisted_at}) for each in back], of)
+        await self._observer.observe(
+            connection, [], ReadContext(), unconfirmed=[each.srn for each in back], now=read_at, read_at=read_at
+        )
 
 
 def _is_for_watches(context: ReadContext | None) -> bool:
@@ -566,18 +585,18 @@ def _key(device: Device) -> Key:
     return device.udi, device.uuid
 
 
-async def _name_actors(connection: AsyncConnection, devices: Iterable[Device], read_at: int, source: str) -> None:
-    """Store name and status of every manufacturer that a device names, for actors that were never read themselves."""
-    named = {
-        device.manufacturer_srn: device for device in devices if device.manufacturer_srn and device.manufacturer_name
-    }
-    await _store_named(connection, [_named_by(device) for _, device in sorted(named.items())], read_at, source)
+class _Source(msgspec.Struct, frozen=True):
+    """Where values of actors come from: the source, the instant before its request, and the number of the change."""
+
+    name: str
+    read_at: int
+    revision: int
 
 
-async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], read_at: int, source: str) -> None:
-    """Store actors that others name. The copy is locked."""
+async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], of: _Source) -> bool:
+    """Store actors that others name. Returns whether some are new. The copy is locked."""
     if not actors:
-        return
+        return False
     rows = (await connection.execute(statements.ACTORS, {"srns": [actor.srn for actor in actors]})).all()
     known = {row.srn: _actor(row) for row in rows}
     pairs = [(known.get(srn), actor) for srn, actor in {actor.srn: actor for actor in actors}.items()]
@@ -585,9 +604,9 @@ async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], rea
     changed = [(old, new) for old, new in changed if old != new]
     written = [*(new for old, new in pairs if old is None), *(new for _, new in changed)]
     if written:
-        await connection.execute(statements.NAME_ACTOR, [_actor_row(actor, read_at, source) for actor in written])
-        changes = [RecordChange(old.srn, actor_changes(old, new)) for old, new in changed]
-        await _note_actors(connection, changes, read_at, source)
+        await connection.execute(statements.NAME_ACTOR, [_actor_row(actor, of) for actor in written])
+        await _note_actors(connection, [RecordChange(old.srn, actor_changes(old, new)) for old, new in changed], of)
+    return any(old is None for old, _ in pairs)
 
 
 def _renamed(old: Actor, named: Actor) -> Actor:
@@ -597,13 +616,18 @@ def _renamed(old: Actor, named: Actor) -> Actor:
     return replace(old, name=named.name, status_code=named.status_code or old.status_code)
 
 
-async def _note_actors(connection: AsyncConnection, changes: Sequence[RecordChange], read_at: int, source: str) -> None:
-    await note_changes(connection, HistoryKind.ACTOR, changes, observed_at=read_at, source=source)
+async def _note_actors(connection: AsyncConnection, changes: Sequence[RecordChange], of: _Source) -> None:
+    await note_changes(connection, HistoryKind.ACTOR, changes, observed_at=of.read_at, source=of.name)
 
 
 async def _set_listing(connection: AsyncConnection, srn: str, delisted_at: int | None, revision: int) -> None:
     """Note whether the register has a stored actor, as a change of the copy with this number."""
     await connection.execute(statements.SET_LISTING, {"srn": srn, "delisted_at": delisted_at, "revision": revision})
+    await _advance(connection, revision)
+
+
+async def _advance(connection: AsyncConnection, revision: int) -> None:
+    """Note the number of the copy's last change, which is one of actors."""
     await connection.execute(statements.ADVANCE, {"revision": revision, "added": 0, "read_at": None})
 
 
@@ -612,8 +636,8 @@ def _named_by(device: Device) -> Actor:
     return Actor(srn=srn, name=device.manufacturer_name, country=srn[:2], status_code=device.manufacturer_status_code)
 
 
-def _actor_row(actor: Actor, read_at: int, source: str) -> dict[str, Any]:
-    return {**msgspec.structs.asdict(actor), "read_at": read_at, "source": source}
+def _actor_row(actor: Actor, of: _Source) -> dict[str, Any]:
+    return {**msgspec.structs.asdict(actor), "read_at": of.read_at, "source": of.name, "revision": of.revision}
 
 
 def _actor(row: Row[Any]) -> Actor:

@@ -53,6 +53,11 @@ class StoredStanding(Struct, frozen=True, gc=False):
     certs_behind: int = 0
     """Seconds by which its certificates are older than its record."""
 
+    @property
+    def last_status(self) -> str:
+        """The last status that was read, in words: also of what the register no longer lists."""
+        return self.status or label(self.actor_status_code)
+
     def certificates_in_file(self, today: date, fresh_for: float) -> str:
         """The standing of a device's certificates, as files have it: `Withdrawn (1 of 2)`. Certificates that are older
         than the record by more than `fresh_for` seconds were not all read with it.
@@ -107,8 +112,8 @@ async def revision_of_copy(connection: AsyncConnection) -> int:
 
 
 async def changed_subjects(connection: AsyncConnection, revision: int, limit: int) -> tuple[Sequence[str], int]:
-    """UDI-DIs of records that changed after a revision and SRNs that left the register or came back then, in the order
-    of their changes, at most `limit`; and the revision that they reach.
+    """UDI-DIs of records that changed after a revision and SRNs that came, left the register or came back then, in the
+    order of their changes, at most `limit`; and the revision that they reach.
     """
     rows = (await connection.execute(_CHANGED, {"revision": revision, "limit": limit})).all()
     return [row.subject for row in rows], rows[-1].revision if rows else revision

@@ -137,18 +137,21 @@ ACTORS = text(f"SELECT {OF_ACTOR} FROM actors WHERE srn IN :srns").bindparams(bi
 UPSERT_ACTOR = text(
     "INSERT INTO actors"
     " (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at, reads, doubted_at,"
-    " watched_read_at)"
+    " watched_read_at, listing_revision)"
     " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at, 1,"
-    " :doubted_at, :watched_read_at)"
+    " :doubted_at, :watched_read_at, :revision)"
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, country = excluded.country,"
     " status_code = excluded.status_code, device_total = excluded.device_total, complete = excluded.complete,"
     " read_at = excluded.read_at, source = excluded.source, reads = actors.reads + 1,"
     " doubted_at = excluded.doubted_at, watched_read_at = excluded.watched_read_at, delisted_at = NULL"
 )
-SET_LISTING = text("UPDATE actors SET delisted_at = :delisted_at, listing_revision = :revision WHERE srn = :srn")
+SET_LISTING = text(
+    "UPDATE actors SET delisted_at = :delisted_at, listing_revision = :revision, reads = reads + 1 WHERE srn = :srn"
+)
 NAME_ACTOR = text(
-    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at)"
-    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at)"
+    "INSERT INTO actors (srn, name, country, status_code, device_total, complete, read_at, source, first_seen_at,"
+    " listing_revision)"
+    " VALUES (:srn, :name, :country, :status_code, :device_total, :complete, :read_at, :source, :read_at, :revision)"
     " ON CONFLICT (srn) DO UPDATE SET name = excluded.name, status_code = excluded.status_code,"
     " source = CASE WHEN actors.complete THEN actors.source ELSE excluded.source END"
 )

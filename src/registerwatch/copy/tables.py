@@ -105,7 +105,7 @@ actors = Table(
     Column("doubted_at", BigInteger, doc="when the first of the counts was read that are doubted, or null"),
     Column("watched_read_at", BigInteger, doc="as in devices"),
     Column("delisted_at", BigInteger, doc="first read in which the register had it no more, null while it has"),
-    Column("listing_revision", BigInteger, doc="copy_state.revision when delisted_at changed last, null if never"),
+    Column("listing_revision", BigInteger, doc="copy_state.revision when it came, or delisted_at changed last"),
     Index("ix_actors_listing_revision", "listing_revision"),
 )
 

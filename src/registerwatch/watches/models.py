@@ -105,7 +105,9 @@ class Watch(Struct, frozen=True, gc=False):
     @property
     def is_complete(self) -> bool:
         """Whether every compared part of the subject was read."""
-        return self.snapshot is not None and (self.kind == "srn" or self.snapshot.has_all_certs)
+        if self.snapshot is None:
+            return False
+        return bool(self.snapshot.field_set) if self.kind == "srn" else self.snapshot.has_all_certs
 
 
 class WatchPatch(Struct, frozen=True):

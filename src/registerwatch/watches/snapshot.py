@@ -197,7 +197,7 @@ def snapshot_of_actor(actor: Actor, status: str) -> Snapshot:
         manufacturer_status_code=actor.status_code,
         manufacturer_name=actor.name,
         manufacturer_srn=actor.srn,
-        field_set=FIELD_SET,
+        field_set=FIELD_SET if actor.complete else 0,
     )
 
 

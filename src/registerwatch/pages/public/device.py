@@ -212,6 +212,12 @@ async def read_again(request: Request, udi: str, service: InjectedService) -> Re
     return RedirectResponse(device_address(code), 303)
 
 
+async def is_gone(service: Service, srn: str) -> bool:
+    """Whether the copy knows an actor as no longer listed."""
+    actor = await service.documents.actor(srn) if srn else None
+    return actor is not None and actor.delisted_at is not None
+
+
 def served_device(answer: DeviceAnswer) -> ServedDevice:
     """The device in an answer."""
     return _served.decode(answer.body)
@@ -233,6 +239,7 @@ async def _device_page(
         settled=view.in_full and view.device.error is None,
         view=view,
         own_watches=watched,
+        is_maker_gone=await is_gone(service, served.manufacturer_srn),
         has_old_certificates=service.devices.has_old_certificates(answer.stored),
         newer_listing=await _newer_listing(service, served) if watched else None,
         said=said,

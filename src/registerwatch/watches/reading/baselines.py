@@ -29,7 +29,8 @@ async def delisted_watches(
 def watch_with_baseline(observation: Observation, read_at: int) -> NewWatch:
     """A watch with the copy's baseline, which counts as read if complete; else the first full read completes it."""
     snapshot, subject = snapshot_of(observation), observation.subject
-    is_complete = isinstance(observation, ActorObservation) or snapshot.has_all_certs
+    is_actor = isinstance(observation, ActorObservation)
+    is_complete = bool(snapshot.field_set) if is_actor else snapshot.has_all_certs
     return NewWatch(
         subject,
         label_of(snapshot, subject),

@@ -212,7 +212,7 @@ class LineObject(Answer):
             answer.name, answer.manufacturer_name = stored.name, stored.manufacturer_name
             answer.manufacturer_srn, answer.status, answer.risk_class = (
                 stored.manufacturer_srn,
-                stored.status or shown.standing.status[0],
+                stored.last_status,
                 stored.risk_class,
             )
             answer.certified_until, answer.certificates_read = shown.certified_until, line.certs_read

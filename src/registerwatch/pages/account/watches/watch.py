@@ -18,7 +18,7 @@ from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watches.watch_view import WatchView
 from registerwatch.pages.forms import Form, form_of
 from registerwatch.pages.public.certificates.listed_certificates import MAX_BESIDE, section_of_actor
-from registerwatch.pages.public.device import DeviceView
+from registerwatch.pages.public.device import DeviceView, is_gone
 from registerwatch.register.certificate_kinds import what_was_examined
 from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.watches.events.event_selection import EventSelection, EventView, row_id
@@ -135,6 +135,8 @@ async def _page(
     if details is None:
         return _no_watch(request, visitor)
     name = details.watch.label if details.is_renamed else ""
+    view = await _view(service, visitor, details, before)
+    maker = view.seen.manufacturer_srn if view.is_device else ""
     return app_page(
         request,
         visitor,
@@ -142,7 +144,8 @@ async def _page(
         section="watches",
         status=400 if problems else 200,
         done=DONE,
-        view=await _view(service, visitor, details, before),
+        view=view,
+        is_maker_gone=await is_gone(service, maker),
         edit=edit or WatchEdit(name, ", ".join(details.tags), details.notes, details.options),
         problems=problems or {},
         max_notes_length=MAX_NOTES_LENGTH,

@@ -133,6 +133,7 @@ def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Re
         since=view.device.read_at,
         structured="",
         in_eudamed=None,
+        is_maker_gone=False,
     )
 
 
