@@ -217,7 +217,7 @@ def build_service(
     work = WorkBudget(database, clock, shares, refuses=settings.rate_limits)
     folders = _folders(settings, database)
     notifications = build_notifications(settings, database, clock, http_client, notices, cipher, mailer)
-    copy = RecordStore(database, WatchObserver(notifications.outbox))
+    copy = RecordStore(database, WatchObserver(notifications.outbox), DevicesOfAccounts())
     http = httpx2.AsyncClient(
         transport=transport, limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5)
     )

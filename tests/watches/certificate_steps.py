@@ -1,5 +1,7 @@
 """Steps of tests about certificates whose scopes name watched devices."""
 
+from collections import Counter
+
 from registerwatch_standins.register.records import CertificateListing, Registration
 from tests.support.harness import ServiceHarness
 
@@ -21,6 +23,13 @@ async def read_all_scopes(harness: ServiceHarness) -> None:
 def a_device(harness: ServiceHarness) -> Registration:
     """A device that is alone under its UDI-DI, has a Basic UDI-DI, and no certificate."""
     return next(each for each in harness.unique_devices(60) if each.basic_udi and not each.certificates)
+
+
+def two_devices_of_one_manufacturer(harness: ServiceHarness) -> list[Registration]:
+    """Two devices that share nothing else."""
+    devices = harness.separate_devices(120)
+    [(srn, _)] = Counter(each.manufacturer.srn for each in devices).most_common(1)
+    return [each for each in devices if each.manufacturer.srn == srn][:2]
 
 
 def list_certificate(harness: ServiceHarness, device: Registration, number: str) -> CertificateListing:

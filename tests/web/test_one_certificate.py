@@ -1,7 +1,6 @@
 """One certificate is told the same on every surface, where the list and a device's record were read apart."""
 
 import re
-from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +15,7 @@ from tests.register.builders import a_registered_certificate
 from tests.register.certificate_rows import STATUS, a_certificate, certificate_id, note_walk, scopes, store_certificates
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements
+from tests.watches.certificate_steps import two_devices_of_one_manufacturer
 
 HOUR = 3600
 NUMBER = "Z-25-001"
@@ -29,13 +29,6 @@ async def read_device(harness: ServiceHarness, device: Registration | None = Non
     assert (await harness.get("/v1/refresh", q=device.primary_di)).json()["refreshed"]
     await harness.get("/v1/refresh", q=device.manufacturer.srn)
     return device.primary_di, device.manufacturer.srn
-
-
-def two_devices_of_one_manufacturer(harness: ServiceHarness) -> list[Registration]:
-    """Two devices that share nothing else."""
-    devices = harness.separate_devices(120)
-    [(srn, _)] = Counter(each.manufacturer.srn for each in devices).most_common(1)
-    return [each for each in devices if each.manufacturer.srn == srn][:2]
 
 
 async def list_certificate(harness: ServiceHarness, srn: str, seen_at: int, **fields: Any) -> None:

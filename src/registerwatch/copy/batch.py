@@ -25,6 +25,7 @@ from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.models import (
     DOCUMENT_VERSION,
     LAG_SECONDS,
+    Certificate,
     Completeness,
     Device,
     DeviceReading,
@@ -425,7 +426,7 @@ class Batch:
         if before is not None and not is_shown:
             row, revision = row.shown_as(before), before.revision
         if row.is_current and row.delisted_at is None:
-            self.certificates.add(device, row.certs_read_at or row.basic_read_at)
+            self.certificates.add(device, row.certs_read_at or row.basic_read_at, _known(device, before, changed))
         if before is not None:
             old = {**changed, **_changes_beside(before, row)}
             if old:
@@ -561,6 +562,14 @@ def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> 
 
 def _earlier(one: int | None, other: int | None) -> int | None:
     return min((each for each in (one, other) if each is not None), default=None)
+
+
+def _known(device: Device, before: StoredRow | None, changed: Mapping[str, Any]) -> tuple[Certificate, ...]:
+    """The certificates of a device at the read before; `changed` are old values of its fields that differ."""
+    if before is None or (before.certs_read_at or before.basic_read_at) is None:
+        return ()
+    certificates: tuple[Certificate, ...] = changed.get("certs", device.certs)
+    return certificates
 
 
 BESIDE_DEVICE = ("is_current", "latest_version", "delisted_at", "has_detail", "has_certificates")

@@ -31,6 +31,7 @@ from registerwatch.platform.clock import is_recent
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.listed_values import listed
 from registerwatch.platform.structs import replace
+from registerwatch.register.certificate_reads import CertificateRead
 from registerwatch.register.models import (
     DOCUMENT_VERSION,
     LAG_SECONDS,
@@ -48,6 +49,7 @@ from registerwatch.register.observation import (
     Observation,
     Observer,
     ReadContext,
+    WatchedDevices,
 )
 from registerwatch.sources.source import KnownRecord
 
@@ -106,9 +108,13 @@ class DelistedSubject(msgspec.Struct, frozen=True):
 class RecordStore:
     """The copy in one database."""
 
-    def __init__(self, database: Database, observer: Observer | None = None) -> None:
+    def __init__(
+        self, database: Database, observer: Observer | None = None, watched: WatchedDevices | None = None
+    ) -> None:
+        """`watched` are the devices that become due where another one has a certificate of theirs otherwise."""
         self._database = database
         self._observer = observer or NullObserver()
+        self._watched = watched
         self.basic_records = BasicRecordStore(database)
 
     async def state(self) -> CopyState:
@@ -224,14 +230,17 @@ class RecordStore:
         now: int,
         due: Sequence[str] = (),
     ) -> None:
-        """Write a batch, and pass on what it proves to observers. Watches on `due` UDI-DIs become due, too."""
-        await self._write(connection, batch, source)
+        """Write a batch, and pass on what it proves to observers. Watches on `due` UDI-DIs become due, too, and those
+        on other devices whose snapshots have a certificate otherwise.
+        """
+        reads = await self._write(connection, batch, source)
+        others = await self._with_other(connection, batch, reads, now)
         await self._name_actors(connection, batch, source)
         await self._observer.observe(
             connection,
             batch.observations,
             context,
-            unconfirmed=[*due, *batch.unconfirmed],
+            unconfirmed=[*due, *others, *batch.unconfirmed],
             now=now,
             read_at=batch.read_at,
         )
@@ -244,6 +253,17 @@ class RecordStore:
         named = {each.manufacturer_srn: each for each in devices if each.manufacturer_srn and each.manufacturer_name}
         actors = [_named_by(device) for _, device in sorted(named.items())]
         await _store_named(connection, actors, _Source(source, batch.read_at, batch.revision))
+
+    async def _with_other(
+        self, connection: AsyncConnection, batch: Batch, reads: Sequence[CertificateRead], now: int
+    ) -> Sequence[str]:
+        """Watched devices that have one of these certificates otherwise. Those under the Basic UDI-DIs of the batch are
+        updated without a read.
+        """
+        if self._watched is None or not reads:
+            return ()
+        besides = {change.new.basic_udi for change in batch.changes if change.new.basic_udi}
+        return await self._watched.with_other(connection, reads, besides=besides, now=now)
 
     async def propagate(
         self, key: str, *, source: str, now: int, context: ReadContext, most: int = PROPAGATED_AT_ONCE
@@ -312,7 +332,9 @@ class RecordStore:
                         connection, [], context, unconfirmed=[udi], now=read_at, read_at=read_at
                     )
 
-    async def _write(self, connection: AsyncConnection, batch: Batch, source: str | None) -> None:
+    async def _write(self, connection: AsyncConnection, batch: Batch, source: str | None) -> Sequence[CertificateRead]:
+        """Write a batch. Returns the certificates that are new or changed in it and of which older reads differ."""
+        reads: Sequence[CertificateRead] = ()
         if batch.rows:
             await connection.exec_driver_sql(statements.UPSERT[self._database.kind], batch.rows)
             if batch.watched:
@@ -321,11 +343,12 @@ class RecordStore:
                 await connection.exec_driver_sql(statements.REMOVE_CODE[self._database.kind], batch.removed_codes)
             if batch.added_codes:
                 await connection.exec_driver_sql(statements.ADD_CODE[self._database.kind], batch.added_codes)
-            await batch.certificates.write(connection, batch.read_at)
+            reads = await batch.certificates.write(connection, batch.read_at)
             read_at = batch.read_at if batch.is_read_in_full else None
             advanced = {"revision": batch.revision, "added": batch.added, "read_at": read_at}
             await connection.execute(statements.ADVANCE, advanced)
             await note_changes(connection, HistoryKind.DEVICE, batch.history, observed_at=batch.read_at, source=source)
+        return reads
 
     async def newest_of(self, connection: AsyncConnection, readings: Sequence[DeviceReading]) -> int:
         """The last revision of the records of these UDI-DIs; 0 where none is stored."""

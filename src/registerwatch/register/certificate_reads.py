@@ -10,6 +10,7 @@ from datetime import date
 import msgspec
 
 from registerwatch.platform.structs import replace
+from registerwatch.register.certificate_identity import is_alike, same_certificates
 from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
 from registerwatch.register.models import Certificate
 
@@ -24,8 +25,18 @@ class DeviceRead(msgspec.Struct, frozen=True):
     udi: str = ""
 
 
+class CertificateRead(msgspec.Struct, frozen=True):
+    """The newest read of a manufacturer's certificate by a device, with what identifies the certificate."""
+
+    srn: str
+    number: str
+    revision: str
+    notified_body: str
+    read: DeviceRead
+
+
 class ReadOtherwise(msgspec.Struct, frozen=True):
-    """A certificate with its state in the read of a device, where the list differs."""
+    """A certificate with its state in the read of a device, where the list or another device differs."""
 
     shown: ShownCertificate
     as_of: str
@@ -87,3 +98,37 @@ def read_otherwise(listed: ShownCertificate, read: DeviceRead | None, today: dat
         return None
     is_same_end = worst.certificate.expiry == listed.certificate.expiry
     return None if is_same_end and worst.words == listed.words else ReadOtherwise(worst, read.as_of, read.udi)
+
+
+def newer_reads(
+    own: Sequence[ShownCertificate], as_of: Sequence[str], reads: Sequence[CertificateRead], today: date
+) -> Sequence[ReadOtherwise | None]:
+    """For each certificate of a device, known as of an instant of its own: the newer read of another device that
+    differs, None where there is none. `reads` are of other devices of its manufacturer.
+    """
+    same = same_certificates([each.certificate for each in own], reads)
+    return [
+        next((_newer_read(shown, instant, each, own, today) for each in of_other), None)
+        for shown, instant, of_other in zip(own, as_of, same, strict=True)
+    ]
+
+
+def _newer_read(
+    shown: ShownCertificate, as_of: str, other: CertificateRead, own: Sequence[ShownCertificate], today: date
+) -> ReadOtherwise | None:
+    """The read of another device where it is newer and differs. Where only one of both has a revision or a notified
+    body, another end date can be that of a renewal. A certificate that both list more than once differs as a whole.
+    """
+    found = read_otherwise(shown, other.read, today) if other.read.as_of > as_of else None
+    if found is None:
+        return None
+    known = shown.certificate
+    is_equal = (known.revision, known.notified_body) == (other.revision, other.notified_body)
+    if not is_equal and found.shown.certificate.expiry != known.expiry:
+        return None
+    alike = {_compared(each.certificate) for each in own if is_alike(each.certificate, known)}
+    return None if alike == {_compared(each) for each in other.read.certificates} else found
+
+
+def _compared(certificate: Certificate) -> tuple[str | None, str]:
+    return certificate.expiry, certificate.status_code

@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.register.certificate_reads import CertificateRead
 from registerwatch.register.models import Actor, Device
 
 STORING_SECONDS = 45
@@ -159,6 +160,13 @@ class WatchedDevices(Protocol):
         self, connection: AsyncConnection, numbers: Collection[tuple[str, str]], *, now: int
     ) -> Sequence[str]:
         """Watched UDI-DIs, in order, for which a search found a certificate of these manufacturers and numbers."""
+
+    async def with_other(
+        self, connection: AsyncConnection, reads: Sequence[CertificateRead], *, besides: Collection[str], now: int
+    ) -> Sequence[str]:
+        """Watched UDI-DIs, in order, whose last reads are older than these of other devices and have one of the
+        certificates otherwise; none under the Basic UDI-DIs `besides`.
+        """
 
 
 class NewsObserver(Protocol):

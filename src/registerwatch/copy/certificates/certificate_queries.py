@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.certificates.certificate_numbers import plain_number
 from registerwatch.copy.certificates.certificate_statements import OF_READ
-from registerwatch.copy.certificates.device_certificates import Listed, StoredRead, newest_reads
+from registerwatch.copy.certificates.device_certificates import Listed, newest_reads, read_of
 from registerwatch.copy.history.history import HistoryKind
 from registerwatch.copy.history.history_reader import HistoryReader
 from registerwatch.copy.history.record_history import StoredChange
@@ -279,7 +279,7 @@ def _with_reads(
     certificates: Sequence[StoredCertificate], listed: Sequence[Listed], reads: Sequence[Sequence[Any]]
 ) -> list[StoredCertificate]:
     """Certificates with the newest reads of devices. `listed` are all that the list has with the numbers of reads."""
-    newest = newest_reads(listed, map(StoredRead.of, reads))
+    newest = newest_reads(listed, map(read_of, reads))
     return [replace(each, read=newest[each.id]) if each.id in newest else each for each in certificates]
 
 

@@ -78,10 +78,9 @@ NOTE_READ = text(
     " WHERE device_certificates.read_at < excluded.read_at OR device_certificates.read_at > :latest"
     " OR (device_certificates.read_at = excluded.read_at AND device_certificates.told <> excluded.told)"
 )
-READS_AT = text(
-    f"SELECT {', '.join(OF_READ)} FROM device_certificates"
-    " WHERE srn IN :srns AND number IN :numbers AND read_at IN :instants"
-).bindparams(*(bindparam(name, expanding=True) for name in ("srns", "numbers", "instants")))
+READS_OF = text(
+    f"SELECT {', '.join(OF_READ)} FROM device_certificates WHERE srn IN :srns AND number IN :numbers"
+).bindparams(*(bindparam(name, expanding=True) for name in ("srns", "numbers")))
 SCOPES = text("SELECT id, scopes FROM certificates WHERE id IN :ids AND scopes IS NOT NULL").bindparams(
     bindparam("ids", expanding=True)
 )

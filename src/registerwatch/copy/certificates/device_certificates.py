@@ -3,17 +3,18 @@ row, however many devices list it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
+from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.certificates import certificate_statements as statements
 from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
-from registerwatch.register.certificate_identity import Identified, same_certificates
-from registerwatch.register.certificate_reads import DeviceRead
+from registerwatch.register.certificate_identity import Identified, may_be_same, same_certificates
+from registerwatch.register.certificate_reads import CertificateRead, DeviceRead
 from registerwatch.register.certificates import is_long
 from registerwatch.register.models import Certificate, Device
 
@@ -43,16 +44,23 @@ class OwnCertificate(msgspec.Struct, frozen=True):
     read_at: int
     certificates: tuple[Certificate, ...]
 
+    @property
+    def as_read(self) -> CertificateRead:
+        """The read with its instant as text."""
+        return CertificateRead(*self.key, DeviceRead(iso_utc(self.read_at), self.certificates, self.udi))
+
 
 class OwnCertificates:
     """Own certificates of the devices that one transaction stores: the newest read of each."""
 
     def __init__(self) -> None:
         self._found: dict[Key, OwnCertificate] = {}
+        self._news: set[Key] = set()
+        """Keys of certificates that a device did not have, or had otherwise, at the read before."""
 
-    def add(self, device: Device, read_at: int | None) -> None:
+    def add(self, device: Device, read_at: int | None, known: Collection[Certificate] = ()) -> None:
         """Add a device's certificates, which were read at an instant, except those that only scopes name and those that
-        no list can have.
+        no list can have. `known` are those of the read before.
         """
         if read_at is None or not device.manufacturer_srn:
             return
@@ -63,6 +71,8 @@ class OwnCertificates:
                 key = device.manufacturer_srn, each.number, each.revision, each.notified_body
                 of_device.setdefault(key, []).append(each)
         for key, alike in of_device.items():
+            if any(each not in known for each in alike):
+                self._news.add(key)
             before = self._found.get(key)
             if before is None or before.read_at < read_at:
                 self._found[key] = OwnCertificate(key, device.udi, read_at, tuple(alike))
@@ -70,13 +80,14 @@ class OwnCertificates:
                 both = tuple(dict.fromkeys((*before.certificates, *alike)))
                 self._found[key] = OwnCertificate(key, before.udi, read_at, both)
 
-    async def write(self, connection: AsyncConnection, now: int) -> None:
+    async def write(self, connection: AsyncConnection, now: int) -> Sequence[CertificateRead]:
         """Store them, but for those of which a newer read is stored, and beside those of another device that was read
-        at the same instant.
+        at the same instant. Returns those that are news for their device and of which an older stored read differs.
         """
         if not self._found:
-            return
-        await self._add_stored(connection)
+            return ()
+        stored = await self._stored(connection)
+        self._add_simultaneous(stored)
         rows = [
             {
                 **dict(zip(statements.OF_READ, (*each.key, each.udi, each.read_at), strict=False)),
@@ -86,47 +97,41 @@ class OwnCertificates:
             for _, each in sorted(self._found.items())
         ]
         await connection.execute(statements.NOTE_READ, rows)
+        news = [self._found[key] for key in sorted(self._news)]
+        return [each.as_read for each in news if any(_has_otherwise(row, each) for row in stored)]
 
-    async def _add_stored(self, connection: AsyncConnection) -> None:
-        """Add what is stored of other devices that were read at the same instants."""
+    async def _stored(self, connection: AsyncConnection) -> Sequence[Row[Any]]:
+        """The stored reads of certificates with these numbers."""
         asked = {
             "srns": sorted({key[0] for key in self._found}),
             "numbers": sorted({key[1] for key in self._found}),
-            "instants": sorted({each.read_at for each in self._found.values()}),
         }
-        for row in (await connection.execute(statements.READS_AT, asked)).all():
+        return (await connection.execute(statements.READS_OF, asked)).all()
+
+    def _add_simultaneous(self, stored: Iterable[Row[Any]]) -> None:
+        """Add what is stored of other devices that were read at the same instants."""
+        for row in stored:
             found = self._found.get((row.srn, row.number, row.revision, row.notified_body))
             if found is not None and found.read_at == row.read_at and found.udi != row.primary_di:
                 both = tuple(dict.fromkeys((*found.certificates, *_certificates.decode(row.told))))
                 self._found[found.key] = replace(found, certificates=both)
 
 
-class StoredRead(msgspec.Struct, frozen=True):
-    """The newest read of a certificate, with what identifies the certificate."""
-
-    srn: str
-    number: str
-    revision: str
-    notified_body: str
-    read: DeviceRead
-
-    @classmethod
-    def of(cls, row: Sequence[Any]) -> "StoredRead":
-        """A read from its columns, in the order of `certificate_statements.OF_READ`."""
-        srn, number, revision, notified_body, udi, read_at, certificates = row
-        return cls(
-            srn, number, revision, notified_body, DeviceRead(iso_utc(read_at), _certificates.decode(certificates), udi)
-        )
+def read_of(row: Sequence[Any]) -> CertificateRead:
+    """A read from its columns, in the order of `certificate_statements.OF_READ`."""
+    srn, number, revision, notified_body, udi, read_at, certificates = row
+    read = DeviceRead(iso_utc(read_at), _certificates.decode(certificates), udi)
+    return CertificateRead(srn, number, revision, notified_body, read)
 
 
-def newest_reads(listed: Sequence[Listed], reads: Iterable[StoredRead]) -> Mapping[str, DeviceRead]:
+def newest_reads(listed: Sequence[Listed], reads: Iterable[CertificateRead]) -> Mapping[str, DeviceRead]:
     """The newest read of each certificate that a device lists, by id. `listed` are all in the list with the numbers of
     the reads.
     """
     of_list: defaultdict[tuple[str, str], list[Listed]] = defaultdict(list)
     for each in listed:
         of_list[each.srn, each.number].append(each)
-    of_devices: defaultdict[tuple[str, str], list[StoredRead]] = defaultdict(list)
+    of_devices: defaultdict[tuple[str, str], list[CertificateRead]] = defaultdict(list)
     for read in reads:
         of_devices[read.srn, read.number].append(read)
     found: dict[str, DeviceRead] = {}
@@ -135,6 +140,13 @@ def newest_reads(listed: Sequence[Listed], reads: Iterable[StoredRead]) -> Mappi
             if same:
                 found[one.id] = max((each.read for each in same), key=lambda each: each.as_of)
     return found
+
+
+def _has_otherwise(row: Row[Any], own: OwnCertificate) -> bool:
+    """Whether a stored read is older than that of a device, may be of the same certificate and has it otherwise."""
+    read = own.as_read
+    is_older = row.srn == read.srn and row.read_at < own.read_at and may_be_same(row, read)
+    return is_older and _certificates.decode(row.told) != own.certificates
 
 
 _certificates = msgspec.json.Decoder(tuple[Certificate, ...])

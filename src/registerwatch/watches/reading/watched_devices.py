@@ -1,20 +1,27 @@
 """Watched devices that certificates concern, for what is found of certificates apart from devices."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import date
+from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, or_, select
+from sqlalchemy import ColumnElement, Row, Select, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.tables import accounts
+from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.platform.db.text_search import holds_text
-from registerwatch.watches.snapshot import SeenCertificate, decoded
+from registerwatch.register.certificate_reads import CertificateRead, newer_reads
+from registerwatch.watches.snapshot import SeenCertificate, decoded, listed_certificates
+from registerwatch.watches.standing import shown_of
 from registerwatch.watches.tables import watches
 
 CHUNK = 500
 """How many values one statement has."""
 MAX_NUMBERS = 100
 """How many numbers one statement looks for in snapshots."""
+MAX_WITH_OTHER = 2_000
+"""Devices that become due by one read of another device; further ones wait for their regular recheck."""
 
 
 class DevicesOfAccounts:
@@ -32,21 +39,43 @@ class DevicesOfAccounts:
         self, connection: AsyncConnection, numbers: Collection[tuple[str, str]], *, now: int
     ) -> Sequence[str]:
         """Watched UDI-DIs, in order, for which a search found a certificate of these manufacturers and numbers."""
-        in_order, found = sorted(numbers), set[str]()
-        for start in range(0, len(in_order), MAX_NUMBERS):
-            pairs = in_order[start : start + MAX_NUMBERS]
-            texts = {msgspec.json.encode(number).decode() for _, number in pairs}  # as a snapshot has them
-            asked = (
-                _watched(now)
-                .add_columns(watches.c.manufacturer_srn, watches.c.snapshot)
-                .where(watches.c.manufacturer_srn.in_({srn for srn, _ in pairs}))
-                .where(or_(*(holds_text(watches.c.snapshot, each) for each in sorted(texts))))
-            )
-            for row in await connection.execute(asked):
-                certificates = decoded(row.snapshot).certs or ()
-                if any(_is_found(each) and (row.manufacturer_srn, each.number) in numbers for each in certificates):
-                    found.add(row.subject)
+        found: set[str] = set()
+        async for row in _with_numbers(connection, numbers, now):
+            certificates = decoded(row.snapshot).certs or ()
+            if any(_is_found(each) and (row.manufacturer_srn, each.number) in numbers for each in certificates):
+                found.add(row.subject)
         return sorted(found)
+
+    async def with_other(
+        self, connection: AsyncConnection, reads: Sequence[CertificateRead], *, besides: Collection[str], now: int
+    ) -> Sequence[str]:
+        """Watched UDI-DIs, in order, whose last reads are older than these of other devices and have one of the
+        certificates otherwise; none under the Basic UDI-DIs `besides`, and `MAX_WITH_OTHER` at most.
+        """
+        found: set[str] = set()
+        async for row in _with_numbers(connection, {(each.srn, each.number) for each in reads}, now):
+            of_others = [each for each in reads if each.srn == row.manufacturer_srn and each.read.udi != row.subject]
+            if row.basic_udi not in besides and _has_other(row, of_others, day_of(now)):
+                found.add(row.subject)
+        return sorted(found)[:MAX_WITH_OTHER]
+
+
+async def _with_numbers(
+    connection: AsyncConnection, numbers: Collection[tuple[str, str]], now: int
+) -> AsyncIterator[Row[Any]]:
+    """Watches of devices of these manufacturers whose snapshots have one of these numbers, or a text that holds it."""
+    in_order = sorted(numbers)
+    for start in range(0, len(in_order), MAX_NUMBERS):
+        pairs = in_order[start : start + MAX_NUMBERS]
+        texts = {msgspec.json.encode(number).decode() for _, number in pairs}  # as a snapshot has them
+        asked = (
+            _watched(now)
+            .add_columns(watches.c.manufacturer_srn, watches.c.basic_udi, watches.c.last_sync, watches.c.snapshot)
+            .where(watches.c.manufacturer_srn.in_({srn for srn, _ in pairs}))
+            .where(or_(*(holds_text(watches.c.snapshot, each) for each in sorted(texts))))
+        )
+        for row in await connection.execute(asked):
+            yield row
 
 
 def _watched(now: int) -> Select[tuple[str]]:
@@ -59,3 +88,10 @@ def _watched(now: int) -> Select[tuple[str]]:
 def _is_found(certificate: SeenCertificate) -> bool:
     """Whether a search found a certificate that the register still lists for a device, as far as was read."""
     return certificate.listed_in == "search" and not certificate.is_scoped and not certificate.is_gone
+
+
+def _has_other(row: Row[Any], reads: Sequence[CertificateRead], today: date) -> bool:
+    """Whether newer reads of other devices have a certificate of a watch otherwise."""
+    certificates = listed_certificates(decoded(row.snapshot).certs or ())
+    own = [shown_of(each, today) for each in certificates]
+    return any(newer_reads(own, [iso_utc(row.last_sync or 0)] * len(own), reads, today))

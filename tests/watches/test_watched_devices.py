@@ -1,0 +1,141 @@
+"""Watches on devices become due where a read of another device has one of their certificates otherwise."""
+
+from typing import Any
+
+import pytest
+
+from registerwatch_standins.register.records import Registration
+from tests.register.builders import a_registered_certificate
+from tests.support.harness import NewAccount, ServiceHarness
+from tests.support.statements import counted_statements
+from tests.watches.certificate_steps import read, two_devices_of_one_manufacturer
+from tests.watches.steps import tried_at
+
+NUMBER = "Z-25-001"
+SEARCH = "certificate-search"
+
+
+def certify(harness: ServiceHarness, device: Registration, place: str = "basic-udi-record", **differs: Any) -> None:
+    """Let the register list the certificate for a device."""
+    fields = {"expiry": "2030-09-16", **differs}
+    harness.world.change(device.uuid, certificates=(a_registered_certificate(NUMBER, place, **fields),))
+
+
+async def watched_and_other(
+    harness: ServiceHarness, place: str = "basic-udi-record"
+) -> tuple[NewAccount, Registration, Registration]:
+    """An account, a device that it watches, and another one with the same certificate that visitors have read."""
+    watched, other = two_devices_of_one_manufacturer(harness)
+    for device in (watched, other):
+        certify(harness, device, place)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, watched.primary_di)
+    await harness.post_sync(owner.api_key)
+    await read(harness, other.primary_di)
+    assert 0 not in await tried_at(harness), "both reads have the certificate alike"
+    return owner, watched, other
+
+
+@pytest.mark.parametrize("place", ["basic-udi-record", SEARCH])
+@pytest.mark.parametrize(
+    "differs", [{"status": "withdrawn"}, {"status": "suspended"}, {"status": "cancelled"}, {"expiry": "2029-01-01"}]
+)
+async def test_a_watch_is_due_where_a_newer_read_of_another_device_has_its_certificate_otherwise(
+    harness: ServiceHarness, place: str, differs: dict[str, str]
+) -> None:
+    owner, watched, other = await watched_and_other(harness, place)
+    for device in (watched, other):
+        certify(harness, device, place, **differs)
+
+    await read(harness, other.primary_di)
+
+    assert await tried_at(harness) == [0]
+    await harness.service.watches.recheck.run()
+    [event] = await harness.get_list(owner.api_key, "events")
+    assert event["subject"] == watched.primary_di
+    await read(harness, other.primary_di)
+    assert 0 not in await tried_at(harness)
+    assert len(await harness.get_list(owner.api_key, "events")) == 1, "once"
+
+
+async def test_a_watch_is_due_where_the_first_read_of_another_device_has_its_certificate_otherwise(
+    harness: ServiceHarness,
+) -> None:
+    watched, other = two_devices_of_one_manufacturer(harness)
+    certify(harness, watched)
+    certify(harness, other, status="withdrawn")
+    await harness.fill_copy()
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, watched.primary_di)
+    await harness.post_sync(owner.api_key)
+    assert 0 not in await tried_at(harness)
+
+    await read(harness, other.primary_di)
+
+    assert await tried_at(harness) == [0]
+
+
+async def test_devices_that_the_register_goes_on_having_otherwise_are_not_due_again_and_again(
+    harness: ServiceHarness,
+) -> None:
+    owner, _, other = await watched_and_other(harness)
+    await harness.post_watches(owner.api_key, other.primary_di)
+    certify(harness, other, status="withdrawn")
+    await read(harness, other.primary_di)
+    assert sum(each == 0 for each in await tried_at(harness)) == 1, "the other one was read just now"
+
+    await harness.service.watches.recheck.run()
+    for _ in range(3):
+        assert 0 not in await tried_at(harness)
+        harness.clock.move(600)
+        await harness.post_sync(owner.api_key)
+        await read(harness, other.primary_di)
+
+    assert 0 not in await tried_at(harness)
+
+
+async def test_an_older_read_of_another_device_and_an_account_whose_period_has_ended_make_nothing_due(
+    harness: ServiceHarness,
+) -> None:
+    owner, watched, other = await watched_and_other(harness)
+    certify(harness, watched, status="withdrawn")
+    await harness.post_sync(owner.api_key)
+    assert 0 not in await tried_at(harness), "its own read is the newest"
+    await harness.service.accounts.admin.set_period(owner.email, None, int(harness.now) + 60)
+    certify(harness, other, status="suspended")
+
+    await read(harness, other.primary_di)
+
+    assert 0 not in await tried_at(harness)
+
+
+async def test_a_certificate_of_another_manufacturer_or_another_revision_makes_nothing_due(
+    harness: ServiceHarness,
+) -> None:
+    owner, watched, other = await watched_and_other(harness)
+    stranger = next(each for each in harness.separate_devices(120) if each.manufacturer.srn != watched.manufacturer.srn)
+    certify(harness, stranger, status="withdrawn")
+    await read(harness, stranger.primary_di)
+    certify(harness, watched, revision="01")
+    certify(harness, other, revision="01")
+    await read(harness, other.primary_di)
+    await harness.post_sync(owner.api_key)
+
+    certify(harness, other, revision="02", status="withdrawn")
+    await read(harness, other.primary_di)
+
+    assert 0 not in await tried_at(harness)
+
+
+async def test_snapshots_are_looked_at_only_where_a_certificate_has_changed(harness: ServiceHarness) -> None:
+    _, _, other = await watched_and_other(harness)
+
+    async def looks() -> int:
+        with counted_statements() as sent:
+            await read(harness, other.primary_di)
+        return sum("watches.snapshot" in each and ("instr(" in each or "strpos(" in each) for each in sent)
+
+    assert await looks() == 0
+    certify(harness, other, status="withdrawn")
+    assert await looks() == 1
+    assert await looks() == 0
