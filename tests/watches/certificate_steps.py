@@ -1,11 +1,16 @@
 """Steps of tests about certificates whose scopes name watched devices."""
 
 from collections import Counter
+from typing import Any
 
 from registerwatch_standins.register.records import CertificateListing, Registration
+from tests.register.builders import a_registered_certificate
 from tests.support.harness import ServiceHarness
 
 HOUR = 3600
+NUMBER = "Z-25-001"
+RECORD, SEARCH = "basic-udi-record", "certificate-search"
+"""Places in which the stand-in register lists certificates of devices."""
 
 
 async def sweep(harness: ServiceHarness) -> None:
@@ -30,6 +35,12 @@ def two_devices_of_one_manufacturer(harness: ServiceHarness) -> list[Registratio
     devices = harness.separate_devices(120)
     [(srn, _)] = Counter(each.manufacturer.srn for each in devices).most_common(1)
     return [each for each in devices if each.manufacturer.srn == srn][:2]
+
+
+def certify(harness: ServiceHarness, device: Registration, place: str = RECORD, **differs: Any) -> None:
+    """Let the register list a certificate, and no other one, for a device."""
+    fields = {"expiry": "2030-09-16", **differs}
+    harness.world.change(device.uuid, certificates=(a_registered_certificate(NUMBER, place, **fields),))
 
 
 def list_certificate(harness: ServiceHarness, device: Registration, number: str) -> CertificateListing:

@@ -1,28 +1,16 @@
 """Watches on devices become due where a read of another device has one of their certificates otherwise."""
 
-from typing import Any
-
 import pytest
 
 from registerwatch_standins.register.records import Registration
-from tests.register.builders import a_registered_certificate
 from tests.support.harness import NewAccount, ServiceHarness
 from tests.support.statements import counted_statements
-from tests.watches.certificate_steps import read, two_devices_of_one_manufacturer
+from tests.watches.certificate_steps import RECORD, SEARCH, certify, read, two_devices_of_one_manufacturer
 from tests.watches.steps import tried_at
-
-NUMBER = "Z-25-001"
-SEARCH = "certificate-search"
-
-
-def certify(harness: ServiceHarness, device: Registration, place: str = "basic-udi-record", **differs: Any) -> None:
-    """Let the register list the certificate for a device."""
-    fields = {"expiry": "2030-09-16", **differs}
-    harness.world.change(device.uuid, certificates=(a_registered_certificate(NUMBER, place, **fields),))
 
 
 async def watched_and_other(
-    harness: ServiceHarness, place: str = "basic-udi-record"
+    harness: ServiceHarness, place: str = RECORD
 ) -> tuple[NewAccount, Registration, Registration]:
     """An account, a device that it watches, and another one with the same certificate that visitors have read."""
     watched, other = two_devices_of_one_manufacturer(harness)
@@ -36,7 +24,7 @@ async def watched_and_other(
     return owner, watched, other
 
 
-@pytest.mark.parametrize("place", ["basic-udi-record", SEARCH])
+@pytest.mark.parametrize("place", [RECORD, SEARCH])
 @pytest.mark.parametrize(
     "differs", [{"status": "withdrawn"}, {"status": "suspended"}, {"status": "cancelled"}, {"expiry": "2029-01-01"}]
 )

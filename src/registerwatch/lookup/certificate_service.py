@@ -5,7 +5,8 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
 from enum import StrEnum
 
 import msgspec
@@ -22,7 +23,11 @@ from registerwatch.errors import InvalidInput
 from registerwatch.lookup.certificate_history import ObservedChange, observed_changes
 from registerwatch.platform.clock import utc_in_words
 from registerwatch.platform.db.row_pages import RowPage
+from registerwatch.register.certificate_identity import same_certificates
+from registerwatch.register.certificate_reads import NewerRead, newer_reads
+from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.certificates import CertificateDocument, CertificateFacts, decoded_facts
+from registerwatch.register.models import Certificate, Device
 
 CERTIFICATES, REFUSALS = "certificates", "refusals"
 """Names of the lists, as `walks` has them."""
@@ -195,6 +200,24 @@ class CertificateService:
             observed_changes(certificate, history.rows),
             history.more or any(each.dropped_at is not None for each in history.rows[-1:]),
         )
+
+    async def newer_reads(self, device: Device, read_at: str | None, today: date) -> Mapping[Certificate, NewerRead]:
+        """The certificates of a device, whose own were last read at `read_at`, of which a newer read of another device
+        of its manufacturer differs; none that the register's list has had later still.
+        """
+        numbers = {each.number for each in device.certs if each.number}
+        if read_at is None or not numbers or not device.manufacturer_srn:
+            return {}
+        reads, lists = await self._queries.reads_and_lists(device.manufacturer_srn, numbers)
+        others = [each for each in reads if each.read.udi != device.udi]
+        listed_at = [max((each.as_of for each in same), default="") for same in same_certificates(device.certs, lists)]
+        own = [shown_certificate(each, today) for each in device.certs]
+        found = newer_reads(own, [max(read_at, each) for each in listed_at], others, today)
+        return {
+            each.certificate: NewerRead(each, instant if each.certificate.scoped and instant else read_at, other)
+            for each, instant, other in zip(own, listed_at, found, strict=True)
+            if other is not None
+        }
 
     async def naming(self, basic_udi: str, certificates: Sequence[StoredCertificate]) -> frozenset[str]:
         """Ids of those certificates whose scopes name a Basic UDI-DI."""

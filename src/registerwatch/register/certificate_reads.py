@@ -43,6 +43,14 @@ class ReadOtherwise(msgspec.Struct, frozen=True):
     udi: str
 
 
+class NewerRead(msgspec.Struct, frozen=True):
+    """A certificate of a device, as known of `as_of`, and the newer read of another device that differs."""
+
+    own: ShownCertificate
+    as_of: str
+    other: ReadOtherwise
+
+
 class ListedStanding(msgspec.Struct, frozen=True):
     """The standing of a listed certificate. `listed_as_of` is when the list was read that has it, or has it no more."""
 

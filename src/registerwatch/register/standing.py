@@ -27,6 +27,8 @@ NOT_IN_REGISTER: Badge = ("Not in the register", "warn")
 """Badge of a device or an actor that the register, when it was asked, did not have, and never had as far as known."""
 EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
 """Badge beside the standing of a device without listed certificates that is known to have had one."""
+NEWER_READ_DIFFERS: Badge = ("A newer read of another device differs", "warn")
+"""Badge beside the standing of a device of which another device has a certificate otherwise by a newer read."""
 NEEDS_ATTENTION = frozenset({"warn", "bad"})
 """Tones of standings that are known not to be good."""
 
@@ -156,12 +158,15 @@ class SubjectStanding(msgspec.Struct, frozen=True):
     """Whether the register once listed a certificate and lists none now, as far as known."""
     has_unread: bool = False
     """Whether its certificates, or some of them, were not read yet."""
+    has_newer_read: bool = False
+    """Whether a newer read of another device has one of its certificates otherwise."""
 
     @property
     def badges(self) -> Sequence[Badge]:
-        """Its status, the worst of its certificates, and that some were not read; unknown ones are left out."""
+        """Its status, the worst of its certificates, what is in doubt, what was not read; unknown ones are left out."""
         earlier = [EARLIER_UNLISTED] if self.has_unlisted else []
-        return [*(each for each in (self.status, self.certificates.badge) if each[0]), *earlier, *self._unread]
+        newer = [NEWER_READ_DIFFERS] if self.has_newer_read else []
+        return [*(each for each in (self.status, self.certificates.badge) if each[0]), *earlier, *newer, *self._unread]
 
     @property
     def warnings(self) -> Sequence[Badge]:

@@ -1,6 +1,6 @@
 """Queries of the stored certificates, refused applications and notified bodies of the whole register."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -28,7 +28,7 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.row_pages import RowPage
 from registerwatch.platform.db.statements import PreparedSelect
 from registerwatch.platform.structs import replace
-from registerwatch.register.certificate_reads import DeviceRead, ListedStanding, listed_standing
+from registerwatch.register.certificate_reads import CertificateRead, DeviceRead, ListedStanding, listed_standing
 from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
 from registerwatch.register.certificates import MAX_NAMED
 from registerwatch.register.models import Certificate
@@ -82,6 +82,15 @@ class StoredCertificate(msgspec.Struct, frozen=True):
     def may_name_more(self) -> bool:
         """Whether it names so many devices that not all may be stored."""
         return self.named >= MAX_NAMED
+
+
+class ListedAt(msgspec.Struct, frozen=True):
+    """A certificate of the list, and when the list was read that has it, or has it no more."""
+
+    number: str
+    revision: str
+    notified_body: str
+    as_of: str
 
 
 class FoundCertificate(msgspec.Struct, frozen=True):
@@ -167,6 +176,20 @@ class CertificateQueries:
         asked = {"number": plain_number(number)}
         found = _certificates(await self._database.rows(_WITH_NUMBER, **asked, most=limit, skipped=0))
         return _with_reads(found, found, await self._database.rows(_READS_WITH_NUMBER, **asked)) if found else []
+
+    async def reads_and_lists(
+        self, srn: str, numbers: Collection[str]
+    ) -> tuple[Sequence[CertificateRead], Sequence[ListedAt]]:
+        """The newest reads by devices of a manufacturer's certificates with these numbers, and when the list was read
+        that has them.
+        """
+        asked = {"srn": srn, "numbers": sorted(numbers)}
+        async with self._database.reading() as connection:
+            reads = (await connection.execute(_READS_OF_NUMBERS, asked)).all()
+            listed = (await connection.execute(_LISTED_AT, asked)).all()
+        return [read_of(row) for row in reads], [
+            ListedAt(number, revision, body, iso_utc(at)) for number, revision, body, at in listed
+        ]
 
     async def with_id(self, ids: Sequence[str]) -> FoundCertificate | None:
         """The certificate with one of these ids; the latest of several versions."""
@@ -349,6 +372,16 @@ _WITH_NUMBER = PreparedSelect(
     .offset(_SKIPPED)
 )
 _OF_READ: Select[Any] = select(*(device_certificates.c[name] for name in OF_READ))
+_WITH_NUMBERS = bindparam("numbers", type_=Text, expanding=True)
+_READS_OF_NUMBERS = _OF_READ.where(
+    device_certificates.c.srn == bindparam("srn", type_=Text), device_certificates.c.number.in_(_WITH_NUMBERS)
+)
+_LISTED_AT = select(
+    certificates.c.number,
+    certificates.c.revision,
+    certificates.c.notified_body,
+    func.coalesce(certificates.c.unlisted_at, certificates.c.seen_at),
+).where(_OF_SRN, certificates.c.number.in_(_WITH_NUMBERS))
 _NEWEST_NUMBERS = (
     select(certificates.c.number).where(_OF_SRN).order_by(certificates.c.id.desc()).limit(_MOST).offset(_SKIPPED)
 )

@@ -1,6 +1,6 @@
 """The page of a device."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 import msgspec
@@ -27,6 +27,7 @@ from registerwatch.pages.public.structured_data import medical_device, script_te
 from registerwatch.pages.public.summaries import device_summary, origin_of
 from registerwatch.pages.rendering import not_found, page
 from registerwatch.platform.clock import day_of
+from registerwatch.register.certificate_reads import NewerRead
 from registerwatch.register.certificate_states import (
     ShownCertificate,
     count_by_words,
@@ -34,9 +35,9 @@ from registerwatch.register.certificate_states import (
 )
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.device_names import given_name
-from registerwatch.register.models import Contradiction
+from registerwatch.register.models import Certificate, Contradiction
 from registerwatch.register.other_codes import OtherCode
-from registerwatch.register.standing import CertificateStanding
+from registerwatch.register.standing import NEWER_READ_DIFFERS, Badge, CertificateStanding
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.register_reads import device_for
@@ -74,6 +75,8 @@ class DeviceView(msgspec.Struct, frozen=True):
     """Whether `today` is in the past, and the device as it was then."""
     is_listed: bool = True
     """Whether the register listed the device at the last read."""
+    newer_reads: Mapping[Certificate, NewerRead] = msgspec.field(default_factory=dict)
+    """Its certificates of which a newer read of another device differs."""
 
     @property
     def standing_title(self) -> str:
@@ -164,6 +167,11 @@ class DeviceView(msgspec.Struct, frozen=True):
         return CertificateStanding(self.certificates)
 
     @property
+    def doubts(self) -> Sequence[Badge]:
+        """Badges beside the standing of its certificates: what may be otherwise by now."""
+        return [NEWER_READ_DIFFERS] if self.newer_reads else []
+
+    @property
     def count_by_words(self) -> list[tuple[str, str, int]]:
         """Its certificates counted by standing: words, tone, number."""
         return count_by_words(self.certificates)
@@ -229,7 +237,13 @@ async def _device_page(
     today = day_of(service.clock.now())
     served = served_device(answer)
     history = await service.history.device(served.udi, only_changes=True)
-    view = DeviceView(served, today, await section_beside_device(service, served), is_listed=answer.is_listed)
+    view = DeviceView(
+        served,
+        today,
+        await section_beside_device(service, served),
+        is_listed=answer.is_listed,
+        newer_reads=await service.certificates.newer_reads(served, served.certs_read_at or served.basic_read_at, today),
+    )
     similar = await similar_devices(service, served)
     summary = device_summary(view, origin_of(service.settings))
     watched = await own_watches(request, service, [served.udi, served.manufacturer_srn])

@@ -1,12 +1,14 @@
 """The page of one watch: its record, its timeline and its settings."""
 
 from collections.abc import Mapping
+from datetime import date
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from registerwatch.bootstrap import Service
+from registerwatch.copy.records import LastRead
 from registerwatch.errors import CapReached, InvalidInput, PeriodEnded
 from registerwatch.lookup.devices import ServedDevice
 from registerwatch.pages.account.events.changes import severity_tone
@@ -19,6 +21,7 @@ from registerwatch.pages.account.watches.watch_view import WatchView
 from registerwatch.pages.forms import Form, form_of
 from registerwatch.pages.public.certificates.listed_certificates import MAX_BESIDE, section_of_actor
 from registerwatch.pages.public.device import DeviceView, is_gone
+from registerwatch.platform.clock import iso_utc
 from registerwatch.register.certificate_kinds import what_was_examined
 from registerwatch.register.identifiers import is_actor_of_devices
 from registerwatch.watches.events.event_selection import EventSelection, EventView, row_id
@@ -161,9 +164,8 @@ async def _view(service: Service, visitor: Visitor, details: WatchDetails, befor
     unseen = await service.watches.marks.unseen_of_watch(visitor.caller, details.watch.id, PAGE_LENGTH + 1)
     device = actor = instants = None
     if details.watch.kind == "udi":
-        answer, instants = await service.devices.known(subject), await service.records.last_read(subject)
-        if answer is not None:
-            device = DeviceView(_served.decode(answer.body), today, is_listed=answer.is_listed)
+        instants = await service.records.last_read(subject)
+        device = await _device(service, subject, instants, today)
     else:
         actor = await service.documents.actor(subject)
     is_real = service.settings.reads_real_register
@@ -171,6 +173,18 @@ async def _view(service: Service, visitor: Visitor, details: WatchDetails, befor
     if is_actor_of_devices(subject) and details.watch.kind == "srn":
         certificates = await section_of_actor(service, subject, today, most=MAX_BESIDE)
     return WatchView(details, now, visitor.zone, before, device, actor, is_real, unseen, certificates, instants)
+
+
+async def _device(service: Service, udi: str, instants: LastRead | None, today: date) -> DeviceView | None:
+    """What the copy has of a device. Newer reads of other devices are those after its last read for any purpose."""
+    answer = await service.devices.known(udi)
+    if answer is None:
+        return None
+    served = _served.decode(answer.body)
+    certs_at = instants.certs_at if instants is not None else None
+    read_at = served.basic_read_at if certs_at is None else iso_utc(certs_at)
+    newer = await service.certificates.newer_reads(served, read_at, today)
+    return DeviceView(served, today, is_listed=answer.is_listed, newer_reads=newer)
 
 
 def _problems(form: Form) -> dict[str, str]:

@@ -1,0 +1,114 @@
+"""The pages of a device and of its watch say where a newer read of another device has a certificate otherwise."""
+
+from datetime import UTC, datetime
+
+from registerwatch_standins.register.records import Registration
+from tests.pages.account.pages_client import PagesClient
+from tests.pages.markup import Markup, accessibility_problems
+from tests.register.certificate_rows import a_certificate, note_walk, scopes, store_certificates
+from tests.support.harness import ServiceHarness
+from tests.watches.certificate_steps import HOUR, NUMBER, certify, read, two_devices_of_one_manufacturer
+
+DIFFERS = "! A newer read of another device differs"
+
+
+def moment(at: float) -> str:
+    """An instant in the words of pages."""
+    return f"{datetime.fromtimestamp(at, UTC):%-d %b %Y, %H:%M} UTC"
+
+
+def in_own_section(page: Markup) -> str:
+    """How the certificate stands in the section of the device's own certificates."""
+    [row] = [row for row in page.rows if row[0].startswith(NUMBER) and len(row) == 5]
+    return row[1]
+
+
+async def page_of(harness: ServiceHarness, device: Registration) -> Markup:
+    """The public page of a device."""
+    return Markup.of(await harness.client.get(f"/d/{device.primary_di}"))
+
+
+async def a_device_and_another_read_later(harness: ServiceHarness) -> tuple[Registration, Registration]:
+    """Two devices of one manufacturer, of which the one that was read last has the certificate withdrawn."""
+    one, other = two_devices_of_one_manufacturer(harness)
+    certify(harness, one)
+    certify(harness, other, status="withdrawn", expiry="2029-01-01")
+    await read(harness, one.primary_di)
+    await read(harness, other.primary_di)
+    return one, other
+
+
+async def test_the_page_of_a_device_says_both_with_their_times_until_it_is_read_again(harness: ServiceHarness) -> None:
+    one, other = await a_device_and_another_read_later(harness)
+
+    page, of_other = await page_of(harness, one), await page_of(harness, other)
+
+    assert in_own_section(page) == (
+        "✓ Valid register: issued Counts as valid"
+        f" A newer read of the device {other.primary_di} says: withdrawn, end 1 Jan 2029, as of {moment(harness.now)}."
+        f" The last read of this device says: valid, end 16 Sep 2030, as of {moment(harness.now - 120)}."
+    )
+    assert page.facts["Certificates"].endswith(DIFFERS)
+    assert accessibility_problems(page) == []
+    assert in_own_section(of_other) == "✕ Withdrawn Not counted as valid"
+    assert DIFFERS not in of_other.main
+    await read(harness, one.primary_di)
+    page = await page_of(harness, one)
+    assert in_own_section(page) == "✓ Valid register: issued Counts as valid", "its own read is the newest again"
+    assert DIFFERS not in page.main
+
+
+async def test_a_list_that_was_read_later_still_leaves_no_doubt(harness: ServiceHarness) -> None:
+    one, _ = await a_device_and_another_read_later(harness)
+    srn = one.manufacturer.srn
+    await note_walk(harness.database)
+    await store_certificates(harness.database, a_certificate(1, srn=srn, seen_at=harness.now - HOUR))
+    assert DIFFERS in (await page_of(harness, one)).main
+
+    async with harness.database.transaction() as connection:
+        await connection.exec_driver_sql(f"UPDATE certificates SET seen_at = {int(harness.now) + 60}")
+
+    assert DIFFERS not in (await page_of(harness, one)).main
+
+
+async def test_a_certificate_that_its_scope_alone_names_for_a_device_can_be_in_doubt_too(
+    harness: ServiceHarness,
+) -> None:
+    one, other = two_devices_of_one_manufacturer(harness)
+    harness.world.change(one.uuid, certificates=())
+    listed_at = int(harness.now) - HOUR
+    named = {**scopes(one.basic_udi or ""), "scopes_read_at": listed_at, "seen_at": listed_at}
+    await note_walk(harness.database)
+    await store_certificates(harness.database, a_certificate(1, srn=one.manufacturer.srn, **named))
+    await read(harness, one.primary_di)
+    certify(harness, other, status="withdrawn")
+    await read(harness, other.primary_di)
+
+    page = await page_of(harness, one)
+
+    assert f"The register’s list says: valid, as of {moment(listed_at)}" in in_own_section(page)
+    assert DIFFERS in page.facts["Certificates"]
+
+
+async def test_the_page_of_a_watch_says_so_until_the_device_is_read_for_it(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    one, other = two_devices_of_one_manufacturer(harness)
+    certify(harness, one)
+    certify(harness, other, status="withdrawn")
+    response = await owner_pages.post("/app/watches/add", subject=one.primary_di)
+    address = str(response.headers["location"]).partition("?")[0]
+    await read(harness, other.primary_di)
+
+    page = await owner_pages.page(address)
+
+    assert f"A newer read of the device {other.primary_di} says: withdrawn, as of" in in_own_section(page)
+    assert DIFFERS in page.facts["Certificates"]
+    assert page.main.count(DIFFERS) == 2, "among the badges of the watch, too"
+    assert accessibility_problems(page) == []
+    harness.clock.move(60)
+    page = await owner_pages.follow(await owner_pages.post(f"{address}/read"))
+    assert in_own_section(page) == "✓ Valid register: issued Counts as valid"
+    assert DIFFERS not in page.main
+    assert DIFFERS in (await page_of(harness, one)).main, "strangers are not told that it was read for a watch"
+    await harness.finish_background_work()

@@ -1,0 +1,57 @@
+"""Which newer reads of other devices differ from the certificates of a device."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from registerwatch.register.certificate_reads import CertificateRead, DeviceRead, newer_reads
+from registerwatch.register.certificate_states import shown_certificate
+from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX
+from registerwatch.register.models import Certificate
+
+TODAY = date(2027, 1, 15)
+BEFORE, THEN, AFTER = "2027-01-14T00:00:00Z", "2027-01-14T06:00:00Z", "2027-01-14T12:00:00Z"
+
+
+def a_certificate(status: str = "issued", **fields: Any) -> Certificate:
+    """A certificate with a revision, of one notified body."""
+    known = {"revision": "01", "expiry": "2030-01-01", "notified_body": "0123", **fields}
+    return Certificate("Z-1", status_code=CERTIFICATE_STATUS_PREFIX + status, **known)
+
+
+def words(own: list[Certificate], *read: Certificate, as_of: str = AFTER) -> list[str]:
+    """How the read of another device has each certificate, where it differs from what was known `THEN`."""
+    shown = [shown_certificate(each, TODAY) for each in own]
+    first = read[0]
+    other = CertificateRead(
+        "DE-MF-1", first.number, first.revision, first.notified_body, DeviceRead(as_of, read, "04012345678901")
+    )
+    found = newer_reads(shown, [THEN] * len(own), [other], TODAY)
+    return ["" if each is None else each.shown.words for each in found]
+
+
+def test_a_newer_read_with_another_state_or_end_differs() -> None:
+    assert words([a_certificate()], a_certificate("withdrawn")) == ["Withdrawn"]
+    assert words([a_certificate()], a_certificate(expiry="2031-01-01")) == ["Valid"]
+    assert words([a_certificate("withdrawn")], a_certificate()) == ["Valid"]
+
+
+def test_an_equal_an_older_and_a_simultaneous_read_do_not() -> None:
+    assert words([a_certificate()], a_certificate()) == [""]
+    for as_of in (BEFORE, THEN):
+        assert words([a_certificate()], a_certificate("withdrawn"), as_of=as_of) == [""]
+
+
+@pytest.mark.parametrize("unknown", [{"revision": ""}, {"notified_body": ""}])
+def test_what_can_be_a_renewal_does_not_differ(unknown: dict[str, str]) -> None:
+    assert words([a_certificate()], a_certificate("withdrawn", **unknown)) == ["Withdrawn"]
+    assert words([a_certificate()], a_certificate(expiry="2035-01-01", **unknown)) == [""]
+    assert words([a_certificate()], a_certificate("withdrawn", revision="02")) == [""]
+
+
+def test_a_certificate_that_both_list_twice_differs_as_a_whole() -> None:
+    twice = [a_certificate(), a_certificate("suspended")]
+
+    assert words(twice, *twice) == ["", ""]
+    assert words(twice, a_certificate("withdrawn"), a_certificate("suspended")) == ["Withdrawn", "Withdrawn"]
