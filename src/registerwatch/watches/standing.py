@@ -40,6 +40,9 @@ def shown_of(seen: SeenCertificate, today: date) -> ShownCertificate:
         status_code=seen.status_code,
         notified_body=seen.notified_body,
         valid_from=seen.valid_from or None,
+        type_code=seen.type_code,
+        listed_in=seen.listed_in,
+        scoped=seen.is_scoped,
         confirmed=not seen.is_unconfirmed,
     )
     return shown_certificate(certificate, today, is_listed=not seen.is_gone)

@@ -22,10 +22,11 @@ from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import UDI, a_full_reading, a_udi
 from tests.register.certificate_rows import a_certificate, a_refusal, note_walk, store_certificates
-from tests.support.harness import SRN, ServiceHarness
+from tests.support.harness import EMAIL, SRN, ServiceHarness
 from tests.support.statements import counted_statements
 from tests.watches.builders import a_certificate as a_seen_certificate
 from tests.watches.builders import a_snapshot
+from tests.watches.certificate_steps import NUMBER, certify, read
 
 LONG = "Catheter for the temporary drainage of urine, sterile, with a coating"
 HOSTILE = '<b>"=1+1</b>\u202e'
@@ -137,6 +138,69 @@ async def test_what_people_set_is_saved_or_stays_in_the_form(harness: ServiceHar
     assert ended.one("textarea", id="notes").text == "Typed for long"
     assert "Read it now" not in ended.main
     await harness.finish_background_work()
+
+
+async def test_a_watch_whose_period_has_ended_shows_what_was_read_for_it_and_leads_to_what_was_read_since(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    [device] = harness.separate_devices(1)
+    certify(harness, device)
+    harness.world.change(device.uuid, reference="BEFORE")
+    address = await watch_of(owner_pages, device.primary_di)
+    harness.clock.move(8 * 86_400)
+    certify(harness, device, status="withdrawn")
+    harness.world.change(device.uuid, reference="AFTER")
+    await read(harness, device.primary_di)
+
+    page = await owner_pages.page(address)
+
+    assert accessibility_problems(page) == []
+    assert [each.text for each in page.all("h2")][:2] == [
+        "The record as it was last read for this watch",
+        "Certificates",
+    ]
+    assert (
+        "This watch stopped on 22 Jan 2027, 08:00, when the period of the account ended. What is here was read for"
+        " it on 15 Jan 2027, 08:00; what was read since is not shown here. Its public page has what is known now."
+    ) in page.main
+    assert page.link("Its public page") == f"/d/{device.primary_di}"
+    assert page.facts["Catalogue reference"] == "BEFORE"
+    assert page.facts["Certificates"].startswith("✓ Valid")
+    [row] = [row for row in page.rows if row[0].startswith(NUMBER)]
+    assert row[1:3] == ["✓ Valid register: issued Counts as valid", "16 Sep 2030 in 1,332 days"]
+    assert row[4] == "In the record of this device"
+    assert "ithdrawn" not in page.main
+    assert "Certificates read" not in page.facts
+    public = Markup.of(await harness.client.get(f"/d/{device.primary_di}"))
+    assert "✕ Withdrawn" in public.facts["Certificates"]
+    await harness.service.accounts.admin.set_period(EMAIL, None, int(harness.now) + 86_400)
+    assert "The record now" in (await owner_pages.page(address)).main
+    await harness.finish_background_work()
+
+
+@pytest.mark.parametrize("was_read", [True, False])
+async def test_a_stopped_watch_of_a_manufacturer_or_one_that_was_never_read_shows_nothing_of_the_copy(
+    harness: ServiceHarness, owner_pages: PagesClient, was_read: bool
+) -> None:
+    srn = harness.unique_devices(1)[0].manufacturer.srn
+    if not was_read:
+        harness.faults.fail("any", "http-500")
+    address = await watch_of(owner_pages, srn)
+    harness.faults.clear()
+    harness.clock.move(8 * 86_400)
+    await store_certificates(harness.database, a_certificate(1, srn=srn))
+    await note_walk(harness.database)
+    await read(harness, srn)
+
+    page = await owner_pages.page(address)
+
+    assert accessibility_problems(page) == []
+    assert "This watch stopped on 22 Jan 2027" in page.main
+    assert ("Registered devices" in page.facts) is was_read
+    assert ("Nothing was read for it before." in page.main) is not was_read
+    assert "tried again" not in page.main
+    assert "Z-25-001" not in page.main
+    assert page.link("Its public page") == f"/a/{srn}"
 
 
 async def test_a_watch_of_another_account_and_none_at_all_are_the_same(

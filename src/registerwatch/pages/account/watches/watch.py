@@ -158,10 +158,15 @@ async def _page(
 
 
 async def _view(service: Service, visitor: Visitor, details: WatchDetails, before: Position | None) -> WatchView:
-    """The watch with what the copy has of its subject."""
+    """The watch with what the copy has of its subject; without that where nothing is read for the watch any more, since
+    the copy may be newer than its snapshot.
+    """
     subject, now = details.watch.subject, service.clock.now()
     today = visitor.day_of(now)
     unseen = await service.watches.marks.unseen_of_watch(visitor.caller, details.watch.id, PAGE_LENGTH + 1)
+    ended = visitor.caller.account.ended(now)
+    if ended is not None:
+        return WatchView(details, now, visitor.zone, before, unseen=unseen, ended=ended)
     device = actor = instants = None
     if details.watch.kind == "udi":
         instants = await service.records.last_read(subject)

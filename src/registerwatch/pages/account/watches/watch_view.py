@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from registerwatch.accounts.ended_period import EndedPeriod
 from registerwatch.copy.documents.documents import StoredActor
 from registerwatch.copy.records import LastRead
 from registerwatch.pages.account.events.changes import ShownChange, shown_changes
@@ -49,7 +50,7 @@ class ShownEntry(msgspec.Struct, frozen=True):
 
 
 class WatchView(msgspec.Struct, frozen=True):
-    """A watch, and what is stored of its subject."""
+    """A watch, and what is stored of its subject: its snapshot, and the copy while the period of its account runs."""
 
     details: WatchDetails
     now: float
@@ -65,6 +66,8 @@ class WatchView(msgspec.Struct, frozen=True):
     """The certificates of a watched manufacturer, None for other subjects."""
     instants: LastRead | None = None
     """When a device was last read, which only this account sees."""
+    ended: EndedPeriod | None = None
+    """The end of the account's period, since which nothing is read for the watch."""
 
     @property
     def watch(self) -> Watch:
@@ -108,6 +111,16 @@ class WatchView(msgspec.Struct, frozen=True):
         return replace(found, certificates=self.device.standing, has_unlisted=False)
 
     @property
+    def certificates_of_device(self) -> Sequence[ShownCertificate]:
+        """The certificates of a device that the register lists: those in the copy, or in the snapshot without one."""
+        return self.device.certificates if self.device is not None else self.standing.certificates.certificates
+
+    @property
+    def lacks_certificates(self) -> bool:
+        """Whether the certificates of a device were not read, or not all of them."""
+        return self.device.certificates_unread if self.device is not None else self.standing.has_unread
+
+    @property
     def badges(self) -> Sequence[Badge]:
         """Badges of its standing; no good ones if the register no longer lists it."""
         return self.standing.warnings if self.watch.is_delisted else self.standing.badges
@@ -134,6 +147,8 @@ class WatchView(msgspec.Struct, frozen=True):
     @property
     def why_unread(self) -> str:
         """Why there is no record of it yet."""
+        if self.ended is not None:
+            return "Nothing was read for it before."
         if self.watch.last_error.startswith(NOT_REGISTERED):
             code = "UDI-DI, without serial number, lot and date" if self.is_device else "SRN"
             return f"Check the code: the register was asked for this {code}. It is asked again."
