@@ -20,6 +20,7 @@ from registerwatch.ingest.sweeps.certificate_sweep import CertificateSweep
 from registerwatch.platform.clock import SystemClock
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.migrate import upgrade
+from registerwatch.register.certificate_reads import CertificateRead
 from registerwatch.sources.eudamed.certificate_lists import PAGE_SIZE, EudamedCertificateLists
 from registerwatch.sources.request_budget import RequestBudget
 from registerwatch.sources.request_pace import PaceLimits
@@ -75,6 +76,12 @@ class NoWatches:
 
     async def with_found(
         self, connection: AsyncConnection, numbers: Collection[tuple[str, str]], *, now: int
+    ) -> Sequence[str]:
+        """No device."""
+        return ()
+
+    async def with_other(
+        self, connection: AsyncConnection, reads: Sequence[CertificateRead], *, besides: Collection[str], now: int
     ) -> Sequence[str]:
         """No device."""
         return ()

@@ -139,7 +139,7 @@ async def _page(
         return _no_watch(request, visitor)
     name = details.watch.label if details.is_renamed else ""
     view = await _view(service, visitor, details, before)
-    maker = view.seen.manufacturer_srn if view.is_device else ""
+    maker = view.seen.manufacturer_srn if view.is_device and view.ended is None else ""
     return app_page(
         request,
         visitor,
