@@ -5,15 +5,15 @@ FastAPI inspects the annotation of every parameter for every request. That took 
 
 import inspect
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,14 +23,15 @@ from registerwatch.rest.routing.auth import KeyOrSession
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Values = dict[str, Any]
+Problems = Sequence[dict[str, Any]]
+"""As `RequestValidationError` has them."""
 PLAIN = (str, int, float, bool, NoneType)
 _NO_QUERY = QueryParams()
 
 
 class DirectRoute(APIRoute):
-    """A route that calls its endpoint directly, if that has the form of nearly all our endpoints.
-
-    FastAPI handles other endpoints, and requests with wrong parameters, which it refuses.
+    """A route that calls its endpoint directly, if that has the form of nearly all our endpoints. FastAPI handles other
+    endpoints.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -45,18 +46,7 @@ class DirectRoute(APIRoute):
 
     def get_route_handler(self) -> Handler:
         """The handler of the route."""
-        handler, call = super().get_route_handler(), self._call
-        if call is None:
-            return handler
-
-        async def answered(request: Request) -> Response:
-            try:
-                values = call.parameters(request)
-            except (ValidationError, _WrongParameters):
-                return await _solved(handler, request)
-            return await call.answer(request, values)
-
-        return answered
+        return super().get_route_handler() if self._call is None else self._call.answer
 
     @cached_property
     def _call(self) -> "_Call | None":
@@ -76,19 +66,8 @@ def _app(handler: Handler) -> ASGIApp:
     return app
 
 
-async def _solved(handler: Handler, request: Request) -> Response:
-    """The answer of FastAPI's handler, with the exit stacks that its solver needs."""
-    async with AsyncExitStack() as stack:
-        request.scope["fastapi_inner_astack"] = request.scope["fastapi_function_astack"] = stack
-        return await handler(request)
-
-
 class _OtherForm(Exception):
     """The form of an endpoint or a dependency must be left to FastAPI."""
-
-
-class _WrongParameters(Exception):
-    """A parameter is missing or has a wrong type."""
 
 
 class _Step(msgspec.Struct, frozen=True):
@@ -133,29 +112,29 @@ class _Call(msgspec.Struct, frozen=True):
             _Step(_coroutine(dependant), dependant.request_param_name, named),
             steps,
             model,
-            [] if model else [_Field.of(each) for each in dependant.query_params],
-            [_Field.of(each) for each in dependant.path_params],
-            [_Field.of(each, in_header=True) for each in dependant.header_params],
+            [] if model else [_Field.of(each, "query") for each in dependant.query_params],
+            [_Field.of(each, "path") for each in dependant.path_params],
+            [_Field.of(each, "header") for each in dependant.header_params],
         )
 
-    def parameters(self, request: Request) -> Values:
-        """The endpoint's own parameters. Raises `ValidationError` or `_WrongParameters`."""
-        values: Values = {}
+    def parameters(self, request: Request) -> tuple[Values, Problems]:
+        """The endpoint's own parameters, and what is wrong with them."""
         query = request.query_params if request.scope["query_string"] else _NO_QUERY
+        read = [(each.name, *each.value(request.path_params.get(each.alias))) for each in self.path]
         if self.model is not None:
-            values[self.model.name] = self.model.value(query)
-        for fields, found in ((self.path, request.path_params), (self.query, query)):
-            for each in fields:
-                values[each.name] = each.value(found.get(each.alias))
-        for each in self.headers:
-            values[each.name] = each.value(request.headers.get(each.alias))
-        return values
+            read.append((self.model.name, *self.model.value(query)))
+        read += [(each.name, *each.value(query.get(each.alias))) for each in self.query]
+        read += [(each.name, *each.value(request.headers.get(each.alias))) for each in self.headers]
+        return {name: value for name, value, _ in read}, [each for _, _, problems in read for each in problems]
 
-    async def answer(self, request: Request, values: Values) -> Response:
-        """The endpoint's answer."""
+    async def answer(self, request: Request) -> Response:
+        """The endpoint's answer. Raises `RequestValidationError` for wrong parameters, after the dependencies ran."""
+        values, problems = self.parameters(request)
         results = list[Any]()
         for step in self.steps:
             results.append(await step.result(request, results, {}))
+        if problems:
+            raise RequestValidationError(problems)
         response: Response = await self.endpoint.result(request, results, values)
         return response
 
@@ -167,32 +146,34 @@ class _Field(msgspec.Struct, frozen=True):
     alias: str
     field: Any
     """FastAPI's field, which has the type."""
+    location: tuple[str, str]
     is_required: bool
     default: Any
 
     @classmethod
-    def of(cls, field: Any, *, in_header: bool = False) -> "_Field":
+    def of(cls, field: Any, where: str) -> "_Field":
         """The field of a parameter. Raises `_OtherForm` for several values, or a header without an alias."""
-        if not _is_plain(field.field_info.annotation) or (in_header and "_" in field.alias):
+        if not _is_plain(field.field_info.annotation) or (where == "header" and "_" in field.alias):
             raise _OtherForm
         is_required = field.field_info.is_required()
-        return cls(field.name, field.alias, field, is_required, None if is_required else field.get_default())
+        default = None if is_required else field.get_default()
+        return cls(field.name, field.alias, field, (where, field.alias), is_required, default)
 
-    def value(self, sent: Any) -> Any:
-        """Convert what was sent, None if nothing was. Raises `_WrongParameters`."""
-        if sent is None and not self.is_required:
-            return self.default
-        value, problems = self.field.validate(sent)
-        if problems:
-            raise _WrongParameters
-        return value
+    def value(self, sent: Any) -> tuple[Any, Problems]:
+        """Convert what was sent, None if nothing was; and what is wrong with it."""
+        if sent is not None:
+            return self.field.validate(sent, loc=self.location)  # type: ignore[no-any-return]  # FastAPI's own field
+        if not self.is_required:
+            return self.default, ()
+        return None, [{"type": "missing", "loc": self.location, "msg": "Field required", "input": None}]
 
 
 class _Model(msgspec.Struct, frozen=True):
     """A parameter whose fields are all query parameters."""
 
     name: str
-    model: type[BaseModel]
+    field: Any
+    """FastAPI's field, which has the type."""
     several: Sequence[str]
     """Query parameters that may be sent several times."""
 
@@ -208,15 +189,15 @@ class _Model(msgspec.Struct, frozen=True):
         several = {name: each for name, each in model.model_fields.items() if not _is_plain(each.annotation)}
         if any(get_origin(each.annotation) is not list for each in several.values()):
             raise _OtherForm
-        return cls(field.name, model, [each.alias or name for name, each in several.items()])
+        return cls(field.name, field, [each.alias or name for name, each in several.items()])
 
-    def value(self, sent: QueryParams) -> BaseModel:
-        """Convert the query. Raises `ValidationError`."""
+    def value(self, sent: QueryParams) -> tuple[Any, Problems]:
+        """Convert the query; and what is wrong with it."""
         values: Values = dict(sent)
         for name in self.several:
             if name in values:
                 values[name] = sent.getlist(name)
-        return self.model.model_validate(values)
+        return self.field.validate(values, loc=("query",))  # type: ignore[no-any-return]  # FastAPI's own field
 
 
 def _add_step(dependant: Dependant, steps: list[_Step], indexes: dict[Any, int]) -> int:
