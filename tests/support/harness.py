@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 from argon2 import PasswordHasher
 from fastapi import FastAPI
+from pydantic import SecretStr
 from sqlalchemy import Table, select
 
 from registerwatch.accounts.audit.audit import Action
@@ -403,10 +404,14 @@ async def running_harness(
 
 
 def harness_settings(database_url: str, data_dir: Path, **overrides: object) -> Settings:
-    """The settings of a service over the stand-ins."""
+    """The settings of a service over the stand-ins. Equal ones are checked once: that takes as long as all else here."""
+    place = {"data_dir": data_dir, "database_url": SecretStr(database_url)}
+    return _checked_settings(tuple(overrides.items())).model_copy(update=place)
+
+
+@cache
+def _checked_settings(overrides: tuple[tuple[str, object], ...]) -> Settings:
     values = {
-        "data_dir": data_dir,
-        "database_url": database_url,
         "register_url": f"{REGISTER}/eudamed",
         "datalake_url": f"{REGISTER}/datalake",
         "register_requests_per_minute": PACE,
@@ -414,7 +419,7 @@ def harness_settings(database_url: str, data_dir: Path, **overrides: object) -> 
         "register_timeout": 5.0,
         "rate_limits": False,
         "sweep": False,
-        **overrides,
+        **dict(overrides),
     }
     return Settings(**values)  # type: ignore[arg-type]  # values are checked by the settings
 

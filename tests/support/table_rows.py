@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -19,17 +20,18 @@ _ORDERS = {
 
 
 class TableRows:
-    """Reads the tables of one database. PostgreSQL is asked over one connection, opened by the first read."""
+    """Reads the tables of one database, over one connection that the first read opens."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._file: _FileRows | None = None
         self._server: psycopg.Connection | None = None
 
-    def read(self, tables: Iterable[str] = tuple(_ORDERS)) -> dict[str, Rows]:
+    def read(self, tables: Sequence[str] = tuple(_ORDERS)) -> dict[str, Rows]:
         """Every row of some tables, as the driver gives it, in the order of their keys."""
         if self._database.sqlite_path is not None:
-            with closing(sqlite3.connect(self._database.sqlite_path)) as connection:
-                return _rows(connection, tables)
+            self._file = self._file or _FileRows(self._database.sqlite_path)
+            return self._file.read(tables)
         if self._server is None:
             address = self._database.url.render_as_string(hide_password=False)
             self._server = psycopg.connect(address, autocommit=True)
@@ -37,8 +39,28 @@ class TableRows:
 
     def close(self) -> None:
         """End the connection, if there is one."""
-        if self._server is not None:
-            self._server.close()
+        for each in (self._file, self._server):
+            if each is not None:
+                each.close()
+
+
+class _FileRows:
+    """Reads a SQLite file: tables that were read are read again only where something has been committed since."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(path)
+        self._version = -1
+        self._found: dict[str, Rows] = {}
+
+    def read(self, tables: Sequence[str]) -> dict[str, Rows]:
+        [version] = self._connection.execute("PRAGMA data_version").fetchone()  # that of this connection to others
+        if version != self._version:
+            self._version, self._found = version, {}
+        self._found |= _rows(self._connection, [each for each in tables if each not in self._found])
+        return {each: list(self._found[each]) for each in tables}
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 def copy_rows(database: Database) -> dict[str, Rows]:

@@ -5,10 +5,13 @@ A page that is not in the table here fails a test. What an address with an id is
 
 import re
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from pathlib import Path
+from unittest.mock import patch
 from urllib.parse import urlencode
 
 import httpx2
@@ -22,9 +25,9 @@ from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAc
 from tests.pages.account.page_walk import PageRoute, PageWalk, page_routes
 from tests.pages.account.pages_client import FROM_HERE, PagesClient
 from tests.pages.account.visited_account import STARTS, plain_addresses, takes_away
-from tests.pages.conftest import SiteMaker, running_site
+from tests.pages.conftest import running_site
 from tests.pages.markup import Markup
-from tests.support.harness import ServiceHarness
+from tests.support.harness import ServiceHarness, ServiceStarter
 
 
 class Level(Enum):
@@ -176,7 +179,10 @@ class Site:
     harness: ServiceHarness
     account: FilledAccount
     stranger: str
+    walk: PageWalk
+    """What the owner finds who follows every link."""
     requests: Mapping[str, Request]
+    """One to each route that the account's pages lead to, by label."""
 
 
 @pytest.fixture(scope="module")
@@ -192,32 +198,38 @@ async def filled(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path
     shutil.copyfile(sqlite_template, folder / "registerwatch.db")
     address = f"sqlite:///{folder / 'registerwatch.db'}"
     async with running_site(address, folder, *REGISTRATIONS, **SETTINGS) as harness:
-        yield await _site_of(harness)
+        account = await filled_account(harness)
+        stranger = await harness.sign_up("stranger@other.example", "a phrase of a stranger")
+        walk = await walked(harness, account.owner_cookie)
+        session = await harness.browser_session(stranger.email, stranger.password)
+        with patch.object(harness.service.accounts.uses, "note"):  # stored once a minute, in the midst of this
+            yield Site(harness, account, session, walk, _requests(walk))
 
 
 @pytest.fixture
-async def changed(site: SiteMaker) -> AsyncIterator[Site]:
-    """A site that one test changes."""
-    async with site(*REGISTRATIONS, **SETTINGS) as harness:
-        yield await _site_of(harness)
+async def changed(filled: Site, start_service: ServiceStarter, tmp_path: Path) -> AsyncIterator[Site]:
+    """The same site over a copy of its database, that one test changes."""
+    original, path = filled.harness, tmp_path / "registerwatch.db"
+    assert original.database.sqlite_path is not None
+    with closing(sqlite3.connect(original.database.sqlite_path)) as source, closing(sqlite3.connect(path)) as copy:
+        source.backup(copy)
+    async with start_service(world=original.world, **SETTINGS) as harness:
+        harness.clock.move(original.now - harness.now)
+        await harness.update_index()
+        yield replace(filled, harness=harness)
+        await harness.finish_background_work()
 
 
-async def _site_of(harness: ServiceHarness) -> Site:
-    account = await filled_account(harness)
-    stranger = await harness.sign_up("stranger@other.example", "a phrase of a stranger")
-    return Site(
-        harness,
-        account,
-        await harness.browser_session(stranger.email, stranger.password),
-        await _requests(harness, account.owner_cookie),
-    )
-
-
-async def _requests(harness: ServiceHarness, session: str) -> dict[str, Request]:
-    """One request to each route that the account's pages lead to, by label."""
+async def walked(harness: ServiceHarness, session: str) -> PageWalk:
+    """What somebody finds who follows every link."""
     walk = PageWalk(browser_of(harness, session))
     await walk.follow_links(*plain_addresses(harness), *STARTS)
-    found: dict[str, Request] = {f"GET {path}": ("GET", path, {}) for path in plain_addresses(harness)}
+    return walk
+
+
+def _requests(walk: PageWalk) -> dict[str, Request]:
+    plain = plain_addresses(walk.pages.harness)
+    found: dict[str, Request] = {f"GET {path}": ("GET", path, {}) for path in plain}
     for state in walk.states.values():
         route = walk.route_of("GET", state.address)
         assert route is not None
@@ -339,8 +351,7 @@ SECRET = re.compile(r"(?:rw|us|ft)_[\w-]{20,}|whsec_[\w+/-]{20,}")
 
 
 async def test_no_page_shows_a_member_any_secret(filled: Site) -> None:
-    walk = PageWalk(browser_of(filled.harness, filled.account.member))
-    await walk.follow_links(*plain_addresses(filled.harness), *STARTS)
+    walk = await walked(filled.harness, filled.account.member)
     wrong = [(each.name, SECRET.findall(each.response.text)) for each in walk.states.values()]
     assert not [each for each in wrong if each[1]], listed(wrong)
 
@@ -400,10 +411,8 @@ def rows_without_uses(harness: ServiceHarness) -> dict[str, list[dict[str, objec
 
 
 async def test_every_page_of_the_account_forbids_frames_scripts_of_others_and_being_kept(filled: Site) -> None:
-    walk = PageWalk(browser_of(filled.harness, filled.account.owner_cookie))
-    await walk.follow_links(*plain_addresses(filled.harness), *STARTS)
     wrong = []
-    for state in walk.states.values():
+    for state in filled.walk.states.values():
         headers = state.response.headers
         policy = headers.get("content-security-policy", "")
         if headers.get("cache-control") != "no-store" and not state.response.is_redirect:
@@ -416,9 +425,7 @@ async def test_every_page_of_the_account_forbids_frames_scripts_of_others_and_be
 
 
 async def test_every_page_of_the_account_has_a_way_to_sign_out(filled: Site) -> None:
-    walk = PageWalk(browser_of(filled.harness, filled.account.owner_cookie))
-    await walk.follow_links(*plain_addresses(filled.harness), *STARTS)
-    pages = [each for each in walk.states.values() if each.is_html and each.response.status_code == 200]
+    pages = [each for each in filled.walk.states.values() if each.is_html and each.response.status_code == 200]
     assert len(pages) > 20
     assert [each.name for each in pages if not Markup.of(each.response).all("form", action="/logout")] == []
 

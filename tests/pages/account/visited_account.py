@@ -1,6 +1,6 @@
 """Every state of the pages of a filled account: pages as they are, forms that were sent empty or with hostile texts."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from urllib.parse import urljoin
 
 from registerwatch.accounts.passwords.proof import PROOF_SECONDS
@@ -31,6 +31,17 @@ def plain_addresses(harness: ServiceHarness) -> list[str]:
 def takes_away(label: str) -> bool:
     """Whether a request may end the session, or take away what other pages show: such requests come last."""
     return any(word in label for word in _LAST)
+
+
+async def hostile_states(harness: ServiceHarness, account: FilledAccount) -> list[State]:
+    """The short form: what the owner sees, who sends every form with hostile texts alone, and then looks again."""
+    owner = PagesClient(harness)
+    await owner.sign_in(account.owner.email, PASSWORD)
+    walk = await _walked(owner)
+    sent = [each async for each in _sent_forms(walk, account, typed=TYPED[-1:])]
+    await _stay_signed_in(owner, account)
+    again = [State("GET", path, await owner.get(path)) for path in plain_addresses(harness)]
+    return [*await _seen_by_nobody(harness), *walk.states.values(), *sent, *again]
 
 
 async def visited_states(harness: ServiceHarness, account: FilledAccount) -> list[State]:
@@ -86,13 +97,15 @@ async def _seen_by_a_member(harness: ServiceHarness) -> list[State]:
     return seen
 
 
-async def _sent_forms(walk: PageWalk, account: FilledAccount, *, signs_in: bool = True) -> AsyncIterator[State]:
+async def _sent_forms(
+    walk: PageWalk, account: FilledAccount, *, signs_in: bool = True, typed: Sequence[str] = TYPED
+) -> AsyncIterator[State]:
     """What each form is answered, and the pages that it leads to."""
     for label, form in sorted(walk.forms.items(), key=lambda item: takes_away(item[0])):
-        for typed in TYPED:
+        for each in typed:
             if signs_in:
                 await _stay_signed_in(walk.pages, account)
-            state = await _sent(walk.pages, form, typed)
+            state = await _sent(walk.pages, form, each)
             yield state
             location = state.response.headers.get("location")
             if location and not takes_away(label):
