@@ -54,14 +54,7 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
     os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)  # PostgreSQL's files are a quarter of the work there
 
 TOGETHER = (
-    "attacks/test_bodies.py",
-    "attacks/test_exposure.py",
-    "attacks/test_photos.py",
-    "attacks/test_queue.py",
-    "attacks/test_receivers.py",
-    "attacks/test_uploads.py",
-    "attacks/test_watchers.py",
-    "attacks/test_accounts.py",
+    "attacks",
     "bench",
     "rest/test_description.py",
     "journeys/test_fleet.py",

@@ -1,8 +1,8 @@
-"""The services that are attacked: one on each database for all attacks of a module."""
+"""The services that are attacked: one on each database for all attacks of a module, in the short form of several."""
 
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import pytest
 
@@ -25,9 +25,48 @@ def length(request: pytest.FixtureRequest) -> Length:
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def any_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An empty database of each kind at the present schema, for all tests of a module."""
-    if request.param == "sqlite":
+def any_database_kind(request: pytest.FixtureRequest) -> str:
+    """Attacks go on over both."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def service_settings(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Settings that the attacks of a module need: its `SETTINGS`."""
+    return getattr(request.module, "SETTINGS", {})
+
+
+@pytest.fixture(scope="session")
+def started(
+    length: Length, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., AbstractContextManager[AttackedService]]]:
+    """Starts a service over a kind of database with these settings. In the short form it goes on until the end of the
+    run, and is given to the next module that asks for the same.
+    """
+    running: dict[object, AttackedService] = {}
+    with ExitStack() as left:
+
+        @contextmanager
+        def start(kind: str, **settings: str) -> Iterator[AttackedService]:
+            key = kind, *settings.items()
+            with ExitStack() as own:
+                if key not in running:
+                    parts = own if length.is_timed else left
+                    url = parts.enter_context(_empty_database(kind, tmp_path_factory, request))
+                    folder = tmp_path_factory.mktemp("service")
+                    running[key] = parts.enter_context(attacked_service(folder, url, length, **settings))
+                yield running[key]
+                if length.is_timed:
+                    del running[key]
+
+        yield start
+
+
+@contextmanager
+def _empty_database(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[str]:
+    if kind == "sqlite":
         path = tmp_path_factory.mktemp("attacked") / "registerwatch.db"
         shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
         yield f"sqlite:///{path}"
@@ -38,26 +77,25 @@ def any_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
 
 
 @pytest.fixture(scope="module")
-def service_settings(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Settings that the attacks of a module need: its `SETTINGS`."""
-    return getattr(request.module, "SETTINGS", {})
-
-
-@pytest.fixture(scope="module")
 def service(
-    any_database_url: str,
-    length: Length,
+    any_database_kind: str,
+    started: Callable[..., AbstractContextManager[AttackedService]],
     service_settings: dict[str, str],
-    tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> Iterator[AttackedService]:
     """A running service. What the attacks did to others is told at the end of the run."""
-    folder: Path = tmp_path_factory.mktemp("service")
-    with attacked_service(folder, any_database_url, length, **service_settings) as made:
+    with started(any_database_kind, **service_settings) as made:
+        made.attacks = 0
         yield made
         told = request.config.stash.setdefault(effects, [])
-        kind = any_database_url.partition(":")[0]
-        told.extend(f"{kind}: {each}" for each in made.effects)
+        told.extend(f"{any_database_kind}: {each}" for each in made.effects)
+        made.effects.clear()
+
+
+@pytest.fixture(scope="module")
+def any_database_url(service: AttackedService) -> str:
+    """The address of the service's database."""
+    return service.node.env["REGISTERWATCH_DATABASE_URL"]
 
 
 @pytest.fixture(autouse=True)

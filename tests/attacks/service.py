@@ -25,8 +25,8 @@ from tests.support.paces import start_fast
 
 MAX_GROWTH = 48 << 20
 """Bytes of memory that an attack may leave behind. Hashing a password maps 19 MB in each of two arenas, which stay."""
-CLIENTS = 20
-"""Other people who ask while an attack goes on."""
+CLIENTS, CLIENTS_BY_DAY = 20, 4
+"""Other people who ask while an attack goes on: in the short form few, as nobody judges how long they wait."""
 MAX_WAIT = 100.0
 """Milliseconds that 99 of 100 of their requests wait at most."""
 MAX_WORK_GROWTH = 2.0
@@ -267,6 +267,7 @@ def attacked_service(folder: Path, database_url: str, length: Length, **settings
             "RATE_LIMITS": "on",
             "TRUSTED_PROXIES": "127.0.0.1",
             "WEBHOOKS_ALLOW_PRIVATE": "on",
+            "SECRETS_KEY": "k9ZVdLbJjP0Q7yZr4S2mB8nX5cV1wT6hG3fD0aE7uRI=",
             **settings,
         }
         start_fast(database_url)
@@ -290,7 +291,7 @@ def _plan(service: AttackedService, of_worker: str) -> Plan:
     accounts = [_watching(service, service.subject) for _ in range(service.length.times(2, CLIENTS))]
     reads = [f"/v1/devices/{service.subject}", "/v1/search?q=set", "/v1/me", "/v1/watches"]
     clients = []
-    for key, watch_id in islice(cycle(accounts), CLIENTS):
+    for key, watch_id in islice(cycle(accounts), service.length.times(CLIENTS_BY_DAY, CLIENTS)):
         name = Request("PATCH", f"/v1/watches/{watch_id}", {"label": "Ward 3"})
         clients.append((key, [*(Request("GET", path) for path in reads), name]))
     key, _ = _watching(service, of_worker)

@@ -10,7 +10,6 @@ import psycopg
 
 from tests.attacks.service import AttackedService
 
-SETTINGS = {"SECRETS_KEY": "k9ZVdLbJjP0Q7yZr4S2mB8nX5cV1wT6hG3fD0aE7uRI="}
 ANSWERS = ("/v1/me", "/v1/search?q=set", "/v1/nowhere", "/openapi.json", "/", "/health", "/metrics", "/robots.txt")
 HOSTS = ((), ("a.example", "b.example"), ("a.example, b.example",), ("a b",), ("a/b",))
 

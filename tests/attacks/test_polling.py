@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 
 import httpx2
+import pytest
 
 from registerwatch.platform.clock import iso_utc
 from tests.attacks.service import AttackedService
@@ -25,6 +26,7 @@ Kept = tuple[int, dict[str, str], str]
 """Status, headers and body of an answer."""
 
 
+@pytest.mark.nightly
 def test_polling_the_records_of_34_devices_twice_finds_none_of_those_that_are_watched(
     service: AttackedService,
 ) -> None:

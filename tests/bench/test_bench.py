@@ -125,6 +125,7 @@ def test_everything_at_once_is_answered_on_both_databases(sections: dict[str, Se
     assert min(row.ours.value for what, row in rows.items() if what.startswith("memory of the service")) > 30
 
 
+@pytest.mark.nightly
 def test_the_measured_account_is_deleted_when_its_block_is_interrupted(setup: Setup) -> None:
     with served(setup, {}) as service, closing(Client(service.port)) as client:
         with pytest.raises(KeyboardInterrupt), customer(service.port) as company:
@@ -134,6 +135,7 @@ def test_the_measured_account_is_deleted_when_its_block_is_interrupted(setup: Se
     assert (shown.count(b'"role"'), shown.count(b'"label"')) >= (5, 5)
 
 
+@pytest.mark.nightly
 def test_reads_beside_logins_are_as_many_as_without_and_a_failed_login_is_no_login(setup: Setup) -> None:
     wrong = post("/v1/login", {"email": "nobody@example.org", "password": "not theirs"})
     with served(setup, {}) as service, customer(service.port) as company:
@@ -146,6 +148,7 @@ def test_reads_beside_logins_are_as_many_as_without_and_a_failed_login_is_no_log
     assert quiet.details["logins_per_second"] == 0
 
 
+@pytest.mark.nightly
 def test_failed_requests_are_said_instead_of_counted(setup: Setup) -> None:
     with served(setup, {}) as service, pytest.raises(ProcessFailed, match="requests failed"):
         rate(service.port, [Request("/missing")], 1)
@@ -166,6 +169,7 @@ def test_a_process_that_ends_early_is_quoted(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.nightly
 def test_a_server_that_a_killed_run_left_behind_makes_room_for_the_next(setup: Setup) -> None:
     program = (
         "import os; from pathlib import Path; from bench.postgresql import cluster; from bench.setup import Setup\n"

@@ -31,9 +31,10 @@ from tests.journeys.crash_loop import (
     sweeping_node,
 )
 from tests.journeys.held_servers import DeliveryReceiver, Manufacturer, Register, register
+from tests.support.long_forms import some_by_day
 from tests.support.mailbox import Received, mailbox
 
-CRASHES = int(os.environ.get("CRASHES", "4"))
+CRASHES = int(os.environ.get("CRASHES", "3"))
 MAX_LIFE_SECONDS = 0.6
 OF_MARKETS = ("device_off_market", "device_on_market")
 MAILED = re.compile(r"after: +(REF-\d+-\d+)")
@@ -41,7 +42,7 @@ OF_RECORD = ("name", "device_total", "manufacturer_status")
 """Fields of a manufacturer's own record."""
 
 
-@pytest.mark.parametrize("nodes", [1, 3])
+@pytest.mark.parametrize("nodes", some_by_day((1, 3), (3,)))
 def test_nodes_that_are_killed_lose_no_change_and_tell_none_twice(
     nodes: int, database_url: str, tmp_path: Path
 ) -> None:

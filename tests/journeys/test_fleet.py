@@ -88,6 +88,7 @@ def test_nodes_are_killed_and_replaced_by_later_versions(journey: Journey) -> No
     _assert_older_programs_do_not_start(fleet)
 
 
+@pytest.mark.nightly
 def test_redis_and_postgresql_go_away_and_come_back(journey: Journey) -> None:
     fleet = journey.fleet
     addresses = (f"192.0.2.{number}" for number in range(256))

@@ -18,6 +18,7 @@ from tests.accounts.authenticator import Authenticator
 from tests.accounts.second_factors import RECOVERY_CODE, App
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.support.harness import ServiceHarness, ServiceStarter, auth_headers
+from tests.support.long_forms import some_by_day
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
@@ -306,7 +307,7 @@ async def row_of(harness: ServiceHarness, what: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("what", STOLEN)
+@pytest.mark.parametrize("what", some_by_day(STOLEN, [each for each in STOLEN if ", " not in each]))
 async def test_who_has_the_account_in_the_end_is_what_the_table_says(start_service: ServiceStarter, what: str) -> None:
     async with start_service(trusted_proxies="127.0.0.0/8") as harness:
         assert await row_of(harness, what) == _documented()[what]

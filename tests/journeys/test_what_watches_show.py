@@ -29,6 +29,7 @@ from tests.watches.sweep_steps import register_more, runs
 
 HOUR, DAY = 3600, 24 * 3600
 DEVICES, WATCHED = 34, 10
+DEVICES_BY_DAY, WATCHED_BY_DAY = 10, 3
 THEN = iso_utc(NOW + HOUR)
 """When everything was stored, and strangers had not begun to walk."""
 SEARCH = "certificate-search"
@@ -200,13 +201,14 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(start_service: ServiceStarter) -> AsyncIterator[Stage]:
-    async with start_service(recheck_watches_per_run=4) as harness:
-        for number, each in enumerate(harness.unique_devices(DEVICES)):
+async def stage(start_service: ServiceStarter, is_nightly: bool) -> AsyncIterator[Stage]:
+    count, watched = (DEVICES, WATCHED) if is_nightly else (DEVICES_BY_DAY, WATCHED_BY_DAY)
+    async with start_service(recheck_watches_per_run=4 if is_nightly else 1) as harness:
+        for number, each in enumerate(harness.unique_devices(count)):
             listed = (a_registered_certificate(f"D-{number}"), a_registered_certificate(f"Z-{number}", SEARCH))
             harness.world.change(each.uuid, new_version=False, certificates=listed)
         await harness.fill_copy()
-        devices = harness.unique_devices(DEVICES)
+        devices = harness.unique_devices(count)
         srns = list(dict.fromkeys(each.manufacturer.srn for each in devices))
         harness.clock.move(120)
         await sweep_certificates(harness)
@@ -220,7 +222,7 @@ async def stage(start_service: ServiceStarter) -> AsyncIterator[Stage]:
         harness.clock.move(HOUR + 120)
         await sweep_certificates(harness)
         harness.clock.move(120)
-        yield Stage(harness, devices, devices[::3][:WATCHED], srns[::4], ids, owner)
+        yield Stage(harness, devices, devices[::3][:watched], srns[::4], ids, owner)
 
 
 async def sweep_certificates(harness: ServiceHarness) -> None:

@@ -42,6 +42,7 @@ def test_results_appear_as_one_types_without_leaving_the_page(page: Page) -> Non
     assert complaints(page) == []
 
 
+@pytest.mark.nightly
 def test_filters_apply_at_once_and_an_empty_box_brings_the_introduction_back(page: Page) -> None:
     page.goto("/")
     page.get_by_label("Market status").select_option("off")
@@ -55,6 +56,7 @@ def test_filters_apply_at_once_and_an_empty_box_brings_the_introduction_back(pag
     assert complaints(page) == []
 
 
+@pytest.mark.nightly
 def test_going_back_shows_the_whole_page_with_the_search_that_was_typed(page: Page) -> None:
     page.goto("/")
     page.get_by_label("Name, UDI-DI, SRN or catalogue reference").fill("titanium")
@@ -92,6 +94,7 @@ def test_a_lost_connection_is_told_and_typing_on_recovers(context: BrowserContex
     expect(page.get_by_role("row")).to_have_count(9)
 
 
+@pytest.mark.nightly
 def test_a_query_that_makes_no_sense_is_told_in_place(page: Page) -> None:
     page.goto("/")
     box = page.get_by_label("Name, UDI-DI, SRN or catalogue reference")
@@ -115,6 +118,7 @@ def test_a_record_that_is_being_read_appears_in_full_by_itself(page: Page, serve
     assert complaints(page) == []
 
 
+@pytest.mark.nightly
 def test_a_print_has_its_address_and_the_time_of_reading_instead_of_forms(page: Page, served: Served) -> None:
     page.goto(f"/d/{NAMED}")
     printed = page.locator(".printed")
@@ -201,6 +205,7 @@ def test_a_forgotten_password_is_replaced_by_keyboard_alone(browser: Browser, se
     visitor.close()
 
 
+@pytest.mark.nightly
 def test_a_password_shows_on_demand_and_is_hidden_again_before_it_is_sent(page: Page, served: Served) -> None:
     page.goto(f"/password/reset?token={_token(served, 'shown@acme.example')}")
     field, status = page.get_by_label("New password"), page.get_by_role("status")
@@ -223,6 +228,7 @@ def test_a_password_shows_on_demand_and_is_hidden_again_before_it_is_sent(page: 
     assert complaints(page) == []
 
 
+@pytest.mark.nightly
 def test_without_a_script_the_button_loads_a_field_that_shows_what_is_typed(browser: Browser, served: Served) -> None:
     plain = browser.new_context(base_url=served.address, java_script_enabled=False)
     page = plain.new_page()

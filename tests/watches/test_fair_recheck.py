@@ -8,6 +8,7 @@ from registerwatch.accounts.plans import PlanName
 from registerwatch.sources.budget_row import Host
 from tests.notifications.feeds.feed_reader import feed_of
 from tests.support.harness import NewAccount, ServiceHarness, ServiceStarter, auth_headers
+from tests.support.long_forms import some_by_day
 
 DAY = 86_400
 
@@ -59,7 +60,7 @@ async def test_trials_that_delete_and_import_again_and_again_delay_nobody(start_
         assert all(watch["last_sync"] and watch["last_sync"] != before[watch["id"]] for watch in after)
 
 
-@pytest.mark.parametrize("places", [1, 2, 3, 6])
+@pytest.mark.parametrize("places", some_by_day((1, 2, 3, 6), (2, 6)))
 async def test_many_trials_delay_no_account_that_pays_and_these_do_not_keep_trials_from_all_reads(
     start_service: ServiceStarter, places: int
 ) -> None:

@@ -13,6 +13,7 @@ from registerwatch.platform.structs import replace
 from registerwatch_standins.register.faults import Mode
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness
+from tests.support.long_forms import some_by_day
 from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, runs, sweep, told
 
 DAY = 86_400
@@ -69,7 +70,7 @@ class Manufacturer:
         self._harness.to_register.rewrites["size=300"] = shifted
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture(params=some_by_day((1, 2), (1,)))
 def rng(request: pytest.FixtureRequest) -> Random:
     return Random(request.param)
 

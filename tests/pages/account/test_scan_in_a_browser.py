@@ -70,6 +70,7 @@ def rows(page: Page) -> list[str]:
     return [row.inner_text().partition("\n")[0] for row in page.locator(".scanned-list tbody tr").all()]
 
 
+@pytest.mark.nightly
 def test_the_button_is_there_on_phones_alone(context: BrowserContext) -> None:
     page = new_page(context)
     page.goto("/")
@@ -128,12 +129,14 @@ def test_the_live_camera_adds_what_it_sees_once(context: BrowserContext) -> None
     assert complaints(page) == []
 
 
+@pytest.mark.nightly
 def test_without_a_detector_there_is_no_button_for_the_camera(context: BrowserContext) -> None:
     context.add_init_script("delete window.BarcodeDetector")
     page = scan_page(context)
     expect(page.locator("[data-live-camera]")).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_a_print_has_the_table_of_codes_and_no_fields(context: BrowserContext) -> None:
     page = scan_page(context)
     page.keyboard.type(UDI)
@@ -166,6 +169,7 @@ def test_a_session_that_ends_meanwhile_loses_nothing(context: BrowserContext, se
     expect(page.get_by_role("heading", name="2 codes in the list")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_everything_works_without_script(browser: Browser, served: Served) -> None:
     plain = browser.new_context(
         base_url=served.address, java_script_enabled=False, viewport={"width": 375, "height": 740}

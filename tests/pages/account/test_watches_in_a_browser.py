@@ -80,6 +80,7 @@ def test_the_list_follows_typing_and_keeps_what_was_marked(browser: Browser, ser
     page.context.close()
 
 
+@pytest.mark.nightly
 def test_everything_works_without_script(browser: Browser, served: Served) -> None:
     page = signed_up(browser, served, "plain@acme.example", script=False)
 

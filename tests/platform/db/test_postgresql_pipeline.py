@@ -203,7 +203,8 @@ async def test_a_connection_that_is_lost_is_told_to_all_who_wait_and_to_all_who_
         ended = (
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%%pg_sleep(60)%%' AND pid <> %s"
         )
-        await other.execute(ended, (other.info.backend_pid,))
+        while not await (await other.execute(ended, (other.info.backend_pid,))).fetchall():
+            pass  # the server has not begun with it
 
     for task in asked:
         with pytest.raises(OperationalError):
