@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 RECORDS = shared("records", "devices.jsonl.gz")
 
-EXAMPLES = {"quick": 3, "short": 30, "full": 100}
+EXAMPLES = {"quick": 3, "short": 12, "full": 100}
 for form, examples in EXAMPLES.items():
     settings.register_profile(form, max_examples=examples, deadline=None)  # none fails because the machine is busy
 
@@ -111,32 +111,51 @@ NOT_QUICK = (
 SERVERS = frozenset({"postgresql_server", "redis_server"})
 NIGHTLY_TWINS = (
     "attacks/",
-    "journeys/test_bad_input.py",
-    "journeys/test_crashes.py",
-    "journeys/test_hostile_register.py",
-    "journeys/test_identities.py",
-    "journeys/test_processes.py",
-    "journeys/test_real_codes.py",
-    "journeys/test_real_records.py",
-    "journeys/test_what_watches_show.py",
+    "billing/test_cancellation.py",
+    "billing/test_checkout.py",
+    "commands/",
+    "journeys/",
     "ingest/test_daily_load.py",
     "ingest/test_document_version.py",
     "mcp/",
+    "notifications/feeds/test_pages.py",
+    "notifications/test_mails.py",
     "pages/",
     "platform/test_clock.py",
-    "register/test_impossible_values.py",
+    "register/",
     "rest/test_access.py",
     "rest/test_account.py",
+    "rest/test_as_of.py",
     "rest/test_audit.py",
     "rest/test_billing.py",
     "rest/test_codes.py",
     "rest/test_completeness.py",
+    "rest/test_reads.py",
     "rest/test_scopes.py",
     "rest/test_sessions.py",
     "rest/test_signup.py",
+    "rest/test_watches.py",
     "rest/test_webhooks.py",
+    "watches/test_delisted_records.py",
+    "watches/test_doubted_counts.py",
+    "watches/test_fair_recheck.py::test_a_watch_that_was_imported_again",
+    "watches/test_fair_recheck.py::test_many_new_watches",
+    "watches/test_fair_recheck.py::test_many_trials",
+    "watches/test_fair_recheck.py::test_trials_that_delete",
+    "watches/test_readers_and_the_budget.py",
+    "watches/test_reading_within_the_budget.py",
+    "watches/test_records_of_one_device.py",
+    "watches/test_scoped_certificates.py",
+    "watches/test_sweep_confirmation.py",
+    "watches/test_sweep_truth.py::test_a_device_whose_records",
+    "watches/test_sweep_truth.py::test_a_first_list",
+    "watches/test_sweep_truth.py::test_records_of_a_device",
+    "watches/test_sweep_truth.py::test_what_was_found",
+    "web/",
 )
-"""What runs over PostgreSQL too with `--nightly` alone: what it asks of a database others ask of both."""
+"""What runs over PostgreSQL too with `--nightly` alone, as it begins in the ids of tests: what it asks of a database
+others ask of both.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -166,7 +185,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_nightly(item: pytest.Item) -> bool:
-    is_twin = _is_under(item.path, NIGHTLY_TWINS) and "postgresql" in _parameters(item).values()
+    is_twin = _place(item.nodeid).startswith(NIGHTLY_TWINS) and "postgresql" in _parameters(item).values()
     return is_twin or item.get_closest_marker("nightly") is not None
 
 
@@ -183,6 +202,10 @@ def _parameters(item: pytest.Item) -> Mapping[str, object]:
     return item.callspec.params if hasattr(item, "callspec") else {}
 
 
+def _place(nodeid: str) -> str:
+    return nodeid.removeprefix("tests/")
+
+
 def _is_under(path: Path, places: Iterable[str]) -> bool:
     return any(path.is_relative_to(Path(__file__).parent / each) for each in places)
 
@@ -196,8 +219,7 @@ class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Hands out tests one by one, and those that belong together to one worker, before all others."""
 
     def _split_scope(self, nodeid: str) -> str:
-        place = nodeid.removeprefix("tests/")
-        return next((each for each in TOGETHER if place.startswith(each)), nodeid)
+        return next((each for each in TOGETHER if _place(nodeid).startswith(each)), nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together | None:

@@ -508,16 +508,19 @@ async def test_who_belongs_to_another_account_reaches_nothing_of_this_one(
     harness: ServiceHarness, box: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(harness.service.accounts.uses, "note", Mock())  # stored once a minute, in the midst of this
+    used_up = True
     for number, label in enumerate(PROTECTED):
         company = await a_company(harness, f"acme{number}.example")
-        stranger = await a_company(harness, f"other{number}.example")
-        await strangers_reach_nothing(harness, box, label, company, stranger)
+        if used_up:
+            stranger = await a_company(harness, f"other{number}.example")
+        used_up = await strangers_reach_nothing(harness, box, label, company, stranger)
 
 
 async def strangers_reach_nothing(
     harness: ServiceHarness, box: Receiver, label: str, company: Company, stranger: Company
-) -> None:
-    """Ask for an operation on what a company has, as each caller of another account."""
+) -> bool:
+    """Ask for an operation on what a company has, as each caller of another account; whether that changed the other."""
+    used_up = False
     about = PROTECTED[label]
     path = await address_of(harness, label, company, box)
     everything, sent = harness.all_rows(), len(box.requests)
@@ -525,6 +528,7 @@ async def strangers_reach_nothing(
     before = harness.rows_of_account(account_id, everything)
     for number, credential in enumerate((stranger.member, stranger.owner.session, stranger.owner.api_key)):
         response = await asked(harness, label, path, auth_headers(credential), about.body(company, number))
+        used_up |= response.is_success and not label.startswith("GET")
 
         refused = credential == stranger.member and about.level[a_member] == 403
         assert response.status_code == (403 if refused else about.stranger), (label, response.text)
@@ -535,6 +539,7 @@ async def strangers_reach_nothing(
         else:
             everything = harness.all_rows()
             assert harness.rows_of_account(account_id, everything) == before, label
+    return used_up
 
 
 SECRET_EXAMPLE = re.compile(r"^(rw|us|ft|whsec)_…$|[?&]token=")
@@ -571,15 +576,18 @@ async def test_every_field_that_is_secret_is_in_the_table_here(start_service: Se
 
 
 async def test_no_route_shows_a_member_any_secret(harness: ServiceHarness, box: Receiver) -> None:
+    used_up = True
     for number, label in enumerate(PROTECTED):
-        company = await a_company(harness, f"company{number}.example")
-        secrets = await secrets_of(harness, company, box)
+        if used_up:
+            company = await a_company(harness, f"company{number}.example")
+            secrets = await secrets_of(harness, company, box)
         path = await address_of(harness, label, company, box)
 
         answered = await asked(
             harness, label, path, auth_headers(company.member), PROTECTED[label].body(company, number)
         )
 
+        used_up = "/lists" in label or (answered.is_success and not label.startswith("GET"))  # few lists are allowed
         assert len(secrets) >= 6, label
         assert not {secret for secret in secrets if secret in answered.text}, label
         assert not SECRET.search(answered.text), label

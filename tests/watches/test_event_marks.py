@@ -281,7 +281,7 @@ class Marks(RuleBasedStateMachine):
 
 def test_whatever_users_mark_lists_and_counts_are_exact(database_url: str) -> None:
     machine = type("MarksOfOneDatabase", (Marks,), {"database_url": database_url})
-    examples = min(12, settings().max_examples)
+    examples = min(12, settings().max_examples // 3)
     run_state_machine_as_test(
         machine, settings=settings(PROPERTY, max_examples=examples, stateful_step_count=12, phases=NO_SHRINKING)
     )

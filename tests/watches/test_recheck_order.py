@@ -329,7 +329,7 @@ class Queue(RuleBasedStateMachine):
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 def test_whatever_accounts_do_nobody_waits_longer_than_a_fair_share(database_url: str) -> None:
     machine = type("QueueOfOneDatabase", (Queue,), {"database_url": database_url})
-    examples = min(10, settings().max_examples)
+    examples = min(10, settings().max_examples // 3)
     run_state_machine_as_test(machine, settings=settings(PROPERTY, max_examples=examples, stateful_step_count=15))
 
 
