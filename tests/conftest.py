@@ -78,17 +78,28 @@ NOT_QUICK = (
     "mail/test_mailer.py",
     "mail/test_sessions.py",
     "mcp",
+    "notifications/channels/test_chat.py",
     "notifications/feeds/test_pages.py",
     "notifications/test_mails.py",
+    "notifications/test_target_secrets.py",
     "pages",
+    "recipes",
     "ingest/test_bulk_load.py",
     "ingest/test_certificate_sweep.py",
     "ingest/test_refresh.py",
     "copy/search/test_damaged_index.py",
+    "contracts/test_register_shapes.py",
+    "files/scan",
+    "register/test_device_lists.py",
     "register/test_impossible_values.py",
     "rest",
+    "sources/test_budget_parts.py",
+    "sources/test_eudamed_checks.py",
+    "sources/test_planted_differences.py",
+    "sources/test_request_budget.py",
     "standins",
     "files/tables/test_process.py",
+    "platform/db/test_engine.py",
     "platform/test_bounded_process.py",
     "platform/test_clock.py",
     "watches/test_event_marks.py",
@@ -100,14 +111,24 @@ NOT_QUICK = (
     "watches/test_recheck_order.py",
     "watches/test_sweep.py",
     "watches/test_sweep_truth.py",
-    "watches/test_sync.py",
     "watches/test_sync_runs.py",
+    "web/test_connections.py",
     "web/test_http_limits.py",
+    "web/test_rate_limit_memory.py",
     "web/test_request_framing.py",
     "web/test_security_headers.py",
     "web/test_states_of_knowledge.py",
 )
 """What `--quick` does not even import: it starts processes, or goes over the surfaces, which takes long."""
+SERVICE = frozenset({"harness", "start_service"})
+"""What builds the whole service."""
+QUICK_OVER_THE_SERVICE = (
+    "accounts/test_sessions.py",
+    "notifications/test_delivery.py",
+    "watches/test_observe.py",
+    "watches/test_sync.py::test_a_sync_reads_every_watch",
+)
+"""Of tests over the whole service those that `--quick` runs, as their ids begin: signing in, a change, its delivery."""
 SERVERS = frozenset({"postgresql_server", "redis_server"})
 NIGHTLY_TWINS = (
     "attacks/",
@@ -159,7 +180,7 @@ others ask of both.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="leave out what needs a process, PostgreSQL or Redis")
+    parser.addoption("--quick", action="store_true", help="leave out what needs a process, a server or the service")
     parser.addoption("--nightly", action="store_true", help="the long forms too, and all examples of properties")
     parser.addoption("--attack", action="store_true", help="attack for longer, and judge how long others wait")
 
@@ -179,7 +200,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not (config.getoption("--nightly") or config.getoption("--attack")):
         is_quick = config.getoption("--quick")
-        left = {each for each in items if _is_nightly(each) or (is_quick and _needs_a_server(each))}
+        left = {each for each in items if _is_nightly(each) or (is_quick and not _is_quick(each))}
         config.hook.pytest_deselected(items=left)
         items[:] = [each for each in items if each not in left]
 
@@ -187,6 +208,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_nightly(item: pytest.Item) -> bool:
     is_twin = _place(item.nodeid).startswith(NIGHTLY_TWINS) and "postgresql" in _parameters(item).values()
     return is_twin or item.get_closest_marker("nightly") is not None
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    assert isinstance(item, pytest.Function)
+    is_over_service = not SERVICE.isdisjoint(item.fixturenames)
+    return not _needs_a_server(item) and (
+        not is_over_service or _place(item.nodeid).startswith(QUICK_OVER_THE_SERVICE)
+    )
 
 
 def _needs_a_server(item: pytest.Item) -> bool:

@@ -13,7 +13,8 @@ import pytest
 from tests.journeys.simulated_year import Plan, year_over
 
 PLANS = [
-    pytest.param("sqlite", Plan(seed=4, steps=60), id="a year"),
+    pytest.param("sqlite", Plan(seed=4, steps=30), id="a year"),
+    pytest.param("sqlite", Plan(seed=4, steps=60), marks=pytest.mark.nightly, id="a year of twice as many changes"),
     pytest.param(
         "sqlite",
         Plan(seed=5, steps=60, basic_udi_filter_works=False, keeps_journal=True, scopes=True),
