@@ -31,7 +31,7 @@ nightly: $(VENV)/dev.stamp ## run the long forms of the tests too, then the atta
 	CRASHES=20 $(BIN)/python -m pytest -n auto --maxprocesses 4 --nightly --ignore=tests/attacks
 	$(MAKE) attack
 
-quick: $(VENV)/dev.stamp ## run the tests under the surfaces, without processes and PostgreSQL, in under a minute
+quick: $(VENV)/dev.stamp ## run units and properties, without processes, PostgreSQL and the service, in under a minute
 	$(BIN)/python -m pytest -n auto --quick $(TESTS)
 
 check: $(VENV)/dev.stamp ## format, lint, types, layers

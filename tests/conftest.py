@@ -106,6 +106,9 @@ NOT_QUICK = (
     "watches/test_fair_recheck.py",
     "watches/test_import_file.py",
     "watches/test_news_interleaving.py",
+    "watches/test_health.py",
+    "watches/test_import",
+    "watches/test_read_failures.py",
     "watches/test_readers_and_the_budget.py",
     "watches/test_reading_within_the_budget.py",
     "watches/test_recheck_order.py",
@@ -131,16 +134,34 @@ QUICK_OVER_THE_SERVICE = (
 """Of tests over the whole service those that `--quick` runs, as their ids begin: signing in, a change, its delivery."""
 SERVERS = frozenset({"postgresql_server", "redis_server"})
 NIGHTLY_TWINS = (
+    "accounts/test_admin.py",
+    "accounts/test_audit_pages.py",
+    "accounts/test_members.py",
+    "accounts/test_new_places.py",
+    "accounts/test_notices.py",
+    "accounts/test_passkeys.py",
+    "accounts/test_password_reset.py",
+    "accounts/test_passwords.py",
+    "accounts/test_plans.py",
+    "accounts/test_roles.py",
+    "accounts/test_validation.py",
     "attacks/",
     "billing/test_cancellation.py",
     "billing/test_checkout.py",
+    "billing/test_period_notices.py::test_a_period_that_is_prolonged",
+    "billing/test_period_notices.py::test_who_has_just_signed_up",
     "commands/",
     "journeys/",
     "ingest/test_daily_load.py",
     "ingest/test_document_version.py",
     "mcp/",
     "notifications/feeds/test_pages.py",
-    "notifications/test_mails.py",
+    "notifications/test_channel",
+    "notifications/test_chats.py",
+    "notifications/test_mails",
+    "notifications/test_target_secrets.py",
+    "notifications/test_undeliverable.py",
+    "notifications/test_webhooks.py",
     "pages/",
     "platform/test_clock.py",
     "register/",
@@ -149,15 +170,23 @@ NIGHTLY_TWINS = (
     "rest/test_as_of.py",
     "rest/test_audit.py",
     "rest/test_billing.py",
+    "rest/test_certificate",
+    "rest/test_channels.py",
     "rest/test_codes.py",
     "rest/test_completeness.py",
+    "rest/test_history.py",
+    "rest/test_metrics.py",
     "rest/test_reads.py",
     "rest/test_scopes.py",
     "rest/test_sessions.py",
     "rest/test_signup.py",
+    "rest/test_system.py",
     "rest/test_watches.py",
     "rest/test_webhooks.py",
+    "watches/test_actor_status.py",
+    "watches/test_certificates.py",
     "watches/test_delisted_records.py",
+    "watches/test_details.py",
     "watches/test_doubted_counts.py",
     "watches/test_fair_recheck.py::test_a_watch_that_was_imported_again",
     "watches/test_fair_recheck.py::test_many_new_watches",
@@ -167,11 +196,14 @@ NIGHTLY_TWINS = (
     "watches/test_reading_within_the_budget.py",
     "watches/test_records_of_one_device.py",
     "watches/test_scoped_certificates.py",
+    "watches/test_shared_records.py",
     "watches/test_sweep_confirmation.py",
     "watches/test_sweep_truth.py::test_a_device_whose_records",
     "watches/test_sweep_truth.py::test_a_first_list",
     "watches/test_sweep_truth.py::test_records_of_a_device",
     "watches/test_sweep_truth.py::test_what_was_found",
+    "watches/test_sync_of_many.py",
+    "watches/test_watch_details.py",
     "web/",
 )
 """What runs over PostgreSQL too with `--nightly` alone, as it begins in the ids of tests: what it asks of a database
@@ -213,9 +245,7 @@ def _is_nightly(item: pytest.Item) -> bool:
 def _is_quick(item: pytest.Item) -> bool:
     assert isinstance(item, pytest.Function)
     is_over_service = not SERVICE.isdisjoint(item.fixturenames)
-    return not _needs_a_server(item) and (
-        not is_over_service or _place(item.nodeid).startswith(QUICK_OVER_THE_SERVICE)
-    )
+    return not _needs_a_server(item) and (not is_over_service or _place(item.nodeid).startswith(QUICK_OVER_THE_SERVICE))
 
 
 def _needs_a_server(item: pytest.Item) -> bool:

@@ -433,7 +433,7 @@ class People(RuleBasedStateMachine):
 
 def test_whatever_people_do_with_accounts_is_what_the_model_says(database_kind: str, database_url: str) -> None:
     machine = type("PeopleOfOneDatabase", (People,), {"database_url": database_url})
-    examples = min(50 if database_kind == "sqlite" else 12, settings().max_examples)
+    examples = min(50, settings().max_examples) if database_kind == "sqlite" else min(12, settings().max_examples // 3)
     run_state_machine_as_test(machine, settings=settings(PROPERTY, max_examples=examples, stateful_step_count=40))
 
 

@@ -41,7 +41,9 @@ def test_workbooks_of_millions_of_empty_cells_keep_no_list_of_others_waiting(ser
     with service.attacked("workbooks of 10 million empty cells"):
         for _ in service.rounds():
             key = service.sign_up()  # one account has an hour's share of the processor alone
-            sent = [_send(service, key, workbook, f"List {number}") for number in range(service.length.times(1, WORKBOOKS))]
+            sent = [
+                _send(service, key, workbook, f"List {number}") for number in range(service.length.times(1, WORKBOOKS))
+            ]
             for each in sent:
                 until(partial(_has_failed, service, key, each), "the refusal of a workbook")
                 assert service.request("PATCH", each, key=key, fields={}).status_code == 400, "it is read once"

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from registerwatch.register.models import Device, from_document
 from registerwatch_standins.register.generated import GeneratedWorld
@@ -59,6 +60,7 @@ def told(record: Registration) -> dict[str, object]:
     }
 
 
+@pytest.mark.nightly
 def test_a_slow_throttled_and_killed_fill_stores_every_record_as_it_was_sent_and_counts_what_it_cannot_read(
     tmp_path: Path,
 ) -> None:

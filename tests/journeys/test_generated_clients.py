@@ -73,6 +73,7 @@ def test_a_client_for_python_is_generated_without_a_gap_and_works(served: Served
     judge(told, device.primary_di, "python@acme.example")
 
 
+@pytest.mark.nightly
 def test_a_client_for_typescript_is_generated_type_checks_and_works(served: Served, tmp_path: Path) -> None:
     address, harness = served
     packages = node.installed(node.GENERATORS)

@@ -10,6 +10,7 @@ from registerwatch_standins.register.faults import Kind, Mode
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.records import Registration
 from tests.support.harness import ServiceHarness, ServiceStarter
+from tests.support.long_forms import some_by_day
 from tests.support.table_rows import copy_rows
 
 DEVICE_REQUESTS: tuple[Kind, ...] = ("search", "detail", "basic")
@@ -38,7 +39,7 @@ def _a_device(harness: ServiceHarness) -> Registration:
     return _devices(harness)[0]
 
 
-@pytest.mark.parametrize("kind", DEVICE_REQUESTS)
+@pytest.mark.parametrize("kind", some_by_day(DEVICE_REQUESTS, ("search",)))
 async def test_a_failure_during_a_device_read_changes_nothing_and_is_told(
     start_service: ServiceStarter, kind: Kind
 ) -> None:
@@ -67,7 +68,7 @@ async def test_a_failure_during_a_device_read_changes_nothing_and_is_told(
             assert healed["device"]["reference"] == "CHANGED", mode
 
 
-@pytest.mark.parametrize("kind", ACTOR_REQUESTS)
+@pytest.mark.parametrize("kind", some_by_day(ACTOR_REQUESTS, ("actor-search",)))
 async def test_a_failure_during_an_actor_read_changes_nothing_and_is_told(
     start_service: ServiceStarter, kind: Kind
 ) -> None:

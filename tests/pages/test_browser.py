@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Keyboard, Page, expect
 from tests.pages.browser_site import Served, complaints, new_page, served_site
 from tests.pages.page_checks import REACHABLE
 from tests.pages.public_states import HOSTILE, NAMED, REGISTRATIONS, UNREAD
+from tests.support.long_forms import some_by_day
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +162,7 @@ def test_without_a_script_the_form_the_links_and_the_button_work(browser: Browse
     plain.close()
 
 
-@pytest.mark.parametrize("width", [390, 1280], ids=["phone", "desktop"])
+@pytest.mark.parametrize("width", some_by_day((390, 1280), (390,)), ids=["phone", "desktop"])
 def test_facets_stand_beside_the_results_or_folded_above_them_and_typing_keeps_the_filters(
     browser: Browser, served: Served, width: int
 ) -> None:
@@ -181,7 +182,7 @@ def test_facets_stand_beside_the_results_or_folded_above_them_and_typing_keeps_t
     visitor.close()
 
 
-@pytest.mark.parametrize("scripted", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize("scripted", some_by_day((True, False), (True,)), ids=["script", "no script"])
 def test_a_forgotten_password_is_replaced_by_keyboard_alone(browser: Browser, served: Served, scripted: bool) -> None:
     email = f"jürgen{scripted}@acme.example"
     served.portal.call(served.harness.sign_up, email)
@@ -251,7 +252,7 @@ def test_without_a_script_the_button_loads_a_field_that_shows_what_is_typed(brow
     plain.close()
 
 
-@pytest.mark.parametrize("scripted", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize("scripted", some_by_day((True, False), (True,)), ids=["script", "no script"])
 def test_a_complaint_has_the_focus_on_its_field_and_describes_it(
     browser: Browser, served: Served, scripted: bool
 ) -> None:

@@ -28,7 +28,7 @@ PROPERTY = settings(
 )
 """The same examples in every run, so that a failure comes back."""
 
-FEW = settings(PROPERTY, max_examples=min(12, PROPERTY.max_examples))
+FEW = settings(PROPERTY, max_examples=min(12, max(3, PROPERTY.max_examples // 3)))
 """For examples that touch a database or an index."""
 
 UDI = "04099999999992"

@@ -404,7 +404,7 @@ async def running_harness(
 
 
 def harness_settings(database_url: str, data_dir: Path, **overrides: object) -> Settings:
-    """The settings of a service over the stand-ins. Equal ones are checked once: that takes as long as all else here."""
+    """The settings of a service over the stand-ins. Equal ones are checked once, as that takes long."""
     place = {"data_dir": data_dir, "database_url": SecretStr(database_url)}
     return _checked_settings(tuple(overrides.items())).model_copy(update=place)
 

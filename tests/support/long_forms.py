@@ -6,5 +6,10 @@ import pytest
 
 
 def some_by_day(cases: Iterable[object], by_day: Collection[object]) -> list[object]:
-    """Values for `parametrize`, in order: all of these cases, of which only some run by day."""
-    return [each if each in by_day else pytest.param(each, marks=pytest.mark.nightly) for each in cases]
+    """Values for `parametrize`, in order: all of these cases, of which only some run by day. A tuple has several."""
+    return [each if each in by_day else _by_night(each) for each in cases]
+
+
+def _by_night(case: object) -> object:
+    values = case if isinstance(case, tuple) else (case,)
+    return pytest.param(*values, marks=pytest.mark.nightly)

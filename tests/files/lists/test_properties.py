@@ -30,7 +30,7 @@ spelt = st.builds(
 codes = st.lists(st.one_of(spelt, st.sampled_from(JUNK)), min_size=1, max_size=12)
 articles = st.lists(st.sampled_from("AB"), min_size=12, max_size=12)
 per_database = settings(
-    max_examples=12,
+    max_examples=min(12, max(3, settings().max_examples // 3)),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -192,7 +192,7 @@ HOSTILE = st.one_of(
 
 
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
-@settings(max_examples=40)
+@settings(max_examples=min(40, settings().max_examples))
 def test_nothing_that_the_register_or_a_customer_wrote_leads_out_of_a_mail(
     label: str, subject: str, value: str, field: str
 ) -> None:

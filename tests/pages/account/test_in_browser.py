@@ -16,7 +16,7 @@ from tests.pages.browser_site import Served, complaints, new_page, served_site
 from tests.pages.page_checks import add_axe, problems, problems_at_first_sight
 from tests.support.harness import ServiceHarness
 
-LOOKED_AT_BY_DAY = {"GET /app", "GET /app/watches", "GET /app/certificates", "GET /app/settings"}
+LOOKED_AT_BY_DAY = {"GET /app/watches", "GET /app/settings"}
 """What is looked at without `--nightly`."""
 
 

@@ -35,6 +35,7 @@ def send(page: Page, button: str, **fields: str) -> None:
     page.get_by_role("button", name=button).click()
 
 
+@pytest.mark.nightly
 def test_a_new_user_has_the_zone_of_their_browser_and_another_browser_offers_its_own(
     browser: Browser, served: Served
 ) -> None:

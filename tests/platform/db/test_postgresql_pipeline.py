@@ -40,7 +40,14 @@ async def opened(database_url: str) -> PipelinedConnection:
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=50)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PROPERTY = settings(
+    max_examples=min(60, settings().max_examples),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@PROPERTY
 @given(TEXTS, st.integers(-(2**63), 2**63 - 1), st.booleans(), st.lists(st.integers(0, 2**40), max_size=5))
 async def test_values_come_back_as_they_went(
     connection: PipelinedConnection, text: str, number: int, truth: bool, numbers: list[int]
@@ -95,7 +102,7 @@ ASKED = st.lists(
 """What is asked for, and how many turns of the loop later; what is cancelled is so after as many."""
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@PROPERTY
 @given(ASKED)
 async def test_whatever_is_sent_together_everybody_gets_their_own_answer_or_error(
     connection: PipelinedConnection, asked: list[tuple[str, int]]

@@ -77,7 +77,7 @@ ACTIONS = ("buy", "try", "leave", "end", "renew", "end by date", "cancel", "pay"
 steps = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, LONGEST)), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(60, settings().max_examples), deadline=None)
 @given(steps)
 def test_who_looks_often_sees_what_sees_who_looks_once(steps: list[tuple[str, int]]) -> None:
     often, once = Simulation(), Simulation()
@@ -88,7 +88,7 @@ def test_who_looks_often_sees_what_sees_who_looks_once(steps: list[tuple[str, in
     assert [event.body for event in often.store.log.events] == [event.body for event in once.store.log.events]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=min(60, settings().max_examples), deadline=None)
 @given(steps)
 def test_whatever_happens_the_story_holds_together(steps: list[tuple[str, int]]) -> None:
     simulation = Simulation()
