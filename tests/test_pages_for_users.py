@@ -1,6 +1,7 @@
 """Pages of docs/ that users read: what they promise is what the product does."""
 
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 TEMPLATES = ROOT / "src" / "registerwatch" / "pages" / "templates"
 WATCHING, NOTIFICATIONS = "watching.md", "notifications.md"
 DAY, MINUTE = 24 * 3600, 60
+TODAY = date(2026, 12, 17)
 WORDS = {3: "three", 10: "ten", 50: "fifty"}
 
 
@@ -107,6 +109,7 @@ def test_every_state_of_a_watch_is_explained_and_no_other() -> None:
         ("high", "expired", FieldChange("cert_status", "Issued", "Expired")),
         ("high", "restricted", FieldChange("cert_status", "Issued", "Restricted")),
         ("high", "a new one is that already", FieldChange("certificate", "", "A", "A", standing="Withdrawn")),
+        ("high", "is moved to such a day", FieldChange("cert_expiry", "2031-11-28", "2026-12-24")),
         ("high", "no longer placed", FieldChange("status", "On the EU market", "No longer placed on the EU market")),
         ("medium", "another risk class", FieldChange("risk_class", "Class I", "Class IIa")),
         ("medium", "certificate number", FieldChange("certificate", "A", "B")),
@@ -124,4 +127,4 @@ def test_an_example_of_a_severity_has_it(severity: str, said: str, change: Field
     text = (ROOT / "docs" / WATCHING).read_text(encoding="utf-8")
     [row] = re.findall(rf"^\| {severity} \| (.*) \|$", text, flags=re.MULTILINE)
     assert said in row
-    assert severity_of(change) is EventSeverity(severity)
+    assert severity_of(change, TODAY) is EventSeverity(severity)

@@ -2,9 +2,9 @@
 
 The rules are written a second time, without the product's code: 90, 30, 7 and 0 days before the end, each once for a
 watch, a certificate and a date; of several that were reached meanwhile the nearest. What was reached before the first
-look, or before the day of the last look, is told never. The marks of a certificate wait while it does not end by its
-date: it is listed no more, has no date now, is ended by its status (called expired, too, until its date is past), or
-another revision goes on.
+look, before the day of the last look, or by the day of an event that told the date, is told never. The marks of a
+certificate wait while it does not end by its date: it is listed no more, has no date now, is ended by its status
+(called expired, too, until its date is past), or another revision goes on.
 """
 
 import json
@@ -17,7 +17,7 @@ from sqlalchemy import Row, select
 
 from registerwatch.copy.tables import certificates
 from registerwatch.platform.db.engine import Database
-from registerwatch.watches.tables import watches
+from registerwatch.watches.tables import events, watches
 from tests.journeys.event_checks import ENDS, Stored, Watcher, WrongYear
 
 MARKS = (0, 7, 30, 90)
@@ -77,13 +77,15 @@ class ExpiryChecks:
         if self._last_day == today:
             return told
         last = self._last_day or today
+        moved = await self._moved_since(last)
         for watch in await self._watches(today):
             for ending, may_tell in watch.endings.items():
                 days = (ending[3] - today).days
                 if ending[3] < min(last, today - PAST_DAYS) or days > MARKS[-1]:
                     continue
                 key, reached = (watch.id, ending), _reached(days)
-                first = min(max(last, watch.created_on), today)
+                moved_on = moved.get((watch.id, ending[1], ending[3].isoformat()), last)
+                first = min(max(last, watch.created_on, moved_on), today)
                 before = self._marks.setdefault(key, _reached((ending[3] - first).days))
                 if watch.watcher[0] not in active or not may_tell:
                     continue  # it is told when the account is back, or the certificate
@@ -98,6 +100,18 @@ class ExpiryChecks:
         got = Counter((event.watcher, *change[1:]) for event in events for change in event.changes if change[0] == ENDS)
         if got != expected:
             raise WrongYear(f"ends told: {got - expected} too many, {expected - got} missing")
+
+    async def _moved_since(self, last: date) -> dict[tuple[int, str, str], date]:
+        """The days of events that told a new date: by watch, number and date."""
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(select(events).order_by(events.c.id))).all()
+        days = [(row, datetime.fromtimestamp(row.created_at, UTC).date()) for row in rows]
+        return {
+            (row.watch_id, change["certificate"], change["new"]): on
+            for row, on in days
+            for change in json.loads(row.changes)
+            if on >= last and change["field"] == "cert_expiry"
+        }
 
     async def _watches(self, today: date) -> list[Looked]:
         async with self._database.reading() as connection:

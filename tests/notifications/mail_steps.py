@@ -18,6 +18,7 @@ from registerwatch.notifications.models import EMAIL
 from registerwatch.notifications.outbox import DeliveryOutbox
 from registerwatch.notifications.targets import target_repository
 from registerwatch.notifications.targets.target_changes import columns_of
+from registerwatch.platform.clock import day_of
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events import event_repository
 from registerwatch.watches.events.event_repository import NewEvent
@@ -63,7 +64,7 @@ async def tell(
     due_in: int = 0,
 ) -> Event:
     """Store an event of a watch, and its deliveries."""
-    kind, severity = classified(changes)
+    kind, severity = classified(changes, day_of(harness.now))
     new = NewEvent(caller.account.id, watch, f"0401234567{watch:04}", f"Device {watch}", "summary", changes, True)
     outbox = DeliveryOutbox(harness.database, harness.clock, email_channel(harness, harness.mail))
     async with harness.database.transaction() as connection:

@@ -43,14 +43,14 @@ DAY = date(2026, 12, 17)
     ],
 )
 def test_the_subject_of_a_mail_says_a_change_in_the_fewest_words(change: FieldChange, expected: str) -> None:
-    assert row_of(change).brief(DAY) == expected
+    assert row_of(change, DAY).brief(DAY) == expected
 
 
 def test_a_line_names_the_first_devices_and_the_number_of_the_others() -> None:
     named = [FieldChange("device_registered", "", f"D-{number}", device=f"0{number}") for number in range(5)]
 
     def lines(*changes: FieldChange) -> list[str]:
-        return [row.line(DAY) for row in rows_of(changes)]
+        return [row.line(DAY) for row in rows_of(changes, DAY)]
 
     assert lines(*named, FieldChange("devices_registered", "", "1002")) == [
         "1,002 devices registered: D-0, D-1, D-2 and 999 more"
@@ -64,7 +64,7 @@ def test_devices_of_one_name_are_named_with_their_codes() -> None:
     named = [FieldChange("device_registered", "", name, device=code) for name, code in (("A", "01"), ("A", "02"))]
     more = FieldChange("device_registered", "", "B", device="03")
 
-    [row] = rows_of([FieldChange("devices_registered", "", "12"), *named, more])
+    [row] = rows_of([FieldChange("devices_registered", "", "12"), *named, more], DAY)
 
     assert row.line(DAY) == "12 devices registered: A (01), A (02), B and 9 more"
     assert row.line(DAY, 1) == "12 devices registered: A (01) and 11 more"
@@ -74,7 +74,7 @@ def test_a_change_of_a_certificate_says_which_revision_it_is() -> None:
     def lines(revision: str) -> list[str]:
         new = FieldChange("certificate", "", "Z-1", "Z-1", revision=revision)
         status = FieldChange("cert_status", "Issued", "Suspended", "Z-1", revision=revision)
-        return [row_of(each).line(DAY) for each in (new, status)]
+        return [row_of(each, DAY).line(DAY) for each in (new, status)]
 
     assert lines("01") == [
         "New certificate (revision 01): Z-1",
@@ -85,7 +85,7 @@ def test_a_change_of_a_certificate_says_which_revision_it_is() -> None:
 
 
 def test_a_new_certificate_says_how_it_stands_behind_its_number() -> None:
-    row = row_of(FieldChange("certificate", "", "Z-1", "Z-1", revision="01", standing="Withdrawn"))
+    row = row_of(FieldChange("certificate", "", "Z-1", "Z-1", revision="01", standing="Withdrawn"), DAY)
 
     assert row.line(DAY) == "New certificate (revision 01): Z-1 (withdrawn)"
     assert row.shortened(2).line(DAY) == "New certificate (revision 01): Z… (w…)"
@@ -94,6 +94,7 @@ def test_a_new_certificate_says_how_it_stands_behind_its_number() -> None:
 
 def test_what_is_no_date_and_no_number_stays_as_it_is() -> None:
     assert (
-        row_of(FieldChange("cert_ends", "soon", "in 7 days", "Z-1")).line(DAY) == "End of the certificate (Z-1): soon"
+        row_of(FieldChange("cert_ends", "soon", "in 7 days", "Z-1"), DAY).line(DAY)
+        == "End of the certificate (Z-1): soon"
     )
-    assert row_of(FieldChange("devices_registered", "", "many")).line(DAY) == "Devices registered: many"
+    assert row_of(FieldChange("devices_registered", "", "many"), DAY).line(DAY) == "Devices registered: many"

@@ -1,6 +1,7 @@
 """Which kind and severity a change has, in which order people read changes, and the page that says so."""
 
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ RECORD, CERTIFICATE, PORTFOLIO, EXPIRES = (
     EventKind.EXPIRY,
 )
 HIGH, MEDIUM, LOW = EventSeverity
+DAY = date(2026, 12, 17)
+"""The day of the events."""
 
 
 @pytest.mark.parametrize(
@@ -36,6 +39,15 @@ HIGH, MEDIUM, LOW = EventSeverity
         ("certificate", "Z-1", "Z-2", (CERTIFICATE, MEDIUM)),
         ("certificate", "", "Z-2", (CERTIFICATE, LOW)),
         ("cert_expiry", "2030-01-01", "2031-01-01", (EXPIRES, MEDIUM)),
+        ("cert_expiry", "2030-01-01", "2026-12-25", (EXPIRES, MEDIUM)),
+        ("cert_expiry", "2030-01-01", "2026-12-24", (EXPIRES, HIGH)),
+        ("cert_expiry", "2030-01-01", "2026-12-17", (EXPIRES, HIGH)),
+        ("cert_expiry", "2030-01-01", "2026-12-16", (EXPIRES, HIGH)),
+        ("cert_expiry", "2026-12-17", "2020-01-01", (EXPIRES, HIGH)),
+        ("cert_expiry", "2026-12-16", "2020-01-01", (EXPIRES, MEDIUM)),
+        ("cert_expiry", "2026-12-18", "2026-12-20", (EXPIRES, MEDIUM)),
+        ("cert_expiry", "", "2026-12-16", (EXPIRES, LOW)),
+        ("cert_expiry", "2030-01-01", "soon", (EXPIRES, MEDIUM)),
         ("manufacturer_status", "Active", "Inactive", (RECORD, MEDIUM)),
         ("device_total", "7", "8", (PORTFOLIO, LOW)),
         ("reference", "R-1", "R-2", (RECORD, LOW)),
@@ -62,7 +74,7 @@ HIGH, MEDIUM, LOW = EventSeverity
 def test_a_change_has_a_kind_and_a_severity(
     field: str, old: str, new: str, expected: tuple[EventKind, EventSeverity]
 ) -> None:
-    assert classified([FieldChange(field, old, new)]) == expected
+    assert classified([FieldChange(field, old, new)], DAY) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,17 +96,17 @@ def test_a_new_certificate_is_severe_where_a_change_to_its_status_would_be(
 
     revised = FieldChange("cert_revision", "01", "02", "Z-1", standing=standing)
 
-    assert classified([new]) == classified([revised]) == (CERTIFICATE, expected)
-    assert classified([FieldChange("cert_ends", "2026-12-24", "in 90 days", standing=standing)]) == (EXPIRES, LOW)
+    assert classified([new], DAY) == classified([revised], DAY) == (CERTIFICATE, expected)
+    assert classified([FieldChange("cert_ends", "2026-12-24", "in 90 days", standing=standing)], DAY) == (EXPIRES, LOW)
 
 
 def test_an_event_is_what_its_most_severe_change_is() -> None:
     reference, expiry = FieldChange("reference", "1", "2"), FieldChange("cert_expiry", "2030-01-01", "2031-01-01")
     withdrawn = FieldChange("cert_status", "Issued", "Withdrawn")
 
-    assert classified([reference, expiry]) == (EXPIRES, MEDIUM)
-    assert classified([expiry, reference, withdrawn]) == (CERTIFICATE, HIGH)
-    assert classified([reference]) == (RECORD, LOW)
+    assert classified([reference, expiry], DAY) == (EXPIRES, MEDIUM)
+    assert classified([expiry, reference, withdrawn], DAY) == (CERTIFICATE, HIGH)
+    assert classified([reference], DAY) == (RECORD, LOW)
 
 
 def test_people_read_first_what_matters_most() -> None:
@@ -103,7 +115,13 @@ def test_people_read_first_what_matters_most() -> None:
     status = FieldChange("status", "On the EU market", "No longer placed on the EU market")
     risk = FieldChange("risk_class", "I", "IIa")
 
-    assert most_severe_first([version, reference, found, risk, status]) == [status, risk, found, reference, version]
+    assert most_severe_first([version, reference, found, risk, status], DAY) == [
+        status,
+        risk,
+        found,
+        reference,
+        version,
+    ]
 
 
 def test_every_compared_field_has_a_name_and_a_kind() -> None:
@@ -119,7 +137,7 @@ def test_the_page_shows_the_fields_and_the_rules() -> None:
 
 def _line(rule: SeverityRule) -> str:
     fields = ", ".join(f"`{field}`" for field in rule.fields) or "any"
-    before = "empty" if rule.was_empty else "any"
+    before = "empty" if rule.was_empty else "later, and not past" if rule.was_later else "any"
     now = ", ".join(rule.new) or ("any" if rule.within_days is None else f"at most {rule.within_days} days ahead")
     now += f", with `standing` {', '.join(rule.standings)}" if rule.standings else ""
     return f"| `{rule.severity}` | {fields} | {before} | {now} |"

@@ -39,11 +39,14 @@ from registerwatch.watches.news.expiry_marks import (
 from registerwatch.watches.options import WatchOptions, with_options
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.tables import watches
+from registerwatch_standins.register.records import CertificateListing
 from tests.mcp.messages import used
 from tests.notifications.feeds import feed_reader
 from tests.notifications.mail_steps import email_channel, mail_user
 from tests.register.builders import UDI, a_full_reading
 from tests.support.harness import SRN, ServiceHarness
+from tests.watches.certificate_steps import a_device, read_all_scopes, sweep
+from tests.watches.certificate_steps import list_certificate as list_in_register
 from tests.watches.news_rows import list_certificate
 from tests.watches.steps import add_webhook, take_awaiting
 
@@ -522,3 +525,71 @@ def test_days_have_a_mark_and_words(days: int) -> None:
     assert days <= mark
     assert all(days > each for each in MARKS if each < mark)
     assert days_of(when(days)) == max(days, 0)
+
+
+async def watch_certificate(harness: ServiceHarness, number: str) -> tuple[str, CertificateListing]:
+    """An account with watches of a device and of its manufacturer, and the device's certificate."""
+    device = a_device(harness)
+    certificate = list_in_register(harness, device, number)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    owner = await harness.sign_up("first@acme.example")
+    await harness.service.accounts.admin.set_period("first@acme.example", None, harness.now + 2_000 * DAY)
+    await harness.post_watches(owner.api_key, device.primary_di, device.manufacturer.srn)
+    await harness.finish_background_work()
+    await run(harness)
+    return owner.api_key, certificate
+
+
+async def news(harness: ServiceHarness, key: str) -> Sequence[tuple[str, str]]:
+    """Severity and words of the certificate changes of an account, oldest first."""
+    found = await harness.get_list(key, "events")
+    return [(event["severity"], change["new"]) for event in reversed(found) for change in event["changes"]]
+
+
+@pytest.mark.parametrize("ahead", [-400, -1, 0, 7])
+async def test_an_end_that_is_moved_to_the_past_or_within_a_week_is_as_severe_as_its_report(
+    harness: ServiceHarness, ahead: int
+) -> None:
+    key, certificate = await watch_certificate(harness, "Z-1")
+    ends = day(harness, ahead)
+
+    harness.world.change_certificate(certificate.uuid, expiry=ends)
+    await sweep(harness)
+    await harness.post_sync(key)
+    await run(harness)
+
+    assert await news(harness, key) == [("high", ends)] * 2
+
+
+@pytest.mark.parametrize("ahead", [8, 4_000])
+async def test_an_end_that_is_moved_to_a_later_day_is_less_severe(harness: ServiceHarness, ahead: int) -> None:
+    key, certificate = await watch_certificate(harness, "Z-1")
+    ends = day(harness, ahead)
+
+    harness.world.change_certificate(certificate.uuid, expiry=ends)
+    await sweep(harness)
+    await harness.post_sync(key)
+
+    assert await news(harness, key) == [("medium", ends)] * 2
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 7, 30])
+async def test_an_end_that_a_change_told_on_the_same_day_is_not_reported_beside_it(
+    harness: ServiceHarness, ahead: int
+) -> None:
+    key, certificate = await watch_certificate(harness, "Z-1")
+    harness.clock.move(DAY)
+    ends = day(harness, ahead)
+
+    harness.world.change_certificate(certificate.uuid, expiry=ends)
+    await sweep(harness)
+    await harness.post_sync(key)
+    before = await news(harness, key)
+    await run(harness)
+
+    assert [new for _, new in before] == [ends] * 2
+    assert await news(harness, key) == before
+    await run(harness, ahead)
+    later = [("high", "today")] * 2 if ahead else []
+    assert await news(harness, key) == [*before, *later]

@@ -8,6 +8,7 @@ from registerwatch.mail.memory_mailer import MemoryMailer
 from registerwatch.notifications.channels.email import EmailChannel, MailBody
 from registerwatch.notifications.choices import EVERYTHING, Choice
 from registerwatch.notifications.models import EventType, Notification, Target
+from registerwatch.platform.clock import day_of
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.event_rules import classified
 from registerwatch.watches.models import Event
@@ -30,7 +31,7 @@ def an_event(
     srn: str = "",
     at: int = AT,
 ) -> Event:
-    kind, severity = classified(changes)
+    kind, severity = classified(changes, day_of(at))
     about = at * 10_000 + watch, watch, subject, label, at, "a summary", changes, kind, severity
     return Event(*about, cause, at - 60, srn)
 

@@ -214,12 +214,12 @@ def test_a_change_to_a_status_that_is_not_good_or_a_new_certificate_with_it_is_m
     for status in CERTIFICATE_STATUSES:
         [shown] = shown_certificates([_certificate("Z-1", FARTHER, status)], today)
         change = FieldChange(STATUS, "Issued", shown.register_word, "Z-1")
-        assert (severity_of(change) is EventSeverity.HIGH) is (shown.state.tone != "good"), status
+        assert (severity_of(change, today) is EventSeverity.HIGH) is (shown.state.tone != "good"), status
         new = FieldChange(NUMBER, "", "Z-1", "Z-1", standing=words_by_status(shown.certificate.status_code) or None)
-        assert (severity_of(new) is EventSeverity.HIGH) is (shown.state.tone != "good"), status
+        assert (severity_of(new, today) is EventSeverity.HIGH) is (shown.state.tone != "good"), status
     for market in StatusFilter:
         change = FieldChange("status", "x", label(market.code))
-        assert (severity_of(change) is EventSeverity.HIGH) is (market_tone(market.code) != "good"), market
+        assert (severity_of(change, today) is EventSeverity.HIGH) is (market_tone(market.code) != "good"), market
 
 
 def test_the_page_has_every_state_in_order_of_seriousness() -> None:

@@ -55,7 +55,8 @@ _value = partial(clean, most=MAX_VALUE_LENGTH)
 
 def event_line(event: Event) -> str:
     """An event in one line, without the record's version, which goes up with any change."""
-    rows = [row for row in rows_of(event.changes) if row.field != VERSION]
+    day = day_of(event.created_at)
+    rows = [row for row in rows_of(event.changes, day) if row.field != VERSION]
     mailed = MailedEvent(
         id=event.id,
         watch_id=event.watch_id,
@@ -64,7 +65,7 @@ def event_line(event: Event) -> str:
         kind=event.kind,
         severity=clean(event.severity, 20),
         created_at=event.created_at,
-        brief=clean(rows[0].brief(day_of(event.created_at)) if rows else event.summary, MAX_BRIEF_LENGTH),
+        brief=clean(rows[0].brief(day) if rows else event.summary, MAX_BRIEF_LENGTH),
         changes=[_cleaned(row) for row in rows[:MAX_ROWS]],
         more=max(0, len(rows) - MAX_ROWS),
         cause=event.cause,

@@ -74,7 +74,7 @@ def _entry(feed: ElementTree.Element, group: EventGroup, public_url: str) -> Non
     subject = group.manufacturer_srn if len(group.events) > 1 else event.subject
     name = f"cause/{group.cause}" if group.cause else f"event/{event.id}"
     day = day_of(event.created_at)
-    lines = [row_of(change).line(day) for change in most_severe_first(group.changes)]
+    lines = [row_of(change, day).line(day) for change in most_severe_first(group.changes, day)]
     _text(entry, "id", f"tag:{urlsplit(public_url).hostname},2026:{name}")
     _text(entry, "title", f"{_title(group)}: {'; '.join(_headlines(group))}")
     _text(entry, "updated", iso_utc(event.created_at))
@@ -129,7 +129,7 @@ def _title(group: EventGroup) -> str:
 def _headlines(group: EventGroup) -> list[str]:
     """The changes in a title: the first ones, devices by number."""
     day = day_of(group.newest.created_at)
-    lines = [row.line(day) for row in rows_of(group.changes)]
+    lines = [row.line(day) for row in rows_of(group.changes, day)]
     more = len(lines) - MAX_HEADLINES
     return [*lines[:MAX_HEADLINES], *([f"and {more:,} more"] if more > 0 else [])]
 

@@ -184,26 +184,27 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         return f": {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}" if named else ""
 
 
-def rows_of(changes: Iterable[FieldChange]) -> list[ChangeRow]:
-    """The rows of changes, the most severe first. The row of a number has the devices that it counts."""
-    ordered = most_severe_first(changes)
+def rows_of(changes: Iterable[FieldChange], day: date) -> list[ChangeRow]:
+    """The rows of changes of a day, the most severe first. The row of a number has the devices that it counts."""
+    ordered = most_severe_first(changes, day)
     fields = {change.field for change in ordered}
     named: dict[str, list[NamedDevice]] = {}
     for change in ordered:
         if change.field in NUMBER_OF:
             named.setdefault(NUMBER_OF[change.field], []).append(_device(change))
-    return [row_of(each, named.get(each.field, ())) for each in ordered if NUMBER_OF.get(each.field) not in fields]
+    shown = [each for each in ordered if NUMBER_OF.get(each.field) not in fields]
+    return [row_of(each, day, named.get(each.field, ())) for each in shown]
 
 
-def row_of(change: FieldChange, counted: Sequence[NamedDevice] = ()) -> ChangeRow:
-    """The row of one change. `counted` are the named ones of the devices that a number counts."""
+def row_of(change: FieldChange, day: date, counted: Sequence[NamedDevice] = ()) -> ChangeRow:
+    """The row of one change of a day. `counted` are the named ones of the devices that a number counts."""
     row = ChangeRow(
         field_name(change.field),
         change.old,
         change.new,
         change.field,
         change.certificate or "",
-        str(severity_of(change)),
+        str(severity_of(change, day)),
         revision=shown_revision(change.revision or ""),
         standing=change.standing or "",
     )

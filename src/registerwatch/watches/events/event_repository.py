@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.platform.clock import day_of
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.causes import EventGroup
 from registerwatch.watches.events.event_pages import EventFilter, GroupPage
@@ -83,7 +84,8 @@ async def add_events(connection: AsyncConnection, new: Sequence[NewEvent], now: 
     Until this transaction ends no other one stores events. So ids grow in the order in which events become visible,
     and a reader of the events after an id misses none. Watches are locked before, targets of notifications after.
     """
-    about = [classified(event.changes) for event in new]
+    day = day_of(now)
+    about = [classified(event.changes, day) for event in new]
     values = [
         {
             "account_id": event.account_id,

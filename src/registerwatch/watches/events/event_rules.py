@@ -4,9 +4,11 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 
 import msgspec
 
+from registerwatch.register.certificate_states import days_left
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX, STATUS_PREFIX, label
 from registerwatch.watches.diff import EXPIRY, NUMBER, STATUS, FieldChange
 from registerwatch.watches.models import EventKind, EventSeverity
@@ -35,24 +37,27 @@ class SeverityRule(msgspec.Struct, frozen=True):
     """The severity of a change of one of `fields` (any field where there is none).
 
     `new` limits the rule to these new values, `standings` to certificates of these standings, `within_days` to ends at
-    most this many days away or past, `was_empty` to changes of a value that was empty before.
+    most this many days away or past, `was_later` to dates that were later and not past, `was_empty` to changes of a
+    value that was empty before.
     """
 
     severity: EventSeverity
     fields: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     was_empty: bool = False
+    was_later: bool = False
     within_days: int | None = None
     standings: tuple[str, ...] = ()
 
-    def applies(self, change: FieldChange) -> bool:
-        """Whether the rule is about this change."""
+    def applies(self, change: FieldChange, day: date) -> bool:
+        """Whether the rule is about this change, which was reported on a day."""
         return (
             (not self.fields or change.field in self.fields)
             and (not self.new or change.new.casefold() in {each.casefold() for each in self.new})
             and (not self.standings or change.standing in self.standings)
             and not (self.was_empty and change.old)
-            and (self.within_days is None or _ends_within(change, self.within_days))
+            and (not self.was_later or _was_later(change, day))
+            and (self.within_days is None or _ends_within(change, self.within_days, day))
         )
 
 
@@ -99,6 +104,7 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
         ("status",),
         tuple(label(STATUS_PREFIX + each) for each in ("no-longer-on-the-market", "not-intended-for-eu-market")),
     ),
+    SeverityRule(EventSeverity.HIGH, (EXPIRY,), within_days=7, was_later=True),
     SeverityRule(EventSeverity.MEDIUM, ("risk_class", NUMBER, EXPIRY, "manufacturer_status")),
     SeverityRule(EventSeverity.LOW),
 )
@@ -120,16 +126,16 @@ def field_name(field: str) -> str:
     return known.name if known else field.replace("_", " ")
 
 
-def severity_of(change: FieldChange) -> EventSeverity:
-    """The severity of one change."""
-    return next(rule.severity for rule in SEVERITY_RULES if rule.applies(change))
+def severity_of(change: FieldChange, day: date) -> EventSeverity:
+    """The severity of one change. `day` is the UTC day of its event."""
+    return next(rule.severity for rule in SEVERITY_RULES if rule.applies(change, day))
 
 
-def most_severe_first(changes: Iterable[FieldChange]) -> list[FieldChange]:
-    """Changes by severity. Of several alike market status, certificates and numbers of devices come first, and the
-    version of the record last.
+def most_severe_first(changes: Iterable[FieldChange], day: date) -> list[FieldChange]:
+    """Changes of a day by severity. Of several alike market status, certificates and numbers of devices come first, and
+    the version of the record last.
     """
-    return sorted(changes, key=lambda change: (_ORDER.index(severity_of(change)), _field_rank(change.field)))
+    return sorted(changes, key=lambda change: (_ORDER.index(severity_of(change, day)), _field_rank(change.field)))
 
 
 def _field_rank(field: str) -> int:
@@ -141,15 +147,20 @@ def is_version_alone(changes: Sequence[FieldChange]) -> bool:
     return bool(changes) and all(each.field == "version" for each in changes)
 
 
-def classified(changes: Sequence[FieldChange]) -> tuple[EventKind, EventSeverity]:
-    """Kind and severity of an event: those of its most severe change, the first of several alike."""
+def classified(changes: Sequence[FieldChange], day: date) -> tuple[EventKind, EventSeverity]:
+    """Kind and severity of an event of a UTC day: those of its most severe change, the first of several alike."""
     if not changes:
         return EventKind.RECORD, EventSeverity.LOW
-    most = min(changes, key=lambda change: _ORDER.index(severity_of(change)))
+    most = min(changes, key=lambda change: _ORDER.index(severity_of(change, day)))
     known = FIELDS.get(most.field)
-    return known.kind if known else EventKind.RECORD, severity_of(most)
+    return known.kind if known else EventKind.RECORD, severity_of(most, day)
 
 
-def _ends_within(change: FieldChange, days: int) -> bool:
-    left = days_of(change.new)
+def _ends_within(change: FieldChange, days: int, day: date) -> bool:
+    left = days_of(change.new) if change.field == ENDS else days_left(change.new, day)
     return left is not None and left <= days
+
+
+def _was_later(change: FieldChange, day: date) -> bool:
+    before, now = days_left(change.old, day), days_left(change.new, day)
+    return before is not None and now is not None and before >= 0 and before > now

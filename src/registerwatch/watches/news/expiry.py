@@ -18,7 +18,7 @@ from registerwatch.watches.events.causes import cause_of
 from registerwatch.watches.events.event_publisher import EventPublisher, FoundEvent
 from registerwatch.watches.news import expiry_repository
 from registerwatch.watches.news.expiry_marks import MARKS, Notice, notice_of
-from registerwatch.watches.news.expiry_repository import EndingWatch, Known
+from registerwatch.watches.news.expiry_repository import EndingWatch, Known, MovedEnds
 from registerwatch.watches.outbox import Outbox, release_at_end
 
 PAST_DAYS = 30
@@ -106,18 +106,21 @@ class _Run:
         return len(found)
 
     async def _decided(self, connection: AsyncConnection, ending: Sequence[EndingWatch]) -> Decided:
-        known = await expiry_repository.known_marks(connection, [watch.id for watch in ending])
-        decided = [(watch, self._notices(watch, known)) for watch in ending]
+        ids = [watch.id for watch in ending]
+        known = await expiry_repository.known_marks(connection, ids)
+        moved = await expiry_repository.moved_ends(connection, ids, _start_of(self._last_day))
+        decided = [(watch, self._notices(watch, known, moved)) for watch in ending]
         return [(watch, notices) for watch, notices in decided if notices]
 
-    def _notices(self, watch: EndingWatch, known: Known) -> Sequence[Notice]:
-        marks = known.get(watch.id, {})
+    def _notices(self, watch: EndingWatch, known: Known, moved: MovedEnds) -> Sequence[Notice]:
+        """The notices of a watch. An end that an event reported as moved was seen then."""
+        marks, moved_on = known.get(watch.id, {}), moved.get(watch.id, {})
         seen_on = max(self._last_day, day_of(watch.created_at))
         found = (
             notice_of(
                 each,
                 marks.get((each.key, each.expiry.isoformat())),
-                seen_on,
+                max(seen_on, moved_on.get((each.number, each.expiry.isoformat()), seen_on)),
                 self._today,
                 may_report=watch.is_active,
             )

@@ -19,12 +19,13 @@ from registerwatch.platform.clock import day_of
 from registerwatch.platform.db.tables import ticks
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.models import Certificate
+from registerwatch.watches.diff import EXPIRY, FieldChange
 from registerwatch.watches.news.expiry_marks import DueCertificate, EndingCertificate, Notice, due_certificates
 from registerwatch.watches.options import WatchOptions, options_of
 from registerwatch.watches.repository import chunks
 from registerwatch.watches.snapshot import SeenCertificate
 from registerwatch.watches.standing import shown_of
-from registerwatch.watches.tables import expiry_notices, watches
+from registerwatch.watches.tables import events, expiry_notices, watches
 
 _DAY = "expiry day"
 """The row of `ticks` with the day of the last run, in days since 1970."""
@@ -32,6 +33,8 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 Known = Mapping[int, Mapping[tuple[str, str], int]]
 """Stored marks: by watch, then by certificate and date."""
+MovedEnds = Mapping[int, Mapping[tuple[str, str], date]]
+"""The days of events with a new end: by watch, then by number of the certificate and its new end."""
 
 
 class _SnapshotPart(msgspec.Struct, frozen=True, gc=False):
@@ -40,6 +43,7 @@ class _SnapshotPart(msgspec.Struct, frozen=True, gc=False):
 
 
 _snapshots = msgspec.json.Decoder(_SnapshotPart)
+_changes = msgspec.json.Decoder(tuple[FieldChange, ...])
 
 
 class EndingWatch(msgspec.Struct, frozen=True):
@@ -124,6 +128,21 @@ async def known_marks(connection: AsyncConnection, watch_ids: Sequence[int]) -> 
     for chunk in chunks(watch_ids):
         for row in await connection.execute(select(expiry_notices).where(marks.watch_id.in_(chunk))):
             found[row.watch_id][row.certificate, row.expiry] = row.days
+    return found
+
+
+async def moved_ends(connection: AsyncConnection, watch_ids: Sequence[int], since: int) -> MovedEnds:
+    """The ends to which certificates of some watches were moved by events since an instant (unix seconds)."""
+    event = events.c
+    of_watches = select(event.watch_id, event.created_at, event.changes).join(watches, watches.c.id == event.watch_id)
+    of_watches = of_watches.where(event.account_id == watches.c.account_id, event.created_at >= since)
+    of_watches = of_watches.where(event.fields.contains(f",{EXPIRY},")).order_by(event.id)
+    found: defaultdict[int, dict[tuple[str, str], date]] = defaultdict(dict)
+    for chunk in chunks(watch_ids):
+        for row in await connection.execute(of_watches.where(event.watch_id.in_(chunk))):
+            for change in _changes.decode(row.changes):
+                if change.field == EXPIRY:
+                    found[row.watch_id][change.certificate or "", change.new] = day_of(row.created_at)
     return found
 
 

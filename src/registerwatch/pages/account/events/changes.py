@@ -5,6 +5,7 @@ from datetime import date
 
 import msgspec
 
+from registerwatch.platform.clock import day_of
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.change_words import ChangeRow, rows_of
 from registerwatch.watches.events.word_difference import WordDifference, word_difference
@@ -34,9 +35,9 @@ class ShownChange(msgspec.Struct, frozen=True):
         return ShownChange(self.row.shortened(most), self.today)
 
 
-def shown_changes(changes: Iterable[FieldChange], today: date) -> list[ShownChange]:
-    """Changes as they are shown on the reader's day, the most severe first."""
-    return [ShownChange(row, today) for row in rows_of(changes)]
+def shown_changes(changes: Iterable[FieldChange], created_at: int, today: date) -> list[ShownChange]:
+    """Changes of an event of an instant as they are shown on the reader's day, the most severe first."""
+    return [ShownChange(row, today) for row in rows_of(changes, day_of(created_at))]
 
 
 def severity_tone(severity: str) -> str:

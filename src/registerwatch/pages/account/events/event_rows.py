@@ -30,7 +30,7 @@ class EventRow(msgspec.Struct, frozen=True):
     @property
     def changes(self) -> Sequence[ShownChange]:
         """The changes, each once."""
-        return shown_changes(self.group.changes, self.today)
+        return shown_changes(self.group.changes, self.group.newest.created_at, self.today)
 
     @property
     def severity(self) -> str:

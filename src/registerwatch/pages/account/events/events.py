@@ -18,7 +18,7 @@ from registerwatch.pages.account.rendering import app_page, fragment_asked, redi
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.forms import Form, form_of
-from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.watches.events.change_words import ChangeRow, row_of
 from registerwatch.watches.events.event_marks import MAX_COUNTED, EventListing
 from registerwatch.watches.events.event_rules import FIELDS, field_name, most_severe_first
@@ -212,13 +212,15 @@ async def _lines(batches: AsyncIterator[Sequence[ListedEvent]], visitor: Visitor
 
 def _lines_of(listed: ListedEvent, visitor: Visitor, today: date) -> list[Row]:
     event = listed.event
+    day = day_of(event.created_at)
     at, local = iso_utc(event.created_at), datetime.fromtimestamp(event.created_at, visitor.zone)
     about: list[Cell] = [event.id, at, f"{local:%Y-%m-%d %H:%M:%S}", visitor.zone.key, event.severity, event.kind]
     about += [event.label, event.subject]
     archived = iso_utc(listed.archived_at) if listed.archived_at is not None else ""
     end: list[Cell] = ["yes" if listed.is_seen else "no", archived]
     changes: list[tuple[list[Cell], list[Cell]]] = [
-        (_change_cells(row_of(each), today), [each.device, each.revision]) for each in most_severe_first(event.changes)
+        (_change_cells(row_of(each, day), today), [each.device, each.revision])
+        for each in most_severe_first(event.changes, day)
     ]
     return [[*about, *change, *end, *which] for change, which in changes or [([""] * 4, [""] * 2)]]
 

@@ -221,6 +221,6 @@ class WatchView(msgspec.Struct, frozen=True):
 
 def _shown(entry: TimelineEntry, unseen_ids: Collection[int], today: date) -> ShownEntry:
     if isinstance(entry, Event):
-        changes = shown_changes(entry.changes, today)
+        changes = shown_changes(entry.changes, entry.created_at, today)
         return ShownEntry(entry, changes, is_unseen=entry.id in unseen_ids)
     return ShownEntry(entry)
