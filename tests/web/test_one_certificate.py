@@ -18,6 +18,7 @@ from tests.support.statements import counted_statements
 from tests.watches.certificate_steps import two_devices_of_one_manufacturer
 
 HOUR = 3600
+WITHDRAWN = f"{STATUS}withdrawn"
 NUMBER = "Z-25-001"
 
 
@@ -172,6 +173,31 @@ async def test_what_the_list_dropped_and_a_device_still_has_is_told_with_both_ti
     for standing, _ in shown.values():
         assert standing.startswith("✓ Valid")
         assert f"The register’s list says: no longer listed, as of {moment(harness.now - HOUR)}" in standing
+
+
+@pytest.mark.parametrize(("revision", "new_revision"), [("", ""), ("01", "")])
+async def test_a_record_that_another_one_of_its_number_replaced_does_not_stand_as_a_later_read_of_a_device(
+    harness: ServiceHarness, revision: str, new_revision: str
+) -> None:
+    udi, srn = await read_device(harness, status="issued", expiry="2030-09-16", revision=revision or None)
+    dropped_at = harness.now - HOUR
+    await list_certificate(harness, srn, dropped_at, unlisted_at=dropped_at, revision=revision, status_code=WITHDRAWN)
+    other = a_certificate(2, srn=srn, seen_at=dropped_at, number=NUMBER, revision=new_revision)
+    await store_certificates(harness.database, other)
+    await harness.update_index()
+
+    one = (await harness.get(f"/v1/certificates/{certificate_id(1)}")).json()
+    of_number = (await harness.get("/v1/certificates", number=NUMBER)).json()["certificates"]
+    of_maker = (await harness.get(f"/v1/actors/{srn}/certificates")).json()["certificates"]
+    standing = Markup.of(await harness.get(f"/c/{certificate_id(1)}")).facts["Standing today"]
+    rows = [Markup.of(await harness.get(path)).rows for path in (f"/a/{srn}", f"/d/{udi}")]
+
+    assert one["unlisted_at"] == iso_utc(dropped_at)
+    assert not any("device_read" in each for each in (one, *of_number, *of_maker))
+    assert standing.startswith("✕ No longer listed")
+    for of_page in rows:
+        stood = [row[1].partition(" register")[0] for row in of_page if row[0].startswith(NUMBER) and len(row) == 4]
+        assert sorted(stood) == ["✓ Valid", "✕ No longer listed"]
 
 
 async def test_of_several_devices_the_one_that_was_read_last_decides_and_another_ones_page_says_both(

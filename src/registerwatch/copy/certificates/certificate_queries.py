@@ -314,6 +314,7 @@ class _Listed(msgspec.Struct, frozen=True):
     number: str
     revision: str
     notified_body: str
+    unlisted_at: int | None
 
 
 def _refusal(row: Sequence[Any]) -> StoredRefusal:

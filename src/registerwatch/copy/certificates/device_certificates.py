@@ -35,6 +35,10 @@ class Listed(Identified, Protocol):
     def srn(self) -> str:
         """Its manufacturer's SRN."""
 
+    @property
+    def unlisted_at(self) -> int | None:
+        """When the list had it no more; None while it has."""
+
 
 class OwnCertificate(msgspec.Struct, frozen=True):
     """A certificate that the register lists for a device itself, once or more often, by the newest read."""
@@ -134,11 +138,13 @@ def newest_reads(listed: Sequence[Listed], reads: Iterable[CertificateRead]) -> 
     of_devices: defaultdict[tuple[str, str], list[CertificateRead]] = defaultdict(list)
     for read in reads:
         of_devices[read.srn, read.number].append(read)
+    until = replaced(listed)
     found: dict[str, DeviceRead] = {}
     for key, alike in of_devices.items():
         for one, same in zip(of_list[key], same_certificates(of_list[key], alike), strict=True):
-            if same:
-                found[one.id] = max((each.read for each in same), key=lambda each: each.as_of)
+            about = [each.read for each in same if each.read.as_of <= until.get(one.id, each.read.as_of)]
+            if about:
+                found[one.id] = max(about, key=lambda each: each.as_of)
     return found
 
 
@@ -147,6 +153,21 @@ def _has_otherwise(row: Row[Any], own: OwnCertificate) -> bool:
     read = own.as_read
     is_older = row.srn == read.srn and row.read_at < own.read_at and may_be_same(row, read)
     return is_older and _certificates.decode(row.told) != own.certificates
+
+
+def replaced(listed: Sequence[Listed]) -> Mapping[str, str]:
+    """When the list had certificates no more of which another record is listed (ISO 8601 in UTC), by id. A read of a
+    device that began later is about the other record.
+    """
+    present: defaultdict[tuple[str, str], list[Listed]] = defaultdict(list)
+    for each in listed:
+        if each.unlisted_at is None:
+            present[each.srn, each.number].append(each)
+    return {
+        each.id: iso_utc(each.unlisted_at)
+        for each in listed
+        if each.unlisted_at is not None and any(may_be_same(each, other) for other in present[each.srn, each.number])
+    }
 
 
 _certificates = msgspec.json.Decoder(tuple[Certificate, ...])

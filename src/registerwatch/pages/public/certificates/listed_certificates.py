@@ -1,6 +1,6 @@
 """Sections with a manufacturer's certificates: on its own page, a device's page and a watch's page."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 from functools import cached_property
 
@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from registerwatch.bootstrap import Service
 from registerwatch.copy.certificates.certificate_queries import StoredCertificate, StoredRefusal
+from registerwatch.copy.certificates.device_certificates import replaced
 from registerwatch.lookup.certificate_proof import what_it_proves
 from registerwatch.lookup.certificate_service import CertificatesOfActor, ListKnowledge, ListState, RefusalsOfActor
 from registerwatch.lookup.certificate_summary import instant_or_none
@@ -176,22 +177,27 @@ def _rows(
         rows = [CertificateRow(each, today) for each in listed]
     else:
         own = [each for each in device.certs if not each.scoped]  # scoped ones are shown by their scope
+        as_of = device.certs_read_at or device.basic_read_at
         rows = [
             CertificateRow(
                 each,
                 today,
                 _what_it_is(each, device, is_named=each.id in named, is_in_record=bool(of)),
-                _read_of(device, of),
+                DeviceRead(as_of, of) if as_of is not None and of else None,
             )
-            for each, of in zip(listed, same_certificates(listed, own), strict=True)
+            for each, of in _own_of(listed, own, as_of)
         ]
     return sorted(rows, key=lambda row: row.order)
 
 
-def _read_of(device: ServedDevice, certificates: Sequence[Certificate]) -> DeviceRead | None:
-    """A certificate at the last read of a device; None if the device does not list it, or the instant is not known."""
-    as_of = device.certs_read_at or device.basic_read_at
-    return DeviceRead(as_of, certificates) if as_of is not None and certificates else None
+def _own_of(
+    listed: Sequence[StoredCertificate], own: Sequence[Certificate], as_of: str | None
+) -> Iterable[tuple[StoredCertificate, Sequence[Certificate]]]:
+    """Listed certificates, each with those that a device has of it. `as_of` is when the device was read, if known."""
+    until = replaced(listed)
+    for each, of in zip(listed, same_certificates(listed, own), strict=True):
+        is_of_another = as_of is not None and as_of > until.get(each.id, as_of)
+        yield each, [] if is_of_another else of
 
 
 def _what_it_is(certificate: StoredCertificate, device: ServedDevice, *, is_named: bool, is_in_record: bool) -> str:
