@@ -12,14 +12,14 @@ from sqlalchemy import text
 from registerwatch.copy.history.changed_fields import registered
 from registerwatch.copy.history.history_prune import HistoryPruner
 from registerwatch.copy.history.history_reader import HistoryReader
-from registerwatch.copy.history.record_history import RecordHistory, device_of
+from registerwatch.copy.history.record_history import RecordHistory, StoredChange, StoredState, device_of, device_state
 from registerwatch.copy.records import RecordStore
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.structs import replace
-from registerwatch.register.models import Actor, Contradiction, Device, DeviceReading, from_document
+from registerwatch.register.models import Actor, Certificate, Contradiction, Device, DeviceReading, from_document
 from registerwatch.register.other_codes import OtherCode
 from tests.copy.test_records import NOW, UDI_OF, batches, empty
-from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_full_reading, a_row
+from tests.register.builders import DATA_LAKE, EUDAMED, FEW, UDI, a_device, a_full_reading, a_row
 from tests.support.harness import ServiceHarness
 
 pauses = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["di-A", "", "di-B"])), min_size=6, max_size=6)
@@ -96,6 +96,21 @@ async def test_what_a_first_full_read_fills_in_is_no_change_of_the_register(data
     assert [(each.field, each.old, each.new) for each in change.changes] == [("trade_name", "Old", "New")]
     assert set(change.first_read) == {"status_date", "version"}
     assert (change.observed_at, change.source, change.record) == (NOW + 10, EUDAMED, "u-1")
+
+
+def test_how_certificates_were_found_is_no_change_that_a_history_shows() -> None:
+    found = Certificate("Z-1", notified_body="0123", listed_in="search")
+    scoped = replace(found, notified_body_name="A body", scoped=True)
+    renamed = replace(found, notified_body_name="B body")
+    states = [device_state(a_device(certs=(each,))) for each in (scoped, found, renamed, scoped)]
+    stored = [
+        StoredChange(later, "u-1", NOW + later, EUDAMED, {"certs": states[later - 1]["certs"]}) for later in (3, 2, 1)
+    ]
+
+    history = RecordHistory({"u-1": StoredState(states[-1], NOW)}, stored)
+
+    assert [each.observed_at for each in history.changes] == [NOW + 3], "the body was named otherwise"
+    assert device_of(history.as_of(NOW).states["u-1"]).certs == (scoped,)
 
 
 async def test_of_lists_that_a_document_leaves_out_where_they_are_empty_there_is_none_before_the_first(

@@ -21,8 +21,9 @@ from registerwatch.watches.tables import events
 from registerwatch_standins.register.generated import GeneratedWorld
 from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import CertificateListing, Registration
+from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness, ServiceStarter
-from tests.watches.certificate_steps import HOUR, a_device, read, read_all_scopes, sweep
+from tests.watches.certificate_steps import HOUR, a_device, list_certificate, read, read_all_scopes, sweep
 from tests.watches.steps import tried_at
 
 ANOTHER_UDI = "04099999999992"
@@ -280,14 +281,42 @@ def test_a_certificate_that_changes_its_place_is_no_news() -> None:
         assert told(seen(one), seen()) == []
 
 
-def test_the_name_of_a_notified_body_does_not_come_with_the_list_and_go_with_the_next_search() -> None:
+def test_the_known_name_of_a_notified_body_stays_with_the_next_search() -> None:
     found = Certificate("Z-1", revision="01", notified_body="0123", listed_in="search")
     listed = replace(found, notified_body_name="A body", expiry="2030-01-01", scoped=True)
 
     joined = with_scoped((found,), {listed: 5}, StoredCertificates((found,), 3), is_searched=False)
 
     [own] = joined.certificates
-    assert (own.expiry, own.notified_body_name) == ("2030-01-01", "")
+    assert (own.expiry, own.notified_body_name) == ("2030-01-01", "A body")
+    for scoped in ({listed: 5}, {}):
+        again = with_scoped((found,), scoped, StoredCertificates((own,), 3), is_searched=True)
+        assert [each.notified_body_name for each in again.certificates] == ["A body"]
+    other = with_scoped((replace(found, notified_body=""),), {}, StoredCertificates((own,), 3), is_searched=True)
+    assert [each.notified_body_name for each in other.certificates] == [""]
+
+
+async def test_a_search_that_finds_what_a_scope_brought_changes_nothing_on_any_surface(harness: ServiceHarness) -> None:
+    device = a_device(harness)
+    await sweep(harness)
+    await read(harness, device.primary_di)
+    list_certificate(harness, device, "Z-1")
+    await sweep(harness)
+    await read_all_scopes(harness)
+
+    async def shown() -> tuple[object, ...]:
+        page = Markup.of(await harness.get(f"/d/{device.primary_di}"))
+        certs = (await harness.get(f"/v1/devices/{device.primary_di}")).json()["certs"]
+        history = (await harness.get(f"/v1/devices/{device.primary_di}/history")).json()["entries"]
+        lines = Markup.of(await harness.get(f"/d/{device.primary_di}/history")).main
+        named = [each.get("notified_body_name") for each in certs]
+        return named, [row for row in page.rows if row[0].startswith("Z-1")], history, lines.count("Compare before")
+
+    before = await shown()
+    await read(harness, device.primary_di)
+
+    assert before[0] == ["TÜV SÜD Product Service GmbH"]
+    assert await shown() == before
 
 
 def test_a_scope_that_names_the_device_no_more_ends_nothing() -> None:

@@ -109,6 +109,18 @@ def test_certificates_are_told_one_by_one_and_names_by_language(database_kind: s
     assert [(each.title, each.old, each.new) for each in names] == [("Trade name (English)", "A", "C")]
 
 
+def test_the_name_of_a_notified_body_that_a_read_does_not_bring_is_not_told_beside_what_changed(
+    database_kind: str,
+) -> None:
+    old = {"number": "A", "notified_body": "0123", "notified_body_name": "A body", "status": "Issued"}
+    new = {"number": "A", "notified_body": "0123", "status": "Suspended"}
+
+    for before, after in ((old, new), (new, old)):
+        assert [each.title for each in lines_of(ValueChange("certs", [before], [after]))] == ["Status"]
+    [line] = lines_of(ValueChange("certs", [old], [{**old, "notified_body_name": "B body"}]))
+    assert (line.title, line.old, line.new) == ("Notified body", "A body", "B body")
+
+
 def test_an_instant_of_the_register_is_told_in_words(database_kind: str) -> None:
     [line] = lines_of(ValueChange("updated", None, "2026-07-16T08:05:00Z"))
 

@@ -87,7 +87,7 @@ def with_scoped(
     A list that is not proven to be younger than the search replaces none that the search found. It does not bring back
     an own certificate of the device unless it is proven to be younger than the read that lost it.
     """
-    found = [each for each in certificates if not each.scoped]
+    found = _with_names([each for each in certificates if not each.scoped], [*before.certificates, *scoped])
     lost = [*before.lost, *_lost_now(before.certificates, found)]
     searched_at = READ_NOW if is_searched else before.searched_at
     own = _as_listed(found, scoped, searched_at) if scoped else found
@@ -150,6 +150,17 @@ async def named_by(connection: AsyncConnection, ids: Sequence[str]) -> set[str]:
 
 
 _lost = msgspec.json.Decoder(tuple[LostCertificate, ...])
+
+
+def _with_names(found: Sequence[Certificate], known: Sequence[Certificate]) -> list[Certificate]:
+    """Certificates with the known names of their notified bodies, which searches do not bring."""
+    names = {each.notified_body: each.notified_body_name for each in known if each.notified_body_name}
+    return [
+        replace(each, notified_body_name=names[each.notified_body])
+        if each.notified_body in names and each.notified_body and not each.notified_body_name
+        else each
+        for each in found
+    ]
 
 
 def _as_listed(found: Sequence[Certificate], scoped: Mapping[Certificate, int], searched_at: int) -> list[Certificate]:

@@ -1,5 +1,6 @@
 """Changed fields of a stored record with their old values, for its history. Pure."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from registerwatch.platform.structs import replace
@@ -55,6 +56,23 @@ def registered(certificates: tuple[Certificate, ...]) -> tuple[Certificate, ...]
     if all(each.confirmed and each.unconfirmed_since is None for each in certificates):
         return certificates
     return tuple(replace(each, confirmed=True, unconfirmed_since=None) for each in certificates)
+
+
+def are_found_otherwise(old: Sequence[Certificate], new: Sequence[Certificate]) -> bool:
+    """Whether certificates differ at most in how they were found: by their scope, or by a search, which does not bring
+    names of notified bodies.
+    """
+    named = [each for each in (*old, *new) if each.notified_body_name and each.notified_body]
+    names = {each.notified_body: each.notified_body_name for each in named}
+    return _registered_as(old, names) == _registered_as(new, names)
+
+
+def _registered_as(certificates: Sequence[Certificate], names: Mapping[str, str]) -> list[Certificate]:
+    bare = (
+        replace(each, scoped=False, notified_body_name=each.notified_body_name or names.get(each.notified_body, ""))
+        for each in certificates
+    )
+    return sorted(bare, key=lambda each: each.order)
 
 
 def _is_wording(name: str, old: Device, new: Device) -> bool:

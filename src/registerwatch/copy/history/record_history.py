@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from registerwatch.copy.history.changed_fields import LABELS, registered
+from registerwatch.copy.history.changed_fields import LABELS, are_found_otherwise, registered
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.models import LEFT_OUT, Certificate, Device
@@ -160,6 +160,8 @@ def _shown_change(stored: StoredChange, before: State, after: State) -> Observed
             old = _last_status_date(before)
         if old == after.get(name) or _is_unread_date(name, stored, after):
             continue
+        if name == "certs" and are_found_otherwise(_certificates(old), _certificates(after[name])):
+            continue
         if _is_first_read(name, before, after):
             first_read.append(name)
         elif name == "delisted_at":
@@ -201,9 +203,13 @@ def _is_first_read(name: str, before: State, after: State) -> bool:
 
 def _are_kept(before: Any, after: Any) -> bool:
     """Whether all certificates before are still there with the same values. Where they are listed may differ."""
-    old, new = (msgspec.convert(each, list[Certificate]) for each in (before, after))
+    old, new = _certificates(before), _certificates(after)
     same = zip(old, same_certificates(old, new), strict=True)
     return all(_values(each) in map(_values, found) for each, found in same)
+
+
+def _certificates(value: Any) -> list[Certificate]:
+    return msgspec.convert(value, list[Certificate])
 
 
 def _values(certificate: Certificate) -> tuple[str | None, ...]:

@@ -229,9 +229,11 @@ def _by_key(certificates: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, s
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterable[Line]:
+    """The lines of a certificate. The name of a known notified body is not brought by every read."""
     for name, title in OF_CERTIFICATE.items():
         before, after = text_of(old.get(name)), text_of(new.get(name))
-        if before != after:
+        is_unread = name == "notified_body_name" and bool(old.get("notified_body")) and not (before and after)
+        if before != after and not is_unread:
             yield Line(title, before, after, of=text_of(new.get("number")), is_date=name in DATES)
 
 
