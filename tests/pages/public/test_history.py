@@ -5,12 +5,14 @@ import pytest
 from registerwatch.copy.history.record_history import ValueChange
 from registerwatch.copy.tables import portfolio_news
 from registerwatch.pages.public.comparison.history_view import lines_of
-from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.clock import iso_utc, utc_in_words
+from registerwatch.platform.structs import replace
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup, accessibility_problems
 from tests.pages.public_states import HOSTILE
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
-from tests.support.harness import NOW
+from tests.register.forgetful_world import ForgetfulWorld
+from tests.support.harness import NOW, ServiceStarter
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
@@ -54,6 +56,37 @@ async def test_a_device_shows_what_changed_with_the_words_that_differ_and_what_i
             assert accessibility_problems(each) == []
         assert (await harness.client.get(f"/d/{UDI}/history?at=2999-01-01")).status_code == 400
         assert (await harness.client.get(f"/d/{gtin(900)}/history")).status_code == 404
+
+
+async def test_a_device_says_which_new_record_took_over_its_udi_di(start_service: ServiceStarter) -> None:
+    world = ForgetfulWorld(60)
+    async with start_service(world=world) as harness:
+        [old] = harness.separate_devices(1)
+        udi, new = old.primary_di, "00000000-0000-4000-8000-000000000777"
+
+        async def shown(step: int) -> list[str]:
+            harness.clock.move(DAY)
+            await harness.service.refresher.refresh(udi)
+            pages = [Markup.of(await harness.get(f"/d/{udi}{tail}")).main for tail in ("", "/history")]
+            said = [text.partition("Another record answers for the UDI-DI since ")[2][:60].strip() for text in pages]
+            assert said[0] == said[1], step
+            return said
+
+        nothing = [await shown(1)]
+        world.forgotten.add(old.uuid)
+        nothing.append(await shown(2))
+        world.register(replace(old, uuid=new, reference="NEW"))
+        taken_over = await shown(3)
+        history = (await harness.get(f"/v1/devices/{udi}/history")).json()
+        world.forgotten.clear()
+        world.forgotten.add(new)
+        nothing.append(await shown(4))
+
+    since = utc_in_words(NOW + 3 * DAY)
+    assert nothing == [["", ""]] * 3, "what became so later has an entry"
+    assert taken_over == [f"{since}: {new}"[:60]] * 2
+    [answering] = [each for each in history["records"] if each["current"]]
+    assert (answering["uuid"], answering["observed_since"]) == (new, iso_utc(NOW + 3 * DAY))
 
 
 async def test_an_actor_shows_what_changed_and_what_it_was(site: SiteMaker) -> None:

@@ -82,6 +82,18 @@ class RecordHistory:
         return min((each.first_seen_at for each in self.records.values()), default=0)
 
     @property
+    def successor(self) -> str | None:
+        """The record that has been current since it was first seen, later than another one; None where none has.
+
+        A new record has no change, so the changes say only that the other one ceased to be current.
+        """
+        current = next((uuid for uuid, each in self.records.items() if each.state.get("is_current", True)), None)
+        if current is None or self.records[current].first_seen_at == self.observed_since:
+            return None
+        has_become_so = any(each.record == current and "is_current" in each.old for each in self.stored)
+        return None if has_become_so else current
+
+    @property
     def is_complete(self) -> bool:
         """Whether no older change was deleted."""
         return all(each.dropped_at is None for each in self.stored)

@@ -114,6 +114,12 @@ class HistoryView(msgspec.Struct, frozen=True):
         return iso_utc(self.page.history.observed_since)
 
     @property
+    def successor(self) -> tuple[str, str] | None:
+        """The record that took over the UDI-DI when it was new, and since when; None where none has."""
+        uuid = self.page.history.successor
+        return None if uuid is None else (uuid, iso_utc(self.page.history.records[uuid].first_seen_at))
+
+    @property
     def is_complete(self) -> bool:
         """Whether no older change was deleted."""
         return self.page.history.is_complete
