@@ -154,6 +154,23 @@ def test_the_name_of_a_notified_body_that_a_read_does_not_bring_is_not_told_besi
     assert (line.title, line.old, line.new) == ("Notified body", "A body", "B body")
 
 
+def test_where_the_register_contradicts_itself_is_told_with_the_names_of_fields_and_who_says_what(
+    database_kind: str,
+) -> None:
+    told = [
+        {"field": "risk_class", "search": "Class III", "record": "Class IIb"},
+        {"field": "basic_udi", "search": "B-1", "record": "B-2"},
+    ]
+
+    [line] = lines_of(ValueChange("contradictions", None, told))
+
+    assert (line.title, line.old) == ("Where the register contradicts itself", "")
+    assert line.new == (
+        "Risk class: Class III by the device search, Class IIb by the record of the device;"
+        " Basic UDI-DI: B-1 by the device search, B-2 by the record of the device"
+    )
+
+
 def test_an_instant_of_the_register_is_told_in_words(database_kind: str) -> None:
     [line] = lines_of(ValueChange("updated", None, "2026-07-16T08:05:00Z"))
 

@@ -144,6 +144,8 @@ def lines_of(change: ValueChange) -> list[Line]:
         return list(_names(change.old or {}, change.new or {}))
     if change.field == "other_codes":
         return [Line(title_of(change.field), _codes(change.old or []), _codes(change.new or []))]
+    if change.field == "contradictions":
+        return [Line(title_of(change.field), _contradictions(change.old or []), _contradictions(change.new or []))]
     if change.field == "characteristics":
         return list(_characteristics(change.old or {}, change.new or {}))
     if change.field == "status_code":
@@ -206,6 +208,14 @@ def _codes(codes: Sequence[Mapping[str, Any]]) -> str:
     """`14012345678908 (container package of 10), …`."""
     decoded = (msgspec.convert(each, OtherCode) for each in codes)
     return ", ".join(f"{each.code} ({each.explanation})" for each in decoded)[:MAX_TEXT]
+
+
+def _contradictions(contradictions: Sequence[Mapping[str, str]]) -> str:
+    """`Risk class: Class III by the device search, Class IIb by the record of the device`, separated by semicolons."""
+    return "; ".join(
+        f"{title_of(each['field'])}: {each['search']} by the device search, {each['record']} by the record of the device"
+        for each in contradictions
+    )[:MAX_TEXT]
 
 
 def _names(old: Mapping[str, str], new: Mapping[str, str]) -> Iterable[Line]:
