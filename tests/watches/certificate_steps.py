@@ -43,10 +43,10 @@ def certify(harness: ServiceHarness, device: Registration, place: str = RECORD, 
     harness.world.change(device.uuid, certificates=(a_registered_certificate(NUMBER, place, **fields),))
 
 
-def list_certificate(harness: ServiceHarness, device: Registration, number: str) -> CertificateListing:
+def list_certificate(harness: ServiceHarness, device: Registration, number: str, **differs: Any) -> CertificateListing:
     """A new certificate whose scope names a device."""
-    codes = (device.basic_udi or "",)
-    return harness.world.list_certificate(device.manufacturer.srn, number=number, basic_udis=codes, names_devices=True)
+    wanted: dict[str, Any] = {"basic_udis": (device.basic_udi or "",), "names_devices": True, **differs}
+    return harness.world.list_certificate(device.manufacturer.srn, number=number, **wanted)
 
 
 async def read(harness: ServiceHarness, udi: str) -> None:

@@ -12,8 +12,10 @@ from registerwatch_standins.register.records import Registration
 from tests.files.lists.steps import ListSteps
 from tests.mcp.messages import used
 from tests.pages.account.pages_client import PagesClient
+from tests.pages.markup import Markup
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter, build_harness
+from tests.watches.certificate_steps import a_device, list_certificate, read_all_scopes, sweep
 
 TWIN = "ffffffff-0000-4000-8000-000000000000"
 
@@ -296,3 +298,78 @@ async def test_a_device_that_a_bulk_source_lists_more_than_a_day_after_the_regis
 
     assert harness.service.index.documents == len(everything)
     assert (await harness.get(f"/v1/devices/{record.primary_di}")).json()["error"] is None
+
+
+# Certificates of devices that are gone
+
+
+async def certificate_words(pages: PagesClient, key: str, udi: str, certificate_id: str) -> dict[str, bool]:
+    """Whether each surface says of the one certificate of a watched device that it is withdrawn."""
+    harness = pages.harness
+    watch = next(each for each in await harness.get_list(key, "watches") if each["subject"] == udi)
+    device = (await harness.get(f"/v1/devices/{udi}")).json()
+    expiring = await harness.get_list(key, "items")
+    feeds = (await harness.post("/v1/feeds", key)).json()["feed"]
+    texts = {
+        "/c": Markup.of(await harness.get(f"/c/{certificate_id}")).main,
+        "/d": Markup.of(await harness.get(f"/d/{udi}")).main[:600],
+        "/v1/devices": str([each["status"] for each in device["certs"]]),
+        "/v1/watches": watch["certificate_standing"],
+        "/v1/expiring": str([each.get("standing") for each in expiring]),
+        "watch": (await pages.page(f"/app/watches/{watch['id']}")).main[:600],
+        "watches": str((await pages.page("/app/watches")).rows),
+        "file": (await pages.get("/app/watches.csv")).text,
+        "certificates": str((await pages.page("/app/certificates")).rows),
+        "scan": Markup.of(await pages.post("/app/scan", code=udi, codes="")).main,
+        "calendar": (await harness.client.get(feeds["expiring"])).text.replace("\r\n ", ""),
+    }
+    return {surface: "withdrawn" in text.lower() for surface, text in texts.items()}
+
+
+async def test_a_certificate_whose_scope_names_a_device_that_is_gone_follows_the_registers_list_on_every_surface(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient
+) -> None:
+    record = a_device(harness)
+    udi, key = record.primary_di, (await harness.post("/v1/keys", await owner_pages.rest_session())).json()["api_key"]
+    listed = list_certificate(harness, record, "Z-1", expiry="2027-02-20")
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await harness.post_watches(key, udi)
+    lists = ListSteps(harness, await harness.sign_up("l@lists.example"))
+    list_id = await lists.kept(f"Code\n{udi}\n")
+    world.forgotten.add(record.uuid)
+    harness.clock.move(60)
+    assert (await harness.post_sync(key))["events"] == []
+    assert not any((await certificate_words(owner_pages, key, udi, listed.uuid)).values())
+
+    world.change_certificate(listed.uuid, status="withdrawn")
+    await sweep(harness)
+    await lists.follow()
+
+    words = await certificate_words(owner_pages, key, udi, listed.uuid)
+    assert all(words.values()), words
+    [line] = await lists.lines(list_id)
+    assert (line["listed"], line["certified_until"]) == (False, "")
+    [event] = await harness.get_list(key, "events")
+    assert [(each["field"], each["new"]) for each in event["changes"]] == [("cert_status", "Withdrawn")]
+    [watch] = await harness.get_list(key, "watches")
+    assert (watch["listed"], watch["health"]["state"]) == (False, "unknown"), "the device is as gone as it was"
+
+
+async def test_a_certificate_of_a_device_that_is_gone_follows_the_list_where_nobody_watches_it(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    record = a_device(harness)
+    listed = list_certificate(harness, record, "Z-1")
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await harness.get("/v1/refresh", q=record.primary_di)
+    world.forgotten.add(record.uuid)
+    harness.clock.move(60)
+    await harness.get("/v1/refresh", q=record.primary_di)
+
+    world.change_certificate(listed.uuid, status="withdrawn")
+    await sweep(harness)
+
+    device = (await harness.get(f"/v1/devices/{record.primary_di}")).json()
+    assert (device["listed"], [each["status"] for each in device["certs"]]) == (False, ["Withdrawn"])

@@ -492,8 +492,9 @@ async def test_a_watch_is_due_where_a_certificate_that_a_search_found_has_anothe
     assert await served(searched, device.primary_di) == [("ZX", "Withdrawn")]
 
 
-async def test_a_device_that_is_listed_no_more_gets_no_certificates_of_those_that_share_its_record(
-    searched: ServiceHarness,
+@pytest.mark.parametrize("names_devices", [False, True], ids=["found by a search alone", "named by its scope too"])
+async def test_a_device_that_is_listed_no_more_gets_the_certificates_of_scopes_and_none_of_those_that_share_its_record(
+    searched: ServiceHarness, *, names_devices: bool
 ) -> None:
     device = a_device(searched)
     udi, sibling = device.primary_di, sibling_udi_di(device.primary_di, 7)
@@ -504,10 +505,11 @@ async def test_a_device_that_is_listed_no_more_gets_no_certificates_of_those_tha
     await read(searched, sibling)
 
     searched.world.list_certificate(
-        device.manufacturer.srn, number="Z", basic_udis=(device.basic_udi or "",), names_devices=True
+        device.manufacturer.srn, number="Z", basic_udis=(device.basic_udi or "",), names_devices=names_devices
     )
     await sweep(searched)
     await read_all_scopes(searched)
     await read(searched, udi)
 
-    assert (await served(searched, udi), await served(searched, sibling)) == ([("Z", "Issued")], [])
+    of_scope = [("Z", "Issued")] if names_devices else []
+    assert (await served(searched, udi), await served(searched, sibling)) == ([("Z", "Issued")], of_scope)

@@ -110,6 +110,11 @@ class StoredRow(msgspec.Struct, frozen=True, gc=False):
         return self.detail_version is not None and self.detail_version == self.precedence.version_number
 
     @property
+    def is_answering(self) -> bool:
+        """Whether the record answers for its UDI-DI, listed or not, and its details were read."""
+        return self.is_current and self.detail_version is not None
+
+    @property
     def is_of_older_version(self) -> bool:
         """Whether its document may lack fields of today's documents."""
         return self.document_version < DOCUMENT_VERSION
@@ -316,9 +321,9 @@ class Batch:
     def renew_under(self, stored: Mapping[Key, StoredRow], basic: StoredBasicRecord) -> None:
         """Update stored records with the Basic UDI-DI record that they share. No request was sent for them.
 
-        `stored` are all records of their UDI-DIs; delisted ones stay as they were. Watches are notified of certificates
-        where the record is current and was read in full before. Else the device is due for a read, as is one whose own
-        fields the record contradicts.
+        `stored` are all records of their UDI-DIs; delisted ones only follow the scopes that name them. Watches are
+        notified of certificates where the record is current and was read in full before. Else the device is due for a
+        read, as is one whose own fields the record contradicts.
         """
         renewed = {
             key: each
@@ -344,6 +349,8 @@ class Batch:
         for key, row in stored.items():
             if key not in renewed and row.is_current != (key in current):
                 self._add_unread(row, key in current)
+            elif row.basic_key == basic.key and row.delisted_at is not None and row.is_answering:
+                self.renew_scoped(row)
 
     def _add_renewed(self, renewed: "_Renewed") -> None:
         """Add the new certificates of a current record."""

@@ -305,7 +305,7 @@ class RecordStore:
         """
         revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
         stored = await _stored(connection, udis)
-        answering = {key: row for key, row in stored.items() if _is_answering(row)}
+        answering = {key: row for key, row in stored.items() if row.is_answering}
         devices = [from_document(row.device_json) for row in answering.values()]
         batch = Batch({}, {}, revision, read_at, await device_scopes(connection, devices))
         for _, row in sorted(answering.items(), key=lambda each: each[0]):
@@ -568,11 +568,6 @@ def _known_detail(row: Row[Any], now: int) -> int | None:
     is_due = row.detail_read_at is None or not is_recent(row.detail_read_at, now, DETAIL_SECONDS)
     is_older = row.document_version < DOCUMENT_VERSION
     return None if is_due or is_older else row.detail_version
-
-
-def _is_answering(row: StoredRow) -> bool:
-    """Whether a record answers for its UDI-DI, as one that the register lists and whose details were read."""
-    return row.is_current and row.delisted_at is None and row.detail_version is not None
 
 
 def _known_device(row: Row[Any], since: int, scopes: DeviceScopes) -> DeviceObservation:

@@ -213,7 +213,8 @@ def _codes(codes: Sequence[Mapping[str, Any]]) -> str:
 def _contradictions(contradictions: Sequence[Mapping[str, str]]) -> str:
     """`Risk class: Class III by the device search, Class IIb by the record of the device`, separated by semicolons."""
     return "; ".join(
-        f"{title_of(each['field'])}: {each['search']} by the device search, {each['record']} by the record of the device"
+        f"{title_of(each['field'])}: {each['search']} by the device search,"
+        f" {each['record']} by the record of the device"
         for each in contradictions
     )[:MAX_TEXT]
 
