@@ -16,6 +16,7 @@ from tests.pages.markup import Markup
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter, build_harness
 from tests.watches.certificate_steps import a_device, list_certificate, read_all_scopes, sweep
+from tests.watches.steps import tried_at
 
 TWIN = "ffffffff-0000-4000-8000-000000000000"
 
@@ -298,6 +299,27 @@ async def test_a_device_that_a_bulk_source_lists_more_than_a_day_after_the_regis
 
     assert harness.service.index.documents == len(everything)
     assert (await harness.get(f"/v1/devices/{record.primary_di}")).json()["error"] is None
+
+
+async def test_watches_are_read_next_where_a_bulk_source_lists_their_device_again(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    record = await denied(harness, world)
+    udi, owner = record.primary_di, await harness.sign_up()
+    await harness.post_watches(owner.api_key, udi)
+    harness.clock.move(60)
+    await harness.post_sync(owner.api_key)
+    await harness.fill_copy()
+    assert 0 not in await tried_at(harness), "the bulk source may be from before the denial"
+    world.forgotten.clear()
+    harness.clock.move(25 * 3600)
+
+    await harness.fill_copy()
+
+    assert await tried_at(harness) == [0]
+    await harness.service.watches.recheck.run()
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert ("listed" in watch, watch["last_error"]) == (False, "")
 
 
 # Certificates of devices that are gone

@@ -169,6 +169,11 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
         return self.reading.completeness is Completeness.SOME
 
     @property
+    def is_listed_again(self) -> bool:
+        """Whether the record was delisted until this reading."""
+        return self.before is not None and self.before.delisted_at is not None and self.delisted_at is None
+
+    @property
     def proves_its_part(self) -> bool:
         """Whether a reading of a part is proof, where the UDI-DI has no other known record.
 
@@ -402,6 +407,8 @@ class Batch:
                     oldest_at=result.reading.certificates_at(self.read_at),
                 )
             )
+        elif result.is_listed_again:
+            self.unconfirmed.append(result.device.udi)  # its watches say that it is gone
         elif not (is_alone and result.proves_its_part):
             if row is None or not row.is_current or result.changed:
                 self.unconfirmed.append(result.device.udi)
