@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from registerwatch.ingest.refresh import NO_LONGER_LISTED
+from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
+from registerwatch.watches.models import NO_CERTIFICATES
 from registerwatch_standins.register.records import Registration
 from tests.files.lists.steps import ListSteps
 from tests.mcp.messages import used
@@ -225,6 +227,41 @@ async def test_a_watch_of_a_denied_device_keeps_its_snapshot_and_sees_what_chang
     [event] = (await harness.post_sync(owner.api_key))["events"]
 
     assert "BACK-1" in event["summary"]
+
+
+@pytest.mark.parametrize("way", ["own", "stranger's"])
+@pytest.mark.parametrize("was_read", [True, False], ids=["listed before", "never listed"])
+async def test_a_read_in_part_that_finds_a_device_ends_its_denial_on_every_surface(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient, way: str, *, was_read: bool
+) -> None:
+    record = harness.unique_devices(1)[0]
+    udi, key = record.primary_di, (await harness.post("/v1/keys", await owner_pages.rest_session())).json()["api_key"]
+    if not was_read:
+        world.forgotten.add(record.uuid)
+    await harness.post_watches(key, udi)
+    world.forgotten.add(record.uuid)
+    harness.clock.move(600)
+    await harness.post_sync(key)
+    harness.faults.fail("certificates", "http-500")
+    world.forgotten.clear()
+    harness.clock.move(600)
+
+    if way == "own":
+        await harness.post_sync(key)
+    else:
+        await harness.get("/v1/refresh", q=udi)
+
+    [watch] = await harness.get_list(key, "watches")
+    since = {"state": "ok", "since": iso_utc(harness.now)}
+    assert ("listed" in watch, watch["last_error"], watch["health"]) == (False, NO_CERTIFICATES, since)
+    page = (await owner_pages.page(f"/app/watches/{watch['id']}")).main
+    head, _, timeline = page.partition("What happened")
+    assert "Last read was in part" in head
+    assert "No longer listed" not in head
+    assert timeline.count("Not over yet.") == 1, "the read in part alone"
+    assert "no longer listed" not in (await owner_pages.page("/app")).main
+    scan = Markup.of(await owner_pages.post("/app/scan", code=udi, codes="")).main
+    assert "No longer listed" not in scan
 
 
 # Watches that are made after the register denied their device

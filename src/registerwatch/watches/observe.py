@@ -143,8 +143,8 @@ async def _store_read(
 ) -> None:
     """Store when the watches were read, and which were read without certificates or without the certificate search.
 
-    A read in part does not count. Nor does a read without certificates, unless it was for watches. A watch was read
-    when the oldest part of the device was.
+    A read in part does not count. Nor does a read without certificates, unless it was for watches or shows that the
+    register has what it did not have. A watch was read when the oldest part of the device was.
     """
     whole: dict[int, list[Watched]] = {}
     unsearched: dict[int, list[Watched]] = {}
@@ -165,10 +165,9 @@ async def _store_read(
         await repository.note_seen(connection, [watch.id for watch in watches], now, seen_at)
     recovered = [watch.id for watches in whole.values() for watch in watches if watch.failing_since is not None]
     await read_failures.end(connection, recovered, now)
-    if context.is_for_watches:
-        failed = [watch.id for watch in without]
-        await repository.note_seen_without(connection, failed, NO_CERTIFICATES, now, read_at)
-        await read_failures.note(connection, failed, NO_CERTIFICATES, now)
+    lacking = [watch.id for watch in without if context.is_for_watches or watch.is_denied]
+    await repository.note_seen_without(connection, lacking, NO_CERTIFICATES, now, read_at)
+    await read_failures.note(connection, lacking, NO_CERTIFICATES, now)
 
 
 def _lacks_search(watch: Watched, observation: Observation) -> bool:

@@ -75,6 +75,8 @@ class Watched(msgspec.Struct, frozen=True):
     snapshot: str | None
     failing_since: int | None
     options: str
+    is_denied: bool = False
+    """Whether the register, when last asked, did not have the subject."""
     manufacturer_srn: str = ""
     """The manufacturer of a device, or the actor itself; empty if not known yet."""
     basic_udi: str = ""
@@ -327,6 +329,7 @@ async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now
             watches.c.snapshot,
             watches.c.failing_since,
             watches.c.options,
+            IS_NOT_REGISTERED.label("is_denied"),
             watches.c.manufacturer_srn,
             watches.c.basic_udi,
         )
@@ -347,9 +350,12 @@ async def note_seen(connection: AsyncConnection, watch_ids: Sequence[int], now: 
 async def note_seen_without(
     connection: AsyncConnection, watch_ids: Sequence[int], missing: str, now: int, read_at: int
 ) -> None:
-    """Note that these watches were compared with a read in part; `missing` is a sentence."""
-    seen = {"tried_at": now, "last_sync": read_at, "last_error": missing}
-    await _set(connection, watch_ids, {**seen, "failing_since": func.coalesce(watches.c.failing_since, now)})
+    """Note that these watches were compared with a read in part; `missing` is a sentence. It is the first failure of a
+    subject that the register did not have until then.
+    """
+    since = case((IS_NOT_REGISTERED, now), else_=func.coalesce(watches.c.failing_since, now))
+    seen = {"tried_at": now, "last_sync": read_at, "last_error": missing, "failing_since": since}
+    await _set(connection, watch_ids, seen)
 
 
 async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str, Any]]) -> None:

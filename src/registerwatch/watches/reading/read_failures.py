@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.platform.db.listed_values import LISTED, listed
 from registerwatch.register.standing import DELISTED, NOT_IN_REGISTER
-from registerwatch.watches.models import NOT_REGISTERED
+from registerwatch.watches.models import NOT_REGISTERED, READ_IN_PART
 from registerwatch.watches.repository import IS_NOT_REGISTERED, chunks
 from registerwatch.watches.tables import read_failures, watches
 
@@ -31,7 +31,7 @@ class ReadFailure(msgspec.Struct, frozen=True):
     times: int
     ended_at: int | None
     """When a read succeeded, or failed for another reason; None until then. `NOT_REGISTERED` ends only with a read that
-    succeeds.
+    finds the subject, at least in part.
     """
 
     def words(self, *, was_read: bool) -> str:
@@ -43,8 +43,9 @@ class ReadFailure(msgspec.Struct, frozen=True):
 
 async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
     """Note that a read of these watches failed."""
+    goes_on = {reason} if reason in READ_IN_PART else {reason, NOT_REGISTERED}
     for chunk in chunks(watch_ids):
-        is_over = read_failures.c.reason.not_in((reason, NOT_REGISTERED))
+        is_over = read_failures.c.reason.not_in(goes_on)
         await connection.execute(update(read_failures).where(*_open(chunk), is_over).values(ended_at=now))
         again = (
             update(read_failures)
