@@ -9,7 +9,8 @@ import pytest
 from registerwatch.ingest.refresh import NO_LONGER_LISTED
 from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
-from registerwatch.watches.models import NO_CERTIFICATES
+from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
+from registerwatch.watches.tables import read_failures
 from registerwatch_standins.register.records import Registration
 from tests.files.lists.steps import ListSteps
 from tests.mcp.messages import used
@@ -321,6 +322,32 @@ async def test_a_watch_that_is_made_after_the_register_denied_its_device_sees_wh
     assert event["summary"].endswith("→ BACK-1")
     [watch] = await harness.get_list(key, "watches")
     assert ("listed" in watch, watch["last_error"], watch["health"]) == (False, "", {"state": "ok", "since": None})
+
+
+@pytest.mark.parametrize("way", ["add", "add, register down", "import"])
+async def test_the_timeline_of_a_watch_that_is_made_after_the_register_denied_its_device_has_the_denial(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient, way: str
+) -> None:
+    record = await denied(harness, world)
+    gone_at = harness.now
+    harness.clock.move(600)
+    watch = await watched_late(harness, owner_pages, record.primary_di, way)
+
+    async def timeline() -> str:
+        return (await owner_pages.page(f"/app/watches/{watch['id']}")).main.partition("What happened")[2]
+
+    shown = await timeline()
+    assert "every read went well" not in shown
+    assert "! No longer listed" in shown
+    assert "Not over yet." in shown
+    world.forgotten.clear()
+    harness.faults.clear()
+    harness.clock.move(600)
+    await harness.post_sync(watch["key"])
+
+    assert "! No longer listed" in await timeline()
+    [row] = [each for each in await harness.rows(read_failures) if each["reason"] == NOT_REGISTERED]
+    assert (row["first_at"], row["ended_at"]) == (gone_at, harness.now)
 
 
 async def test_a_device_that_a_bulk_source_lists_more_than_a_day_after_the_register_denied_it_is_back_in_lists(

@@ -54,7 +54,17 @@ async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: st
             .returning(read_failures.c.watch_id)
         )
         continued = set((await connection.execute(again)).scalars())
-        await _begin(connection, [each for each in chunk if each not in continued], reason, now)
+        await _begin(connection, {each: now for each in chunk if each not in continued}, reason)
+
+
+async def note_denials(connection: AsyncConnection, denied_at: Mapping[int, int]) -> None:
+    """Note since when (unix seconds) the register does not have the subjects of watches, by their ids, which others
+    have found. A log that has it stays.
+    """
+    for chunk in chunks(list(denied_at)):
+        known = select(read_failures.c.watch_id).where(*_open(chunk), read_failures.c.reason == NOT_REGISTERED)
+        noted = set((await connection.execute(known)).scalars())
+        await _begin(connection, {each: denied_at[each] for each in chunk if each not in noted}, NOT_REGISTERED)
 
 
 async def end(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
@@ -107,13 +117,17 @@ def _open(watch_ids: Sequence[int]) -> Sequence[ColumnElement[bool]]:
     return read_failures.c.watch_id.in_(watch_ids), read_failures.c.ended_at.is_(None)
 
 
-async def _begin(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
+async def _begin(connection: AsyncConnection, began_at: Mapping[int, int], reason: str) -> None:
     """Add a row for each watch, and delete its rows beyond the newest `MAX_KEPT`."""
-    if not watch_ids:
+    if not began_at:
         return
-    row = {"reason": reason, "first_at": now, "last_at": now, "times": 1}
-    await connection.execute(insert(read_failures), [{"watch_id": each, **row} for each in watch_ids])
+    rows = [
+        {"watch_id": each, "reason": reason, "first_at": at, "last_at": at, "times": 1} for each, at in began_at.items()
+    ]
+    await connection.execute(insert(read_failures), rows)
     rank = func.row_number().over(partition_by=read_failures.c.watch_id, order_by=read_failures.c.id.desc())
-    ranked = select(read_failures.c.id, rank.label("rank")).where(read_failures.c.watch_id.in_(watch_ids)).subquery()
+    ranked = (
+        select(read_failures.c.id, rank.label("rank")).where(read_failures.c.watch_id.in_(list(began_at))).subquery()
+    )
     old = select(ranked.c.id).where(ranked.c.rank > MAX_KEPT)
     await connection.execute(delete(read_failures).where(read_failures.c.id.in_(old)))

@@ -133,11 +133,15 @@ class SubjectReader:
             await read_failures.note(connection, failed, reason, now)
 
     async def store_delisted(self, connection: AsyncConnection, subject: str) -> None:
-        """Give watches of a device that is no longer listed, and that have no baseline, what the copy has."""
+        """Give watches of a device that is no longer listed, and that have no baseline, what the copy has, and note
+        since when it is gone.
+        """
         ids = await repository.without_baseline(connection, subject, int(self._clock.now()))
         delisted = await delisted_watches(connection, self._copy, [subject]) if ids else {}
         for new in delisted.values():
             await repository.set_baseline(connection, ids, new)
+            if new.failing_since is not None:
+                await read_failures.note_denials(connection, dict.fromkeys(ids, new.failing_since))
 
     async def _is_untried(self, subject: str, began_at: int) -> bool:
         async with self._database.reading() as connection:
