@@ -1,5 +1,6 @@
 """Records that the register no longer lists: they answer for no UDI-DI that has a listed one, and hide no change."""
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -268,6 +269,12 @@ async def test_a_read_in_part_that_finds_a_device_ends_its_denial_on_every_surfa
 # Watches that are made after the register denied their device
 
 
+async def denials(pages: PagesClient, watch_id: int) -> list[str]:
+    """How the timeline of a watch calls that the register did not have its subject, the newest first."""
+    timeline = (await pages.page(f"/app/watches/{watch_id}")).main.partition("What happened")[2]
+    return re.findall("! (?:Not in the register|No longer listed)", timeline)
+
+
 async def watched_late(harness: ServiceHarness, pages: PagesClient, udi: str, way: str) -> dict[str, Any]:
     """The watch of an account of pages that adds or imports a device."""
     key = (await harness.post("/v1/keys", await pages.rest_session(), label="late")).json()["api_key"]
@@ -348,6 +355,25 @@ async def test_the_timeline_of_a_watch_that_is_made_after_the_register_denied_it
     assert "! No longer listed" in await timeline()
     [row] = [each for each in await harness.rows(read_failures) if each["reason"] == NOT_REGISTERED]
     assert (row["first_at"], row["ended_at"]) == (gone_at, harness.now)
+
+
+async def test_a_timeline_calls_each_denial_what_it_was_then(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient
+) -> None:
+    record = harness.unique_devices(1)[0]
+    key = (await harness.post("/v1/keys", await owner_pages.rest_session())).json()["api_key"]
+    shown = []
+    world.forgotten.add(record.uuid)
+    [watch] = await harness.post_watches(key, record.primary_di)
+    for forgotten in (set[str](), {record.uuid}, set[str]()):
+        shown.append(await denials(owner_pages, watch["id"]))
+        world.forgotten = forgotten
+        harness.clock.move(600)
+        await harness.post_sync(key)
+    shown.append(await denials(owner_pages, watch["id"]))
+
+    never, gone = "! Not in the register", "! No longer listed"
+    assert shown == [[never], [never], [gone, never], [gone, never]]
 
 
 async def test_a_device_that_a_bulk_source_lists_more_than_a_day_after_the_register_denied_it_is_back_in_lists(

@@ -1,4 +1,6 @@
-"""Stored facts about many subjects for a line each: name, manufacturer, whether the register still lists it."""
+"""Stored facts about subjects for a line each: name, manufacturer, whether the register still lists it, and since when
+the copy has it.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,6 +17,10 @@ _DEVICES = text(
 ).bindparams(bindparam("subjects", expanding=True))
 _ACTORS = text("SELECT srn, name, delisted_at FROM actors WHERE srn IN :subjects").bindparams(
     bindparam("subjects", expanding=True)
+)
+_FIRST_SEEN = text(
+    "SELECT min(first_seen_at) FROM (SELECT first_seen_at FROM devices WHERE primary_di = :subject"
+    " UNION ALL SELECT first_seen_at FROM actors WHERE srn = :subject) AS seen"
 )
 
 _CHUNK = 5_000
@@ -54,6 +60,12 @@ async def stored_names(connection: AsyncConnection, subjects: Sequence[str]) -> 
         found.update(_of_devices((await connection.execute(_DEVICES, asked)).all()))
         of_actors = await connection.execute(_ACTORS, asked)
         found.update((row.srn, StoredName(row.name, is_listed=row.delisted_at is None)) for row in of_actors)
+    return found
+
+
+async def first_seen_at(connection: AsyncConnection, subject: str) -> int | None:
+    """When the copy first had a UDI-DI or an SRN (unix seconds); None where it never had it."""
+    found: int | None = (await connection.execute(_FIRST_SEEN, {"subject": subject})).scalar_one()
     return found
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import locked
 from registerwatch.accounts.validation import label as label_of_text
+from registerwatch.copy.names import first_seen_at
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.register.observation import ReadContext
@@ -38,6 +39,8 @@ class WatchDetails(msgspec.Struct, frozen=True):
     notes: str
     options: WatchOptions
     timeline: TimelinePage
+    first_seen_at: int | None = None
+    """When the copy first had its subject (unix seconds), None where it never had it."""
 
     @property
     def registered_name(self) -> str:
@@ -85,7 +88,8 @@ class WatchDetailsService:
             watch, settings = found
             tags = (await tag_repository.tags_of(connection, account_id, [watch_id])).get(watch_id, ())
             timeline = await _timeline(connection, account_id, watch_id, before)
-        return WatchDetails(watch, settings.is_renamed, tags, settings.notes, watch.options, timeline)
+            seen_at = await first_seen_at(connection, watch.subject)
+        return WatchDetails(watch, settings.is_renamed, tags, settings.notes, watch.options, timeline, seen_at)
 
     async def change(self, caller: Caller, watch_id: int, wanted: WatchEdit) -> bool:
         """Store the settings of a watch, all or none. False if the account has no such watch.

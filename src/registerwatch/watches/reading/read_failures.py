@@ -34,11 +34,14 @@ class ReadFailure(msgspec.Struct, frozen=True):
     finds the subject, at least in part.
     """
 
-    def words(self, *, was_read: bool) -> str:
-        """Its short name, which depends on whether the subject was ever read."""
+    def words(self, first_seen_at: int | None) -> str:
+        """Its short name then. `first_seen_at` is when the copy first had the subject: before that the register had not
+        listed it.
+        """
         if self.reason != NOT_REGISTERED:
             return "Not read"
-        return DELISTED[0] if was_read else NOT_IN_REGISTER[0]
+        was_seen = first_seen_at is not None and first_seen_at <= self.last_at
+        return DELISTED[0] if was_seen else NOT_IN_REGISTER[0]
 
 
 async def note(connection: AsyncConnection, watch_ids: Sequence[int], reason: str, now: int) -> None:
