@@ -7,12 +7,14 @@ from registerwatch.copy.tables import portfolio_news
 from registerwatch.pages.public.comparison.history_view import lines_of
 from registerwatch.platform.clock import iso_utc, utc_in_words
 from registerwatch.platform.structs import replace
+from registerwatch.register.models import Contradiction
 from tests.pages.conftest import SiteMaker
 from tests.pages.markup import Markup, accessibility_problems
 from tests.pages.public_states import HOSTILE
 from tests.pages.registrations import MAKER, certificate, gtin, in_days, registration
+from tests.register.builders import a_full_reading
 from tests.register.forgetful_world import ForgetfulWorld
-from tests.support.harness import NOW, ServiceStarter
+from tests.support.harness import NOW, ServiceHarness, ServiceStarter
 
 pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
@@ -154,21 +156,21 @@ def test_the_name_of_a_notified_body_that_a_read_does_not_bring_is_not_told_besi
     assert (line.title, line.old, line.new) == ("Notified body", "A body", "B body")
 
 
-def test_where_the_register_contradicts_itself_is_told_with_the_names_of_fields_and_who_says_what(
-    database_kind: str,
+async def test_where_the_register_contradicts_itself_is_told_with_the_names_of_fields_and_who_says_what(
+    harness: ServiceHarness,
 ) -> None:
-    told = [
-        {"field": "risk_class", "search": "Class III", "record": "Class IIb"},
-        {"field": "basic_udi", "search": "B-1", "record": "B-2"},
-    ]
+    told = Contradiction("risk_class", "Class III", "Class IIb"), Contradiction("basic_udi", "B-1", "B-2")
+    await harness.store(a_full_reading(udi=UDI))
+    harness.clock.move(DAY)
+    await harness.store(a_full_reading(udi=UDI, contradictions=told))
 
-    [line] = lines_of(ValueChange("contradictions", None, told))
+    shown = Markup.of(await harness.get(f"/d/{UDI}/history")).main
 
-    assert (line.title, line.old) == ("Where the register contradicts itself", "")
-    assert line.new == (
-        "Risk class: Class III by the device search, Class IIb by the record of the device;"
+    assert (
+        "Where the register contradicts itself: nothing → became"
+        " Risk class: Class III by the device search, Class IIb by the record of the device;"
         " Basic UDI-DI: B-1 by the device search, B-2 by the record of the device"
-    )
+    ) in shown
 
 
 def test_an_instant_of_the_register_is_told_in_words(database_kind: str) -> None:
