@@ -154,10 +154,10 @@ _lost = msgspec.json.Decoder(tuple[LostCertificate, ...])
 
 def _with_names(found: Sequence[Certificate], known: Sequence[Certificate]) -> list[Certificate]:
     """Certificates with the known names of their notified bodies, which searches do not bring."""
-    names = {each.notified_body: each.notified_body_name for each in known if each.notified_body_name}
+    names = {(each.number, each.notified_body): each.notified_body_name for each in known if each.notified_body_name}
     return [
-        replace(each, notified_body_name=names[each.notified_body])
-        if each.notified_body in names and each.notified_body and not each.notified_body_name
+        replace(each, notified_body_name=names[each.number, each.notified_body])
+        if each.notified_body and not each.notified_body_name and (each.number, each.notified_body) in names
         else each
         for each in found
     ]
