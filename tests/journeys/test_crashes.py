@@ -34,7 +34,7 @@ from tests.journeys.held_servers import DeliveryReceiver, Manufacturer, Register
 from tests.support.long_forms import some_by_day
 from tests.support.mailbox import Received, mailbox
 
-CRASHES = int(os.environ.get("CRASHES", "3"))
+CRASHES = int(os.environ.get("CRASHES", "2"))
 MAX_LIFE_SECONDS = 0.6
 OF_MARKETS = ("device_off_market", "device_on_market")
 MAILED = re.compile(r"after: +(REF-\d+-\d+)")

@@ -20,6 +20,7 @@ from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch_standins.register.record_file import write_records
 from tests.mcp.messages import TOOLS
 from tests.support import node, processes
+from tests.support.long_forms import some_by_day
 from tests.support.paces import start_fast
 from tests.support.processes import answers, environment, free_port, running, until
 
@@ -136,7 +137,7 @@ async def test_the_official_client_for_python_uses_every_tool(
     judge(served, tools, [json.loads(text) for text in texts], [bool(each.is_error) for each in results], key=key)
 
 
-@pytest.mark.parametrize("generation", [1, 2])
+@pytest.mark.parametrize("generation", some_by_day((1, 2), (2,)))
 @pytest.mark.parametrize("key", [False, True], ids=["without a key", "with a key"])
 def test_the_official_client_for_typescript_uses_every_tool(
     served: Served, packages: Path, tmp_path: Path, generation: int, key: bool

@@ -17,7 +17,6 @@ from tests.support.paces import start_fast
 from tests.support.processes import answers, environment, free_port, running, until
 
 DEVICES, MANY = 1_500, 12_000
-MANY_BY_DAY = 5_000
 SOME = 1_000
 
 
@@ -28,9 +27,9 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def many_records(tmp_path_factory: pytest.TempPathFactory, is_nightly: bool) -> Path:
+def many_records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of so many that something can happen while they are stored."""
-    return _written(tmp_path_factory, MANY if is_nightly else MANY_BY_DAY)
+    return _written(tmp_path_factory, MANY)
 
 
 def _written(tmp_path_factory: pytest.TempPathFactory, devices: int) -> Path:
@@ -132,6 +131,7 @@ def test_work_tells_its_metrics_where_it_is_given_a_port_and_ends_when_asked(tmp
         assert worker.wait(20) == 0
 
 
+@pytest.mark.nightly
 def test_a_backup_that_was_made_while_the_service_worked_is_restored_with_its_index(
     tmp_path: Path, many_records: Path
 ) -> None:
@@ -185,10 +185,11 @@ def test_two_services_on_one_host_share_one_index_and_one_takes_over_from_a_kill
         )
 
 
+@pytest.mark.nightly
 def test_the_stand_in_serves_what_a_service_fills_itself_from(tmp_path: Path, database_url: str) -> None:
     port = free_port()
     base = f"http://127.0.0.1:{port}"
-    with running("register", "serve", "--devices", 300, "--port", port, env=environment(tmp_path, database_url)):
+    with running("register", "serve", "--devices", 1500, "--port", port, env=environment(tmp_path, database_url)):
         until(lambda: answers(f"{base}/_control/changes"), "the stand-in register")
         settings = {"REGISTER_URL": f"{base}/eudamed", "DATALAKE_URL": f"{base}/datalake"}
         start_fast(database_url)
@@ -196,8 +197,8 @@ def test_the_stand_in_serves_what_a_service_fills_itself_from(tmp_path: Path, da
         for source in ("datalake", "register"):
             done = processes.run("copy", "fill", "--source", source, env=env)
             assert done.returncode == 0, done.stderr
-            assert "300 records read" in done.stdout
-        assert "300 registrations" in processes.run("copy", "status", env=env).stdout
+            assert "1,500 records read" in done.stdout
+        assert "1,500 registrations" in processes.run("copy", "status", env=env).stdout
 
 
 def test_a_process_that_cannot_work_says_what_to_do(tmp_path: Path) -> None:
@@ -208,6 +209,7 @@ def test_a_process_that_cannot_work_says_what_to_do(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_a_broken_file_is_told_by_line_and_what_came_before_stays(tmp_path: Path) -> None:
     source = tmp_path / "broken.jsonl"
     write_records(source, 3000, 3)

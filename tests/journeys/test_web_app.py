@@ -325,6 +325,7 @@ def _deletes_the_account(person: Person) -> None:
     assert person.site.payments.store.subscriptions, "there was one"
 
 
+@pytest.mark.nightly
 def test_a_passkey_signs_in_without_a_password(browser: Browser, site: Site) -> None:
     """With the browser's own virtual authenticator, which knows its user."""
     context = browser.new_context(base_url=site.address)

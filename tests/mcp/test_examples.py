@@ -23,6 +23,7 @@ from registerwatch.mcp.tools.watches import MAX_CHANGES
 from registerwatch.web.limits.rate_limits import Limit
 from tests.mcp.messages import TOOLS
 from tests.support import node
+from tests.support.long_forms import some_by_day
 from tests.support.servers import served_harness
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
@@ -68,7 +69,7 @@ def _judge(printed: str, *, key: bool, false: str, true: str) -> None:
     assert ("API key required." in watches) is not key
 
 
-@pytest.mark.parametrize("key", [False, True], ids=["without a key", "with a key"])
+@pytest.mark.parametrize("key", some_by_day((False, True), (True,)), ids=["without a key", "with a key"])
 def test_the_example_in_python_runs(served: Served, tmp_path: Path, key: bool) -> None:
     (example,) = _examples("python")
 
@@ -77,7 +78,7 @@ def test_the_example_in_python_runs(served: Served, tmp_path: Path, key: bool) -
     _judge(printed, key=key, false="False", true="True")
 
 
-@pytest.mark.parametrize("key", [False, True], ids=["without a key", "with a key"])
+@pytest.mark.parametrize("key", some_by_day((False, True), (True,)), ids=["without a key", "with a key"])
 def test_the_example_in_javascript_runs(served: Served, tmp_path: Path, key: bool) -> None:
     (example,) = _examples("javascript")
     (tmp_path / "node_modules").symlink_to(node.installed() / "node_modules")

@@ -24,9 +24,10 @@ from tests.recipes import (
 )
 from tests.recipes.recipe import ROOT, Recipe, copy_of_tree, pytest_arguments, run_python
 
-SHORT = (chat_service.RECIPE, rate_limit.RECIPE)
+SHORT = (chat_service.RECIPE,)
 """Those that `make test` runs."""
 LONG = (
+    rate_limit.RECIPE,
     device_field.RECIPE,
     event_kind.RECIPE,
     tool.RECIPE,

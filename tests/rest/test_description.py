@@ -249,7 +249,7 @@ def test_every_answer_is_as_described(
     excluded += [negative_data_rejection] if label in TAKES_ANY_BODY else []
 
     @settings(
-        max_examples=40 if is_nightly else 5,
+        max_examples=40 if is_nightly else 3,
         deadline=None,
         derandomize=True,
         phases=[Phase.explicit, Phase.generate],

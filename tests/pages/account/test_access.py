@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from itertools import cycle, islice
 from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import urlencode
@@ -281,7 +282,10 @@ async def test_the_table_here_has_every_page_and_no_other(harness: ServiceHarnes
     assert {each.label for each in account_routes(harness)} == set(LEVELS)
 
 
-async def test_without_a_session_in_the_cookie_every_page_asks_to_sign_in_and_changes_nothing(filled: Site) -> None:
+async def test_without_a_session_in_the_cookie_every_page_asks_to_sign_in_and_changes_nothing(
+    filled: Site, is_nightly: bool
+) -> None:
+    """By day each page is asked for by three of them in turn."""
     harness, owner, session = filled.harness, filled.account.owner, filled.account.owner_cookie
     callers: dict[str, tuple[str, dict[str, str]]] = {
         "nobody": ("", {}),
@@ -294,9 +298,10 @@ async def test_without_a_session_in_the_cookie_every_page_asks_to_sign_in_and_ch
         "a session that is changed": (session[:-1] + ("a" if session[-1] != "a" else "b"), {}),
     }
     before, wrong = harness.all_rows(), []
+    turns = cycle(callers.items())
     for label in protected(filled):
         request = filled.requests[label]
-        for name, (cookie, headers) in callers.items():
+        for name, (cookie, headers) in callers.items() if is_nightly else islice(turns, 3):
             response = await send(browser_of(harness, cookie), request, **headers)
             if not is_asked_to_sign_in(request[0], response):
                 wrong.append((label, name, response.status_code))

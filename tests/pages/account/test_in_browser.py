@@ -63,6 +63,7 @@ def test_header_and_banner_leave_the_screen_to_the_page(
         assert banner["height"] < 45, "the banner takes one line"
 
 
+@pytest.mark.nightly
 def test_a_change_is_one_line_on_a_narrow_screen(context: BrowserContext, account: FilledAccount) -> None:
     page = signed_in(context, account, "/app/events")
     page.goto("/app/events?view=all&field=device_total")
