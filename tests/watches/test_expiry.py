@@ -527,10 +527,12 @@ def test_days_have_a_mark_and_words(days: int) -> None:
     assert days_of(when(days)) == max(days, 0)
 
 
-async def watch_certificate(harness: ServiceHarness, number: str) -> tuple[str, CertificateListing]:
+async def watch_certificate(
+    harness: ServiceHarness, number: str, **differs: str | None
+) -> tuple[str, CertificateListing]:
     """An account with watches of a device and of its manufacturer, and the device's certificate."""
     device = a_device(harness)
-    certificate = list_in_register(harness, device, number)
+    certificate = list_in_register(harness, device, number, **differs)
     await sweep(harness)
     await read_all_scopes(harness)
     owner = await harness.sign_up("first@acme.example")
@@ -593,3 +595,34 @@ async def test_an_end_that_a_change_told_on_the_same_day_is_not_reported_beside_
     await run(harness, ahead)
     later = [("high", "today")] * 2 if ahead else []
     assert await news(harness, key) == [*before, *later]
+
+
+@pytest.mark.parametrize(("ahead", "severity"), [(-400, "high"), (0, "high"), (7, "high"), (8, "low")])
+async def test_a_certificate_without_an_end_date_that_gets_a_near_or_past_one_is_severe(
+    harness: ServiceHarness, ahead: int, severity: str
+) -> None:
+    key, certificate = await watch_certificate(harness, "Z-1", expiry=None)
+    ends = day(harness, ahead)
+
+    harness.world.change_certificate(certificate.uuid, expiry=ends)
+    await sweep(harness)
+    await harness.post_sync(key)
+    await run(harness)
+
+    assert await news(harness, key) == [(severity, ends)] * 2
+
+
+async def test_an_end_that_is_moved_away_and_back_is_not_reported_beside_the_change(harness: ServiceHarness) -> None:
+    ends, later = day(harness, 36), day(harness, 800)
+    key, certificate = await watch_certificate(harness, "Z-1", expiry=ends)
+    await run(harness, 7)
+    for moved, days in ((later, 23), (ends, 1)):
+        harness.world.change_certificate(certificate.uuid, expiry=moved)
+        await sweep(harness)
+        await harness.post_sync(key)
+        await run(harness, days)
+
+    told = [("medium", "in 29 days"), ("medium", later), ("high", ends)]
+    assert await news(harness, key) == [each for each in told for _ in range(2)]
+    await run(harness, 5)
+    assert (await news(harness, key))[6:] == [("high", "today")] * 2

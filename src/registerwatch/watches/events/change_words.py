@@ -120,7 +120,8 @@ class ChangeRow(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True
         if self.number is not None:
             return f"{self.number:,}{self._names(named)}"
         if self.is_end or self.is_date:
-            return ", ".join(filter(None, [date_in_words(self.after), self.when(day)]))
+            end = ", ".join(filter(None, [date_in_words(self.after), self._distance(day) if self.is_end else ""]))
+            return " ".join(filter(None, [end, self.beside if self.is_end else ""]))
         codes = [each.code for each in self.devices if each.code != self.after]
         behind = f"({codes[0]})" if codes else self.beside
         return " ".join(filter(None, [self.after, behind]))

@@ -116,16 +116,20 @@ class _Run:
         """The notices of a watch. An end that an event reported as moved was seen then."""
         marks, moved_on = known.get(watch.id, {}), moved.get(watch.id, {})
         seen_on = max(self._last_day, day_of(watch.created_at))
-        found = (
-            notice_of(
-                each,
-                marks.get((each.key, each.expiry.isoformat())),
-                max(seen_on, moved_on.get((each.number, each.expiry.isoformat()), seen_on)),
-                self._today,
-                may_report=watch.is_active,
+        found: list[Notice | None] = []
+        for each in watch.certificates:
+            end = each.expiry.isoformat()
+            day = moved_on.get((each.number, end))
+            found.append(
+                notice_of(
+                    each,
+                    marks.get((each.key, end)),
+                    seen_on if day is None else max(seen_on, day),
+                    self._today,
+                    was_moved=day is not None,
+                    may_report=watch.is_active,
+                )
             )
-            for each in watch.certificates
-        )
         return [notice for notice in found if notice is not None]
 
     def _event(self, watch: EndingWatch, notices: Sequence[Notice]) -> FoundEvent | None:

@@ -166,19 +166,27 @@ class Notice(msgspec.Struct, frozen=True):
 
 
 def notice_of(
-    certificate: DueCertificate, known: int | None, seen_on: date, today: date, *, may_report: bool = True
+    certificate: DueCertificate,
+    known: int | None,
+    seen_on: date,
+    today: date,
+    *,
+    was_moved: bool = False,
+    may_report: bool = True,
 ) -> Notice | None:
     """The notice to report or store of a certificate; None where that was done.
 
     `known` is its last stored mark. Without one, marks that were reached by `seen_on` are not reported: that is the day
-    of the run before, or the day on which the watch was made. Of several marks the nearest is reported. Nothing is
+    of the run before, or the day on which the watch was made. Nor are they where an event of that day reported that the
+    end `was_moved` to this date. Of several marks the nearest is reported. Nothing is
     reported where the account's period has ended or the certificate does not end by its date now: then the mark that
     was reached before is stored, and later marks wait.
     """
     days = (certificate.expiry - today).days
     mark = mark_of(days)
-    before = known if known is not None else mark_of((certificate.expiry - min(seen_on, today)).days)
+    reached = mark_of((certificate.expiry - min(seen_on, today)).days)
+    before = reached if known is None else min(known, reached) if was_moved else known
     if mark < before and may_report and certificate.may_report:
         return Notice(certificate, mark, days, is_reported=True)
-    is_news = known is None and (before != NO_MARK or mark < before)
+    is_news = before != known if known is not None else before != NO_MARK or mark < before
     return Notice(certificate, before, days, is_reported=False) if is_news else None
