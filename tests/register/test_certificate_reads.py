@@ -1,11 +1,18 @@
-"""Which newer reads of other devices differ from the certificates of a device."""
+"""Which newer reads of other devices and of the list differ from the certificates of a device."""
 
 from datetime import date
 from typing import Any
 
 import pytest
 
-from registerwatch.register.certificate_reads import CertificateRead, DeviceRead, newer_reads
+from registerwatch.register.certificate_reads import (
+    CertificateRead,
+    DeviceRead,
+    ListRead,
+    confirmed_at,
+    listed_otherwise,
+    newer_reads,
+)
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.codes import CERTIFICATE_STATUS_PREFIX
 from registerwatch.register.models import Certificate
@@ -55,3 +62,45 @@ def test_a_certificate_that_both_list_twice_differs_as_a_whole() -> None:
 
     assert words(twice, *twice) == ["", ""]
     assert words(twice, a_certificate("withdrawn"), a_certificate("suspended")) == ["Withdrawn", "Withdrawn"]
+
+
+def in_list(status: str = "issued", *, is_listed: bool = True, as_of: str = AFTER, **fields: str | None) -> ListRead:
+    """The certificate in the register's list."""
+    known = a_certificate(status, **fields)
+    code = known.status_code if status else ""
+    return ListRead("Z-1", known.revision, "0123", None, known.expiry, code, is_listed, as_of)
+
+
+def listed_words(own: list[Certificate], *listed: ListRead) -> list[str]:
+    """How the list has each certificate, where it was read after `THEN` and differs."""
+    shown = [shown_certificate(each, TODAY) for each in own]
+    found = [listed_otherwise(each, THEN, listed, shown, TODAY) for each in shown]
+    return ["" if each is None else each.shown.words for each in found]
+
+
+def test_a_list_that_was_read_later_differs_in_state_or_end() -> None:
+    assert listed_words([a_certificate()], in_list("withdrawn")) == ["Withdrawn"]
+    assert listed_words([a_certificate()], in_list(expiry="2031-01-01")) == ["Valid"]
+    assert listed_words([a_certificate()], in_list(is_listed=False)) == ["No longer listed"]
+    for same in (in_list(), in_list(""), in_list("withdrawn", as_of=THEN)):
+        assert listed_words([a_certificate()], same) == [""]
+    assert listed_words([a_certificate()]) == [""]
+
+
+def test_what_the_list_has_no_more_does_not_count_beside_another_record_of_the_certificate() -> None:
+    former = in_list("withdrawn", is_listed=False)
+
+    assert listed_words([a_certificate()], former, in_list()) == [""]
+    assert listed_words([a_certificate()], former, in_list("suspended")) == ["Suspended"]
+
+
+def test_what_the_list_has_of_one_of_two_alike_is_no_difference_for_the_other() -> None:
+    assert listed_words([a_certificate(expiry="2026-01-01"), a_certificate()], in_list()) == ["", ""]
+
+
+def test_the_list_confirms_what_a_device_has_where_it_has_the_same_status_and_end() -> None:
+    own = shown_certificate(a_certificate(), TODAY)
+
+    assert confirmed_at(own, [in_list(as_of=BEFORE), in_list()], TODAY) == AFTER
+    for other in (in_list("withdrawn"), in_list(expiry=None), in_list(is_listed=False)):
+        assert confirmed_at(own, [other], TODAY) == ""

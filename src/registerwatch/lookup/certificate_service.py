@@ -24,7 +24,7 @@ from registerwatch.lookup.certificate_history import ObservedChange, observed_ch
 from registerwatch.platform.clock import utc_in_words
 from registerwatch.platform.db.row_pages import RowPage
 from registerwatch.register.certificate_identity import same_certificates
-from registerwatch.register.certificate_reads import NewerRead, newer_reads
+from registerwatch.register.certificate_reads import NewerRead, confirmed_at, listed_otherwise, newer_reads
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.certificates import CertificateDocument, CertificateFacts, decoded_facts
 from registerwatch.register.models import Certificate, Device
@@ -202,21 +202,27 @@ class CertificateService:
         )
 
     async def newer_reads(self, device: Device, read_at: str | None, today: date) -> Mapping[Certificate, NewerRead]:
-        """The certificates of a device, whose own were last read at `read_at`, of which a newer read of another device
-        of its manufacturer differs; none that the register's list has had later still.
+        """The certificates of a device, whose own were last read at `read_at`, of which a newer read differs: one of
+        the register's list, or one of another device of its manufacturer; the latter not where the list, read later
+        still, has what the device has.
         """
         numbers = {each.number for each in device.certs if each.number}
         if read_at is None or not numbers or not device.manufacturer_srn:
             return {}
         reads, lists = await self._queries.reads_and_lists(device.manufacturer_srn, numbers)
         others = [each for each in reads if each.read.udi != device.udi]
-        listed_at = [max((each.as_of for each in same), default="") for same in same_certificates(device.certs, lists)]
         own = [shown_certificate(each, today) for each in device.certs]
-        found = newer_reads(own, [max(read_at, each) for each in listed_at], others, today)
+        listed = same_certificates(device.certs, lists)
+        confirmed = [confirmed_at(each, same, today) for each, same in zip(own, listed, strict=True)]
+        found = newer_reads(own, [max(read_at, each) for each in confirmed], others, today)
+        later = [
+            None if each.certificate.scoped else listed_otherwise(each, read_at, same, own, today)
+            for each, same in zip(own, listed, strict=True)
+        ]
         return {
-            each.certificate: NewerRead(each, instant if each.certificate.scoped and instant else read_at, other)
-            for each, instant, other in zip(own, listed_at, found, strict=True)
-            if other is not None
+            each.certificate: NewerRead(each, instant if each.certificate.scoped and instant else read_at, *newer)
+            for each, instant, *newer in zip(own, confirmed, found, later, strict=True)
+            if any(newer)
         }
 
     async def naming(self, basic_udi: str, certificates: Sequence[StoredCertificate]) -> frozenset[str]:

@@ -35,8 +35,33 @@ class CertificateRead(msgspec.Struct, frozen=True):
     read: DeviceRead
 
 
+class ListRead(msgspec.Struct, frozen=True):
+    """A certificate of the register's list, which was read at `as_of`; `is_listed` is false where it has it no more."""
+
+    number: str
+    revision: str
+    notified_body: str
+    valid_from: str | None
+    expiry: str | None
+    status_code: str
+    is_listed: bool
+    as_of: str
+
+    def beside(self, own: ShownCertificate, today: date) -> ShownCertificate:
+        """Its state on a day, with the status of a device's own certificate where the list gives none."""
+        certificate = Certificate(
+            self.number,
+            revision=self.revision,
+            expiry=self.expiry,
+            valid_from=self.valid_from,
+            status_code=self.status_code or own.certificate.status_code,
+            notified_body=self.notified_body,
+        )
+        return shown_certificate(certificate, today, is_listed=self.is_listed)
+
+
 class ReadOtherwise(msgspec.Struct, frozen=True):
-    """A certificate with its state in the read of a device, where the list or another device differs."""
+    """A certificate with its state in the read of a device, or of the list (no `udi`), where another read differs."""
 
     shown: ShownCertificate
     as_of: str
@@ -44,11 +69,20 @@ class ReadOtherwise(msgspec.Struct, frozen=True):
 
 
 class NewerRead(msgspec.Struct, frozen=True):
-    """A certificate of a device, as known of `as_of`, and the newer read of another device that differs."""
+    """A certificate of a device, as known of `as_of`, and the newer reads that differ: of another device, of the list.
+    One of them is there.
+    """
 
     own: ShownCertificate
     as_of: str
-    other: ReadOtherwise
+    other: ReadOtherwise | None
+    listed: ReadOtherwise | None
+
+    @property
+    def differing(self) -> ShownCertificate:
+        """What differs from its own, in its end if one does."""
+        found = [each.shown for each in (self.other, self.listed) if each is not None]
+        return next((each for each in found if each.certificate.expiry != self.own.certificate.expiry), found[0])
 
 
 class ListedStanding(msgspec.Struct, frozen=True):
@@ -106,6 +140,34 @@ def read_otherwise(listed: ShownCertificate, read: DeviceRead | None, today: dat
         return None
     is_same_end = worst.certificate.expiry == listed.certificate.expiry
     return None if is_same_end and worst.words == listed.words else ReadOtherwise(worst, read.as_of, read.udi)
+
+
+def confirmed_at(own: ShownCertificate, listed: Sequence[ListRead], today: date) -> str:
+    """When the list was last read that has a device's certificate as the device has it; empty where none has."""
+    return max((each.as_of for each in listed if each.is_listed and not _is_otherwise(own, each, today)), default="")
+
+
+def listed_otherwise(
+    shown: ShownCertificate, read_at: str, listed: Sequence[ListRead], own: Sequence[ShownCertificate], today: date
+) -> ReadOtherwise | None:
+    """The list where it was read later than a device and has its certificate otherwise, in the worst state; None where
+    it does not. `own` are all of the device, which may have a certificate more than once. What the list has no more
+    counts only where it has no other record of the certificate.
+    """
+    current = [each for each in listed if each.is_listed] or listed
+    later = [each for each in current if each.as_of > read_at]
+    if not all(_is_otherwise(shown, each, today) for each in later):
+        return None
+    alike = [each for each in own if is_alike(each.certificate, shown.certificate)]
+    differing = [each for each in later if all(_is_otherwise(one, each, today) for one in alike)]
+    states = [(each.beside(shown, today), each.as_of) for each in differing]
+    worst = min(states, key=lambda each: each[0].state.rank, default=None)
+    return ReadOtherwise(*worst, "") if worst is not None else None
+
+
+def _is_otherwise(own: ShownCertificate, listed: ListRead, today: date) -> bool:
+    shown = listed.beside(own, today)
+    return (shown.words, listed.expiry) != (own.words, own.certificate.expiry)
 
 
 def newer_reads(

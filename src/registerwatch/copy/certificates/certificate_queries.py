@@ -28,7 +28,13 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.row_pages import RowPage
 from registerwatch.platform.db.statements import PreparedSelect
 from registerwatch.platform.structs import replace
-from registerwatch.register.certificate_reads import CertificateRead, DeviceRead, ListedStanding, listed_standing
+from registerwatch.register.certificate_reads import (
+    CertificateRead,
+    DeviceRead,
+    ListedStanding,
+    ListRead,
+    listed_standing,
+)
 from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
 from registerwatch.register.certificates import MAX_NAMED
 from registerwatch.register.models import Certificate
@@ -82,15 +88,6 @@ class StoredCertificate(msgspec.Struct, frozen=True):
     def may_name_more(self) -> bool:
         """Whether it names so many devices that not all may be stored."""
         return self.named >= MAX_NAMED
-
-
-class ListedAt(msgspec.Struct, frozen=True):
-    """A certificate of the list, and when the list was read that has it, or has it no more."""
-
-    number: str
-    revision: str
-    notified_body: str
-    as_of: str
 
 
 class FoundCertificate(msgspec.Struct, frozen=True):
@@ -179,17 +176,13 @@ class CertificateQueries:
 
     async def reads_and_lists(
         self, srn: str, numbers: Collection[str]
-    ) -> tuple[Sequence[CertificateRead], Sequence[ListedAt]]:
-        """The newest reads by devices of a manufacturer's certificates with these numbers, and when the list was read
-        that has them.
-        """
+    ) -> tuple[Sequence[CertificateRead], Sequence[ListRead]]:
+        """The newest reads by devices of a manufacturer's certificates with these numbers, and what the list has."""
         asked = {"srn": srn, "numbers": sorted(numbers)}
         async with self._database.reading() as connection:
             reads = (await connection.execute(_READS_OF_NUMBERS, asked)).all()
-            listed = (await connection.execute(_LISTED_AT, asked)).all()
-        return [read_of(row) for row in reads], [
-            ListedAt(number, revision, body, iso_utc(at)) for number, revision, body, at in listed
-        ]
+            listed = (await connection.execute(_LISTED_WITH_NUMBERS, asked)).all()
+        return [read_of(row) for row in reads], [_list_read(row) for row in listed]
 
     async def with_id(self, ids: Sequence[str]) -> FoundCertificate | None:
         """The certificate with one of these ids; the latest of several versions."""
@@ -306,6 +299,12 @@ def _with_reads(
     return [replace(each, read=newest[each.id]) if each.id in newest else each for each in certificates]
 
 
+def _list_read(row: Sequence[Any]) -> ListRead:
+    number, revision, body, valid_from, expiry, status_code, seen_at, unlisted_at = row
+    as_of = iso_utc(seen_at if unlisted_at is None else unlisted_at)
+    return ListRead(number, revision, body, valid_from, expiry, status_code, unlisted_at is None, as_of)
+
+
 class _Listed(msgspec.Struct, frozen=True):
     """Identifies a certificate of the list."""
 
@@ -377,11 +376,15 @@ _WITH_NUMBERS = bindparam("numbers", type_=Text, expanding=True)
 _READS_OF_NUMBERS = _OF_READ.where(
     device_certificates.c.srn == bindparam("srn", type_=Text), device_certificates.c.number.in_(_WITH_NUMBERS)
 )
-_LISTED_AT = select(
+_LISTED_WITH_NUMBERS = select(
     certificates.c.number,
     certificates.c.revision,
     certificates.c.notified_body,
-    func.coalesce(certificates.c.unlisted_at, certificates.c.seen_at),
+    certificates.c.valid_from,
+    certificates.c.expiry,
+    certificates.c.status_code,
+    certificates.c.seen_at,
+    certificates.c.unlisted_at,
 ).where(_OF_SRN, certificates.c.number.in_(_WITH_NUMBERS))
 _NEWEST_NUMBERS = (
     select(certificates.c.number).where(_OF_SRN).order_by(certificates.c.id.desc()).limit(_MOST).offset(_SKIPPED)

@@ -76,7 +76,7 @@ class DeviceView(msgspec.Struct, frozen=True):
     is_listed: bool = True
     """Whether the register listed the device at the last read."""
     newer_reads: Mapping[Certificate, NewerRead] = msgspec.field(default_factory=dict)
-    """Its certificates of which a newer read of another device differs."""
+    """Its certificates of which a newer read of another device, or of the register's list, differs."""
 
     @property
     def standing_title(self) -> str:
@@ -169,7 +169,7 @@ class DeviceView(msgspec.Struct, frozen=True):
     @property
     def doubts(self) -> Sequence[Badge]:
         """Badges beside the standing of its certificates: what may be otherwise by now."""
-        return [NEWER_READ_DIFFERS] if self.newer_reads else []
+        return [NEWER_READ_DIFFERS] if any(each.other for each in self.newer_reads.values()) else []
 
     @property
     def count_by_words(self) -> list[tuple[str, str, int]]:

@@ -107,7 +107,7 @@ class WatchView(msgspec.Struct, frozen=True):
         found = replace(found, has_unread=found.has_unread and self.device.certificates_unread)
         if not self.device.certificates:
             return found
-        found = replace(found, has_newer_read=bool(self.device.newer_reads))
+        found = replace(found, has_newer_read=bool(self.device.doubts))
         return replace(found, certificates=self.device.standing, has_unlisted=False)
 
     @property
