@@ -1,6 +1,9 @@
 """Actors that the register no longer has: every surface and every account says so, and that they are back."""
 
+import csv
+import io
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -165,6 +168,32 @@ async def test_a_manufacturer_that_is_gone_is_said_beside_the_status_that_its_de
 
     for page in (f"/d/{device.primary_di}", f"/app/watches/{watch['id']}"):
         assert "! No longer listed Status in this record: Active" in (await owner_pages.page(page)).main
+
+
+async def test_a_comparison_says_so_too_and_of_a_date_only_where_it_was_so_then(
+    harness: ServiceHarness, world: ForgetfulWorld, srn: str
+) -> None:
+    device = next(each for each in world.newest(0, 120) if each.manufacturer.srn == srn)
+    other = next(each for each in harness.separate_devices(120) if each.manufacturer.srn != srn)
+    for each in (device, other):
+        await harness.get("/v1/refresh", q=each.primary_di)
+    listed_at = int(harness.now)
+    await denied(harness, world, srn)
+    gone_at = int(harness.now)
+    harness.clock.move(60)
+
+    async def said(**asked: Any) -> list[list[str]]:
+        page = Markup.of(await harness.get("/compare", **asked))
+        file = csv.reader(io.StringIO((await harness.get("/compare.csv", **asked)).text))
+        rows = [*page.rows, *([f"{row[0]} {row[1]}", *row[2:]] for row in file if len(row) > 2)]
+        return [row[1:] for row in rows if row[0].startswith("Manufacturer status")]
+
+    gone = ["No longer listed Status in this record: Active", "No longer listed; Status in this record: Active"]
+    assert await said(d=[device.primary_di, other.primary_di]) == [[each, "Active"] for each in gone]
+    assert await said(d=device.primary_di, at=iso_utc(listed_at)) == [["Active", each] for each in gone]
+    assert await said(d=device.primary_di, at=iso_utc(gone_at)) == [[each] * 2 for each in gone]
+    then = [await harness.get(f"/d/{device.primary_di}/history", at=iso_utc(each)) for each in (listed_at, gone_at)]
+    assert ["No longer listed" in Markup.of(each).main for each in then] == [False, True]
 
 
 async def test_what_was_never_read_of_an_actor_is_no_change_when_it_is_back(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from math import inf
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -75,6 +76,8 @@ class DeviceView(msgspec.Struct, frozen=True):
     """Whether `today` is in the past, and the device as it was then."""
     is_listed: bool = True
     """Whether the register listed the device at the last read."""
+    is_maker_gone: bool = False
+    """Whether the register lists its manufacturer no more."""
     newer_reads: Mapping[Certificate, NewerRead] = msgspec.field(default_factory=dict)
     """Its certificates of which a newer read of another device, or of the register's list, differs."""
 
@@ -220,10 +223,10 @@ async def read_again(request: Request, udi: str, service: InjectedService) -> Re
     return RedirectResponse(device_address(code), 303)
 
 
-async def is_gone(service: Service, srn: str) -> bool:
-    """Whether the copy knows an actor as no longer listed."""
+async def is_gone(service: Service, srn: str, at: float = inf) -> bool:
+    """Whether the copy knows an actor as no longer listed, and that it was so at an instant, if one is given."""
     actor = await service.documents.actor(srn) if srn else None
-    return actor is not None and actor.delisted_at is not None
+    return actor is not None and actor.delisted_at is not None and actor.delisted_at <= at
 
 
 def served_device(answer: DeviceAnswer) -> ServedDevice:
@@ -242,6 +245,7 @@ async def _device_page(
         today,
         await section_beside_device(service, served),
         is_listed=answer.is_listed,
+        is_maker_gone=await is_gone(service, served.manufacturer_srn),
         newer_reads=await service.certificates.newer_reads(served, served.certs_read_at or served.basic_read_at, today),
     )
     similar = await similar_devices(service, served)
@@ -253,7 +257,6 @@ async def _device_page(
         settled=view.in_full and view.device.error is None,
         view=view,
         own_watches=watched,
-        is_maker_gone=await is_gone(service, served.manufacturer_srn),
         has_old_certificates=service.devices.has_old_certificates(answer.stored),
         newer_listing=await _newer_listing(service, served) if watched else None,
         said=said,

@@ -17,7 +17,7 @@ from registerwatch.lookup.history_service import AsOf, as_of
 from registerwatch.pages.addresses import compare_address, with_query
 from registerwatch.pages.public.comparison.comparison import Absence, Column, Comparison
 from registerwatch.pages.public.comparison.history import device_view_then, today_of
-from registerwatch.pages.public.device import DeviceView, served_device
+from registerwatch.pages.public.device import DeviceView, is_gone, served_device
 from registerwatch.pages.public.summaries import PageSummary, origin_of
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.platform.structs import replace
@@ -169,7 +169,7 @@ async def _devices(request: Request, service: Service, asked: Asked) -> list[Col
     for udi, answer in zip(udis, answers, strict=True):
         if isinstance(answer, BaseException):
             raise answer
-        columns.append(_column(service, udi, answer))
+        columns.append(await _column(service, udi, answer))
     return columns
 
 
@@ -180,28 +180,31 @@ async def _dates(request: Request, service: Service, asked: Asked) -> list[Colum
     if len(instants) > len(set(instants)):
         raise InvalidInput("Both dates are the same. Choose two that differ, or leave one out to compare with now.")
     answer = await device_for(request, service, udi)
-    now = _column(service, udi, answer)
+    now = await _column(service, udi, answer)
     if isinstance(answer, NoDevice):
         return [now]
     history = (await service.history.device(udi, limit=1)).history
-    columns = [_column_then(udi, as_of(history, each)) for each in instants]
+    columns = [await _column_then(service, udi, as_of(history, each)) for each in instants]
     if len(columns) < MAX_DATES:
         columns.append(now)
     return [replace(each, is_of_dates=True) for each in columns]
 
 
-def _column_then(udi: str, past: AsOf) -> Column:
-    view = device_view_then(past)
+async def _column_then(service: Service, udi: str, past: AsOf) -> Column:
+    view = await device_view_then(service, past)
     if view is None:
         return Column(udi, instant=past.instant, absence=Absence.UNKNOWN_THEN, reason=past.note or "")
     return Column(udi, view, past.instant)
 
 
-def _column(service: Service, udi: str, answer: DeviceAnswer | NoDevice) -> Column:
+async def _column(service: Service, udi: str, answer: DeviceAnswer | NoDevice) -> Column:
     if isinstance(answer, NoDevice):
         absence = Absence.UNREADABLE if answer.is_unreadable else Absence.NOT_IN_COPY
         return Column(udi, absence=absence, reason=answer.reason)
-    return Column(udi, DeviceView(served_device(answer), today_of(service), is_listed=answer.is_listed))
+    served = served_device(answer)
+    is_maker_gone = await is_gone(service, served.manufacturer_srn)
+    view = DeviceView(served, today_of(service), is_listed=answer.is_listed, is_maker_gone=is_maker_gone)
+    return Column(udi, view)
 
 
 def _file(found: Comparison) -> tuple[list[str], list[Row]]:

@@ -107,7 +107,7 @@ def rows_of(views: Sequence[DeviceView | None]) -> list[ComparedRow]:
         row("Risk class", lambda view: _given(view, view.device.risk_class)),
         row("Certificates", _standing),
         row("Manufacturer", _manufacturer),
-        row("Manufacturer status", lambda view: _given(view, view.device.manufacturer_status)),
+        row("Manufacturer status", _manufacturer_status),
         *(representative if any(each.device.authorised_representative for each in found) else []),
         row("Basic UDI-DI", _basic_udi),
         row("Device name", lambda view: _given(view, view.device.device_name)),
@@ -187,6 +187,13 @@ def _manufacturer(view: DeviceView) -> Cell:
     if not device.manufacturer_srn:
         return _given(view, device.manufacturer_name)
     return _actor(device.manufacturer_name, device.manufacturer_srn)
+
+
+def _manufacturer_status(view: DeviceView) -> Cell:
+    status = view.device.manufacturer_status
+    if view.is_maker_gone:
+        return Cell((Fact(DELISTED[0]), *([Fact(f"Status in this record: {status}")] if status else [])))
+    return _given(view, status)
 
 
 def _representative(view: DeviceView) -> Cell:

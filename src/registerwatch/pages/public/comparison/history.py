@@ -13,7 +13,7 @@ from registerwatch.lookup.history_service import AsOf, HistoryPage, as_of
 from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.actor import no_actor
 from registerwatch.pages.public.comparison.history_view import HistoryView
-from registerwatch.pages.public.device import DeviceView, no_device
+from registerwatch.pages.public.device import DeviceView, is_gone, no_device
 from registerwatch.pages.public.own_watches import own_watches
 from registerwatch.pages.rendering import unindexed_page
 from registerwatch.platform.clock import day_of, iso_utc
@@ -43,7 +43,7 @@ async def device_history(request: Request, udi: str, service: InjectedService) -
     before = request.query_params.get("before", "")
     page = await service.history.device(code, limit=ENTRIES, before=before, only_changes=True)
     if instant is not None:
-        return _device_then(request, service, code, as_of(page.history, instant))
+        return await _device_then(request, service, code, as_of(page.history, instant))
     name = await service.records.name_of(code)
     return _history(request, service, name or code, device_address(code), page, found.problem, code)
 
@@ -101,7 +101,7 @@ def _then(request: Request, service: Service, template: str, address: str, past:
     )
 
 
-def device_view_then(past: AsOf) -> DeviceView | None:
+async def device_view_then(service: Service, past: AsOf) -> DeviceView | None:
     """The device as of an instant, None if not known. Its read time is when it was first observed like this."""
     current = past.states.current
     if current is None:
@@ -115,11 +115,17 @@ def device_view_then(past: AsOf) -> DeviceView | None:
         complete=not missing,
         missing=missing,
     )
-    return DeviceView(served, today=day_of(past.instant), is_past=True, is_listed=was_listed(state))
+    return DeviceView(
+        served,
+        today=day_of(past.instant),
+        is_past=True,
+        is_listed=was_listed(state),
+        is_maker_gone=await is_gone(service, served.manufacturer_srn, past.instant),
+    )
 
 
-def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Response:
-    address, view = device_address(udi), device_view_then(past)
+async def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Response:
+    address, view = device_address(udi), await device_view_then(service, past)
     if view is None:
         return _then(request, service, "unknown_then.html", address, past, name=udi)
     return _then(
@@ -133,7 +139,6 @@ def _device_then(request: Request, service: Service, udi: str, past: AsOf) -> Re
         since=view.device.read_at,
         structured="",
         in_eudamed=None,
-        is_maker_gone=False,
     )
 
 
