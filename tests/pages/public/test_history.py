@@ -1,5 +1,7 @@
 """The pages of what this service observed: a timeline, older pages, a record as of a day."""
 
+import re
+
 import pytest
 
 from registerwatch.copy.history.record_history import ValueChange
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.parametrize("database_kind", ["sqlite"])
 
 DAY = 24 * 3600
 UDI, SRN = gtin(1), MAKER["srn"]
+UUID = "00000000-0000-4000-8000-000000000"
 OLD = "A stem of titanium for a hip that is replaced for the first time"
 
 
@@ -89,6 +92,42 @@ async def test_a_device_says_which_new_record_took_over_its_udi_di(start_service
     assert taken_over == [f"{since}: {new}"[:60]] * 2
     [answering] = [each for each in history["records"] if each["current"]]
     assert (answering["uuid"], answering["observed_since"]) == (new, iso_utc(NOW + 3 * DAY))
+
+
+async def test_a_device_says_which_new_records_answered_for_its_code_for_a_time(
+    start_service: ServiceStarter,
+) -> None:
+    world = ForgetfulWorld(60)
+    async with start_service(world=world) as harness:
+        [old] = harness.separate_devices(1)
+        udi, first, second = old.primary_di, f"{UUID}777", f"{UUID}888"
+
+        async def shown(*forgotten: str) -> list[str]:
+            world.forgotten.clear()
+            world.forgotten.update(forgotten)
+            harness.clock.move(DAY)
+            await harness.service.refresher.refresh(udi)
+            pages = [Markup.of(await harness.get(f"/d/{udi}{tail}")).main for tail in ("", "/history")]
+            said = [re.findall(f"Another record [^.]*{UUID}[0-9]*", page) for page in pages]
+            assert said[0] == said[1]
+            return said[0]
+
+        assert await shown() == []
+        world.register(replace(old, uuid=first, reference="FIRST"))
+        assert await shown(old.uuid) == [f"Another record answers for the UDI-DI since {_day(2)}: {first}"]
+        world.register(replace(old, uuid=second, reference="SECOND"))
+        of_first = f"Another record answered for the UDI-DI from {_day(2)} to {_day(3)}: {first}"
+        assert await shown(old.uuid, first) == [
+            f"Another record answers for the UDI-DI since {_day(3)}: {second}",
+            of_first,
+        ]
+        of_second = f"Another record answered for the UDI-DI from {_day(3)} to {_day(4)}: {second}"
+        assert await shown(first, second) == [of_second, of_first]
+        assert await shown(old.uuid, second) == [of_second, of_first], "what became so later has an entry"
+
+
+def _day(number: int) -> str:
+    return utc_in_words(NOW + number * DAY)
 
 
 async def test_an_actor_shows_what_changed_and_what_it_was(site: SiteMaker) -> None:

@@ -65,6 +65,16 @@ class ObservedChange(msgspec.Struct, frozen=True):
     first_read: Sequence[str] = ()
 
 
+class Successor(msgspec.Struct, frozen=True):
+    """A record that took over a UDI-DI when it was new. It answered `until` another one did, None where it still does.
+    Instants are unix seconds.
+    """
+
+    uuid: str
+    since: int
+    until: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class RecordHistory:
     """The stored states of a subject's records, by uuid, and their changes, the last one first."""
@@ -82,16 +92,22 @@ class RecordHistory:
         return min((each.first_seen_at for each in self.records.values()), default=0)
 
     @property
-    def successor(self) -> str | None:
-        """The record that has been current since it was first seen, later than another one; None where none has.
+    def successors(self) -> Sequence[Successor]:
+        """The records that were current when they were first seen, later than another one; the last one first.
 
         A new record has no change, so the changes say only that the other one ceased to be current.
         """
-        current = next((uuid for uuid, each in self.records.items() if each.state.get("is_current", True)), None)
-        if current is None or self.records[current].first_seen_at == self.observed_since:
+        found = (self._successor(uuid) for uuid in self.records)
+        return sorted((each for each in found if each is not None), key=lambda each: each.since, reverse=True)
+
+    def _successor(self, uuid: str) -> Successor | None:
+        record = self.records[uuid]
+        changes = [each for each in self.stored if each.record == uuid and "is_current" in each.old]
+        state, until = (changes[-1].old, changes[-1].observed_at) if changes else (record.state, None)
+        is_first_known = not changes or self.is_complete  # else an earlier change may have been deleted
+        if record.first_seen_at == self.observed_since or not state.get("is_current", True) or not is_first_known:
             return None
-        has_become_so = any(each.record == current and "is_current" in each.old for each in self.stored)
-        return None if has_become_so else current
+        return Successor(uuid, record.first_seen_at, until)
 
     @property
     def is_complete(self) -> bool:

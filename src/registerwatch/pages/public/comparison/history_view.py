@@ -114,10 +114,10 @@ class HistoryView(msgspec.Struct, frozen=True):
         return iso_utc(self.page.history.observed_since)
 
     @property
-    def successor(self) -> tuple[str, str] | None:
-        """The record that took over the UDI-DI when it was new, and since when; None where none has."""
-        uuid = self.page.history.successor
-        return None if uuid is None else (uuid, iso_utc(self.page.history.records[uuid].first_seen_at))
+    def successors(self) -> Sequence[tuple[str, str, str]]:
+        """The records that took over the UDI-DI when they were new, since when, and until when, empty for today."""
+        found = self.page.history.successors
+        return [(each.uuid, iso_utc(each.since), "" if each.until is None else iso_utc(each.until)) for each in found]
 
     @property
     def is_complete(self) -> bool:
