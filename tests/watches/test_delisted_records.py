@@ -12,17 +12,30 @@ from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
 from registerwatch.watches.tables import read_failures
+from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import Registration
 from tests.files.lists.steps import ListSteps
 from tests.mcp.messages import used
 from tests.pages.account.pages_client import PagesClient
 from tests.pages.markup import Markup
+from tests.register.builders import a_registered_certificate
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter, build_harness
-from tests.watches.certificate_steps import a_device, list_certificate, read_all_scopes, sweep
+from tests.watches.certificate_steps import (
+    NUMBER,
+    RECORD,
+    SEARCH,
+    a_device,
+    certify,
+    list_certificate,
+    read,
+    read_all_scopes,
+    sweep,
+)
 from tests.watches.steps import tried_at
 
 TWIN = "ffffffff-0000-4000-8000-000000000000"
+DAY = 24 * 3600
 
 
 @pytest.fixture
@@ -485,3 +498,91 @@ async def test_a_certificate_of_a_device_that_is_gone_follows_the_list_where_nob
 
     device = (await harness.get(f"/v1/devices/{record.primary_di}")).json()
     assert (device["listed"], [each["status"] for each in device["certs"]]) == (False, ["Withdrawn"])
+
+
+async def words_of(harness: ServiceHarness, key: str, udi: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """How a device has its certificates, and what its watch has been told of them."""
+    device = (await harness.get(f"/v1/devices/{udi}")).json()
+    events = [each for each in await harness.get_list(key, "events") if each["subject"] == udi]
+    return [each["status"] for each in device["certs"]], [
+        (change["field"], change["new"]) for event in reversed(events) for change in event["changes"]
+    ]
+
+
+WITHDRAWN = (["Withdrawn"], [("cert_status", "Withdrawn")])
+
+
+@pytest.mark.parametrize("is_scoped", [True, False], ids=["its scope names the device", "the same number alone"])
+async def test_a_certificate_in_the_record_of_a_device_that_is_gone_follows_the_registers_list_and_no_end_of_it_is_told(
+    harness: ServiceHarness, world: ForgetfulWorld, *, is_scoped: bool
+) -> None:
+    record, owner = a_device(harness), await harness.sign_up()
+    udi, key = record.primary_di, owner.api_key
+    certify(harness, record, expiry="2027-02-20")
+    differs = {} if is_scoped else {"basic_udis": (), "names_devices": False}
+    listed = list_certificate(harness, record, NUMBER, expiry="2027-02-20", **differs)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await harness.post_watches(key, udi)
+    await harness.service.watches.expiry.run()
+    world.forgotten.add(record.uuid)
+    harness.clock.move(600)
+    await harness.post_sync(key)
+
+    world.change_certificate(listed.uuid, status="withdrawn")
+    await sweep(harness)
+    if not is_scoped:
+        harness.clock.move(600)
+        await harness.post_sync(key)  # the register denies the device again
+    assert await words_of(harness, key, udi) == WITHDRAWN
+    harness.clock.move(7 * DAY)
+    await harness.service.watches.expiry.run()
+
+    assert await words_of(harness, key, udi) == WITHDRAWN
+    [watch] = await harness.get_list(key, "watches")
+    assert (watch["listed"], watch["certificate_standing"]) == (False, "Withdrawn")
+
+
+async def test_a_certificate_that_the_list_had_withdrawn_before_its_device_went_is_withdrawn_from_then_on(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    record, owner = a_device(harness), await harness.sign_up()
+    certify(harness, record, expiry="2027-02-20")
+    listed = list_certificate(harness, record, NUMBER, expiry="2027-02-20")
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await harness.post_watches(owner.api_key, record.primary_di)
+    world.change_certificate(listed.uuid, status="withdrawn")
+    await sweep(harness)
+    assert await words_of(harness, owner.api_key, record.primary_di) == (["Issued"], []), "its own record counts"
+
+    world.forgotten.add(record.uuid)
+    harness.clock.move(600)
+    await harness.post_sync(owner.api_key)
+
+    assert await words_of(harness, owner.api_key, record.primary_di) == WITHDRAWN
+    assert 0 not in await tried_at(harness), "nothing of it is read next"
+
+
+@pytest.mark.parametrize("place", [RECORD, SEARCH])
+async def test_the_certificates_of_a_device_that_is_gone_follow_the_record_that_it_shared_and_none_comes_or_goes(
+    harness: ServiceHarness, world: ForgetfulWorld, place: str
+) -> None:
+    record, owner = a_device(harness), await harness.sign_up()
+    udi, key, sibling = record.primary_di, owner.api_key, sibling_udi_di(record.primary_di, 7)
+    twin = world.register(replace(record, uuid=TWIN, primary_di=sibling))
+    for each in record, twin:
+        certify(harness, each, place)
+    await harness.post_watches(key, udi, sibling)
+    world.forgotten.add(record.uuid)
+    harness.clock.move(600)
+    await harness.post_sync(key)
+
+    withdrawn = a_registered_certificate(NUMBER, place, expiry="2030-09-16", status="withdrawn")
+    world.change(TWIN, certificates=(withdrawn, replace(withdrawn, number="Z-NEW")))
+    await read(harness, sibling)
+
+    assert await words_of(harness, key, udi) == WITHDRAWN
+    world.change(TWIN, certificates=())
+    await read(harness, sibling)
+    assert await words_of(harness, key, udi) == WITHDRAWN

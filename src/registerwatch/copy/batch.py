@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from registerwatch.copy.basic_records import StoredBasicRecord, last_of
+from registerwatch.copy.certificates.delisted_certificates import ListedByManufacturer, as_in_list, as_shared
 from registerwatch.copy.certificates.device_certificates import OwnCertificates
 from registerwatch.copy.certificates.scoped_certificates import (
     READ_NOW,
@@ -269,8 +270,11 @@ class Batch:
         scopes: DeviceScopes | None = None,
         *,
         is_for_watches: bool = False,
+        in_list: ListedByManufacturer | None = None,
     ) -> None:
+        """`in_list` are certificates of the list with the numbers of those of delisted devices."""
         self.revision, self.read_at = revision, read_at
+        self._in_list = in_list or {}
         self._is_for_watches = is_for_watches
         self._scopes = scopes or DeviceScopes()
         self.rows: list[tuple[Any, ...]] = []
@@ -307,12 +311,23 @@ class Batch:
             if key not in merged and (row.is_altered or row.is_current != (key in current)):
                 self._add_unread(row, key in current)
 
-    def renew_scoped(self, row: StoredRow) -> None:
-        """Update the certificates of a stored record, which was not read now, with the current scopes."""
+    def renew_scoped(self, row: StoredRow, basic: StoredBasicRecord | None = None) -> None:
+        """Update the certificates of a stored record, which was not read now, with the current scopes. Those of a
+        delisted one are updated with the list of all certificates, too, and with `basic`, the Basic UDI-DI record that
+        it shared.
+        """
         old = from_document(row.device_json)
-        joined = with_scoped(old.certs, self._scopes.of(old), row.certificates_of(old), is_searched=False)
-        if joined.is_doubtful:
+        is_delisted, stored = row.delisted_at is not None, row.certificates_of(old)
+        if is_delisted and basic is not None and not contradicts(old, basic.record.record):
+            stored = as_shared(stored, basic)
+        if is_delisted:
+            stored = as_in_list(stored, self._in_list.get(old.manufacturer_srn, ()))
+        joined = with_scoped(
+            tuple(stored.certificates), self._scopes.of(old), stored, is_searched=False, is_delisted=is_delisted
+        )
+        if joined.is_doubtful and not is_delisted:  # no read would settle it
             self.unconfirmed.append(old.udi)
+        row = replace(row, certs_revision=stored.searched_at)
         device = replace(old, certs=joined.certificates)
         if device == old:
             return
@@ -326,9 +341,9 @@ class Batch:
     def renew_under(self, stored: Mapping[Key, StoredRow], basic: StoredBasicRecord) -> None:
         """Update stored records with the Basic UDI-DI record that they share. No request was sent for them.
 
-        `stored` are all records of their UDI-DIs; delisted ones only follow the scopes that name them. Watches are
-        notified of certificates where the record is current and was read in full before. Else the device is due for a
-        read, as is one whose own fields the record contradicts.
+        `stored` are all records of their UDI-DIs; in delisted ones only the certificates that they have are updated,
+        and those of scopes. Watches are notified of certificates where the record is current and was read in full
+        before. Else the device is due for a read, as is one whose own fields the record contradicts.
         """
         renewed = {
             key: each
@@ -355,7 +370,7 @@ class Batch:
             if key not in renewed and row.is_current != (key in current):
                 self._add_unread(row, key in current)
             elif row.basic_key == basic.key and row.delisted_at is not None and row.is_answering:
-                self.renew_scoped(row)
+                self.renew_scoped(row, basic)
 
     def _add_renewed(self, renewed: "_Renewed") -> None:
         """Add the new certificates of a current record."""

@@ -5,7 +5,7 @@ with the last number is locked during a storing transaction. So a reader of the 
 read that another one overtook is recognised.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from secrets import token_hex
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.copy import statements
 from registerwatch.copy.basic_records import BasicRecordStore, changed_at, last_of, note_propagated, stored_record
 from registerwatch.copy.batch import Batch, DeviceChange, Key, StoredRow, is_overtaken, without_outdated
+from registerwatch.copy.certificates.delisted_certificates import ListedByManufacturer, listed_with_numbers
 from registerwatch.copy.certificates.scoped_certificates import (
     DeviceScopes,
     StoredCertificates,
@@ -283,7 +284,8 @@ class RecordStore:
             stored = await _stored(connection, udis)
             devices = [from_document(row.device_json) for row in stored.values() if row.basic_key == key]
             read_at = max(basic.record.read_at or now, basic.scoped_at or 0)
-            batch = Batch({}, {}, revision, read_at, await device_scopes(connection, devices))
+            scopes, in_list = await device_scopes(connection, devices), await _listed_of(connection, stored)
+            batch = Batch({}, {}, revision, read_at, scopes, in_list=in_list)
             batch.renew_under(stored, basic)
             await self._apply(connection, batch, source, context, now=now)
         return len(udis) == most
@@ -298,7 +300,8 @@ class RecordStore:
         now: int,
         source: str,
     ) -> None:
-        """Update the certificates of stored devices with the current scopes, and notify their watches.
+        """Update the certificates of stored devices with the current scopes, those of delisted ones with the list of
+        certificates too, and notify their watches.
 
         Nothing is read from the register: only certificates are compared. Watches on `due` devices are made due
         instead. `read_at` is the instant before the list of certificates was read.
@@ -307,7 +310,8 @@ class RecordStore:
         stored = await _stored(connection, udis)
         answering = {key: row for key, row in stored.items() if row.is_answering}
         devices = [from_document(row.device_json) for row in answering.values()]
-        batch = Batch({}, {}, revision, read_at, await device_scopes(connection, devices))
+        scopes, in_list = await device_scopes(connection, devices), await _listed_of(connection, answering)
+        batch = Batch({}, {}, revision, read_at, scopes, in_list=in_list)
         for _, row in sorted(answering.items(), key=lambda each: each[0]):
             batch.renew_scoped(row)
         await self._apply(connection, batch, source, ReadContext(), now=now, due=due)
@@ -317,8 +321,9 @@ class RecordStore:
     ) -> None:
         """Note that the register lists no record of a UDI-DI, unless one was stored after the read began.
 
-        The records stay stored, and the current one stays current; lists and the index leave it out. Watches on it are
-        due where another read than one for watches found that first.
+        The records stay stored, and the current one stays current; lists and the index leave it out. Its certificates
+        are updated from the list of certificates. Watches on it are due where another read than one for watches found
+        that first.
         """
         async with self._database.transaction() as connection:
             revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
@@ -326,6 +331,7 @@ class RecordStore:
             if not any(is_overtaken(row, since) for row in stored.values()):
                 delisted = {key: row.delisted(read_at) for key, row in stored.items()}
                 await self._write(connection, Batch({}, delisted, revision, read_at), source)
+                await self.renew_scoped(connection, [udi], read_at=read_at, now=read_at, source=source or "")
                 is_first = any(row.delisted_at is None for row in stored.values())
                 if is_first and context is not None and not context.is_for_watches:
                     await self._observer.observe(
@@ -529,6 +535,12 @@ async def _have_newer_basic_records(connection: AsyncConnection, readings: Itera
         for each in used
         if each.basic_key in changed and each.basic_revision
     )
+
+
+async def _listed_of(connection: AsyncConnection, stored: Mapping[Key, StoredRow]) -> ListedByManufacturer:
+    """The certificates of the list with the numbers of those of delisted records."""
+    delisted = [row for row in stored.values() if row.delisted_at is not None]
+    return await listed_with_numbers(connection, [from_document(row.device_json) for row in delisted])
 
 
 async def _stored(connection: AsyncConnection, udis: Collection[str]) -> dict[Key, StoredRow]:

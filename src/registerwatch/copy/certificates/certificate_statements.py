@@ -96,6 +96,14 @@ NAMING = text(
     " WHERE scope.basic_udi IN :basic_udis AND certificate.srn IN :srns AND certificate.unlisted_at IS NULL"
     " AND certificate.is_latest ORDER BY certificate.id"
 ).bindparams(bindparam("basic_udis", expanding=True), bindparam("srns", expanding=True))
+WITH_NUMBERS = text(
+    "SELECT certificate.srn, certificate.number, certificate.revision, certificate.expiry, certificate.valid_from,"
+    " certificate.issue_date, certificate.status_code, certificate.type_code, certificate.notified_body,"
+    " certificate.listed_revision, body.name FROM certificates AS certificate"
+    " LEFT JOIN notified_bodies AS body ON body.number = certificate.notified_body"
+    " WHERE certificate.srn IN :srns AND certificate.number IN :numbers AND certificate.unlisted_at IS NULL"
+    " AND certificate.is_latest ORDER BY certificate.id"
+).bindparams(*(bindparam(name, expanding=True) for name in ("srns", "numbers")))
 UNREAD_SCOPES = text(
     "SELECT DISTINCT srn FROM certificates WHERE srn IN :srns AND scopes_read_at IS NULL AND unlisted_at IS NULL"
     " AND is_latest"

@@ -81,16 +81,18 @@ def with_scoped(
     before: StoredCertificates,
     *,
     is_searched: bool,
+    is_delisted: bool = False,
 ) -> JoinedCertificates:
     """The certificates of a device, which may be searched for now (`is_searched`), with those whose scope names it.
 
     A list that is not proven to be younger than the search replaces none that the search found. It does not bring back
-    an own certificate of the device unless it is proven to be younger than the read that lost it.
+    an own certificate of the device unless it is proven to be younger than the read that lost it. Certificates that the
+    device's own record lists follow the list only where the register lists the device no more (`is_delisted`).
     """
     found = _with_names([each for each in certificates if not each.scoped], [*before.certificates, *scoped])
     lost = [*before.lost, *_lost_now(before.certificates, found)]
     searched_at = READ_NOW if is_searched else before.searched_at
-    own = _as_listed(found, scoped, searched_at) if scoped else found
+    own = _as_listed(found, scoped, searched_at, is_delisted=is_delisted) if scoped else found
     others = [each for each, same in zip(scoped, same_certificates(list(scoped), own), strict=True) if not same]
     further = [
         each
@@ -100,7 +102,7 @@ def with_scoped(
     ]
     joined = tuple(sorted([*own, *further], key=lambda each: each.order)) if scoped else tuple(own)
     has_all = len(further) == len(others)
-    as_listed = _as_listed(found, scoped, 0)
+    as_listed = _as_listed(found, scoped, 0, is_delisted=is_delisted)
     back = same_certificates(lost, joined)
     return JoinedCertificates(
         joined,
@@ -133,7 +135,7 @@ async def device_scopes(connection: AsyncConnection, devices: Sequence[Device]) 
     found: dict[tuple[str, str], dict[Certificate, int]] = {}
     for row in (await connection.execute(statements.NAMING, {"basic_udis": list(codes), "srns": list(srns)})).all():
         named = found.setdefault((row.srn, row.basic_udi), {})
-        certificate = _certificate(row)
+        certificate = certificate_of(row)
         named[certificate] = max(row.listed_revision, named.get(certificate, 0))
     unknown = set((await connection.execute(statements.UNREAD_SCOPES, {"srns": list(srns)})).scalars())
     has_list = (await connection.execute(statements.HAS_LIST)).first() is not None
@@ -147,6 +149,33 @@ async def named_by(connection: AsyncConnection, ids: Sequence[str]) -> set[str]:
         asked = {"ids": list(ids[start : start + statements.BATCH])}
         found.update((await connection.execute(statements.NAMED, asked)).scalars())
     return found
+
+
+def meant_by(
+    certificate: Certificate, same: Sequence[Certificate], found: Sequence[Certificate], listed: Sequence[Certificate]
+) -> Certificate | None:
+    """The one listed certificate that is meant, None where there is none or it could be one of several."""
+    candidates = same or [each for each in listed if has_same_number(certificate, each)]
+    is_same = is_alike if same else has_same_number
+    is_one = len(candidates) == 1 and sum(is_same(each, candidates[0]) for each in found) <= 1
+    return candidates[0] if is_one else None
+
+
+def certificate_of(row: Row[Any]) -> Certificate:
+    """A row of the list of certificates."""
+    return Certificate(
+        number=row.number,
+        revision=row.revision,
+        expiry=row.expiry,
+        valid_from=row.valid_from or row.issue_date,
+        status=label(row.status_code),
+        status_code=row.status_code,
+        type_code=row.type_code,
+        notified_body=row.notified_body,
+        notified_body_name=row.name or "",
+        listed_in="search",
+        scoped=True,
+    )
 
 
 _lost = msgspec.json.Decoder(tuple[LostCertificate, ...])
@@ -163,39 +192,34 @@ def _with_names(found: Sequence[Certificate], known: Sequence[Certificate]) -> l
     ]
 
 
-def _as_listed(found: Sequence[Certificate], scoped: Mapping[Certificate, int], searched_at: int) -> list[Certificate]:
-    """Certificates of an earlier search as a younger list has them: the same one, else its next revision.
+def _as_listed(
+    found: Sequence[Certificate], scoped: Mapping[Certificate, int], searched_at: int, *, is_delisted: bool
+) -> list[Certificate]:
+    """Certificates of an earlier search as a younger list has them: the same one, else its next revision. So have those
+    of the own record of a delisted device.
 
     A certificate that several similar listed ones could be stays unchanged.
     """
     listed = list(scoped)
     same_as = same_certificates(found, listed)
     return [
-        _replaced(each, _meant(each, same, found, listed), scoped, searched_at)
+        each
+        if each.listed_in == "record" and not is_delisted
+        else _replaced(each, meant_by(each, same, found, listed), scoped, searched_at)
         for each, same in zip(found, same_as, strict=True)
     ]
-
-
-def _meant(
-    certificate: Certificate, same: Sequence[Certificate], found: Sequence[Certificate], listed: Sequence[Certificate]
-) -> Certificate | None:
-    """The one listed certificate that is meant, None where there is none or it could be one of several."""
-    candidates = same or [each for each in listed if has_same_number(certificate, each)]
-    is_same = is_alike if same else has_same_number
-    is_one = len(candidates) == 1 and sum(is_same(each, candidates[0]) for each in found) <= 1
-    return candidates[0] if is_one else None
 
 
 def _replaced(
     certificate: Certificate, listed: Certificate | None, scoped: Mapping[Certificate, int], searched_at: int
 ) -> Certificate:
-    if listed is None or certificate.listed_in == "record" or scoped[listed] < searched_at:
+    if listed is None or scoped[listed] < searched_at:
         return certificate
     is_same_body = listed.notified_body == certificate.notified_body  # searches do not bring its name, lists do
     return replace(
         listed,
         revision=listed.revision or certificate.revision,
-        listed_in="search",
+        listed_in="record" if certificate.listed_in == "record" else "search",
         scoped=False,
         notified_body_name=certificate.notified_body_name if is_same_body else listed.notified_body_name,
     )
@@ -213,19 +237,3 @@ def _lost_now(before: Sequence[Certificate], found: Sequence[Certificate]) -> li
         for each, same in zip(own, same_certificates(own, found), strict=True)
         if not same
     ]
-
-
-def _certificate(row: Row[Any]) -> Certificate:
-    return Certificate(
-        number=row.number,
-        revision=row.revision,
-        expiry=row.expiry,
-        valid_from=row.valid_from or row.issue_date,
-        status=label(row.status_code),
-        status_code=row.status_code,
-        type_code=row.type_code,
-        notified_body=row.notified_body,
-        notified_body_name=row.name or "",
-        listed_in="search",
-        scoped=True,
-    )
