@@ -13,7 +13,7 @@ from registerwatch.platform.structs import replace
 from registerwatch.watches.models import NO_CERTIFICATES, NOT_REGISTERED
 from registerwatch.watches.tables import read_failures
 from registerwatch_standins.register.identifiers import sibling_udi_di
-from registerwatch_standins.register.records import Registration
+from registerwatch_standins.register.records import CertificateListing, Registration
 from tests.files.lists.steps import ListSteps
 from tests.mcp.messages import used
 from tests.pages.account.pages_client import PagesClient
@@ -535,7 +535,7 @@ async def test_a_certificate_in_the_record_of_a_device_that_is_gone_follows_the_
         harness.clock.move(600)
         await harness.post_sync(key)  # the register denies the device again
     assert await words_of(harness, key, udi) == WITHDRAWN
-    harness.clock.move(7 * DAY)
+    harness.clock.move(6 * DAY)
     await harness.service.watches.expiry.run()
 
     assert await words_of(harness, key, udi) == WITHDRAWN
@@ -586,3 +586,94 @@ async def test_the_certificates_of_a_device_that_is_gone_follow_the_record_that_
     world.change(TWIN, certificates=())
     await read(harness, sibling)
     assert await words_of(harness, key, udi) == WITHDRAWN
+
+
+async def gone_with_a_certificate(
+    harness: ServiceHarness, world: ForgetfulWorld, key: str, *, is_scoped: bool = True
+) -> tuple[Registration, CertificateListing]:
+    """A watched device that has gone, and the listed certificate that a search found for it before."""
+    record = a_device(harness)
+    listed = list_certificate(harness, record, "Z-A", expiry="2027-02-20", revision="01", names_devices=is_scoped)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await harness.post_watches(key, record.primary_di)
+    await harness.service.watches.expiry.run()
+    world.forgotten.add(record.uuid)
+    harness.clock.move(600)
+    await harness.post_sync(key)
+    return record, listed
+
+
+async def a_month_ahead(harness: ServiceHarness, key: str) -> None:
+    """The register is asked for watched devices, and ends are told on the day of the first report."""
+    await harness.service.watches.recheck.run()
+    harness.clock.move(6 * DAY)
+    await harness.service.watches.expiry.run()
+    await harness.post_sync(key)
+
+
+@pytest.mark.parametrize("change", ["unlisted", "scope moved", "unlisted, found by a search alone"])
+async def test_a_certificate_that_the_list_has_no_more_for_a_device_that_is_gone_is_gone_too_and_its_end_is_not_told(
+    harness: ServiceHarness, world: ForgetfulWorld, change: str
+) -> None:
+    owner = await harness.sign_up()
+    key, is_scoped = owner.api_key, "alone" not in change
+    record, listed = await gone_with_a_certificate(harness, world, key, is_scoped=is_scoped)
+    assert await words_of(harness, key, record.primary_di) == (["Issued"], [])
+
+    if change == "scope moved":
+        world.change_certificate(listed.uuid, basic_udis=("ANOTHER",))
+    else:
+        world.unlist_certificate(listed.uuid)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await a_month_ahead(harness, key)
+
+    assert await words_of(harness, key, record.primary_di) == ([], [])
+    [item] = await harness.get_list(key, "items")
+    assert (item["listed"], item["standing"]) == (False, "No longer listed")
+
+
+async def test_a_certificate_that_the_list_renumbers_has_its_new_number_for_a_device_that_is_gone(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    owner = await harness.sign_up()
+    record, listed = await gone_with_a_certificate(harness, world, owner.api_key)
+
+    world.change_certificate(listed.uuid, number="Z-B", expiry="2031-01-01")
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await a_month_ahead(harness, owner.api_key)
+
+    told = [("certificate", "Z-B"), ("cert_expiry", "2031-01-01")]
+    assert await words_of(harness, owner.api_key, record.primary_di) == (["Issued"], told)
+    assert await harness.get_list(owner.api_key, "items") == []
+
+
+@pytest.mark.parametrize("is_scoped", [True, False], ids=["its scope names the device", "found by a search alone"])
+async def test_a_certificate_that_the_list_goes_on_having_stays_with_a_device_that_is_gone_and_comes_back_with_it(
+    harness: ServiceHarness, world: ForgetfulWorld, *, is_scoped: bool
+) -> None:
+    owner = await harness.sign_up()
+    key = owner.api_key
+    record, listed = await gone_with_a_certificate(harness, world, key, is_scoped=is_scoped)
+    for _ in range(2):
+        await sweep(harness)
+        await read_all_scopes(harness)
+        await harness.post_sync(key)
+    await a_month_ahead(harness, key)
+
+    ends = ("cert_ends", "in 30 days")
+    assert await words_of(harness, key, record.primary_di) == (["Issued"], [ends])
+    world.unlist_certificate(listed.uuid)
+    await sweep(harness)
+    await harness.service.watches.recheck.run()
+    assert await words_of(harness, key, record.primary_di) == ([], [ends])
+
+    again = list_certificate(harness, record, "Z-A", expiry="2027-02-20", revision="01", names_devices=is_scoped)
+    await sweep(harness)
+    world.forgotten.clear()
+    harness.clock.move(600)
+    await harness.post_sync(key)
+    assert again.uuid != listed.uuid
+    assert await words_of(harness, key, record.primary_di) == (["Issued"], [ends]), "as it was"

@@ -7,7 +7,12 @@ from typing import Any
 import msgspec
 
 from registerwatch.copy.basic_records import StoredBasicRecord, last_of
-from registerwatch.copy.certificates.delisted_certificates import ListedByManufacturer, as_in_list, as_shared
+from registerwatch.copy.certificates.delisted_certificates import (
+    CertificateList,
+    as_in_list,
+    as_shared,
+    without_lacking,
+)
 from registerwatch.copy.certificates.device_certificates import OwnCertificates
 from registerwatch.copy.certificates.scoped_certificates import (
     READ_NOW,
@@ -270,11 +275,11 @@ class Batch:
         scopes: DeviceScopes | None = None,
         *,
         is_for_watches: bool = False,
-        in_list: ListedByManufacturer | None = None,
+        in_list: CertificateList | None = None,
     ) -> None:
-        """`in_list` are certificates of the list with the numbers of those of delisted devices."""
+        """`in_list` is the list of certificates for delisted devices."""
         self.revision, self.read_at = revision, read_at
-        self._in_list = in_list or {}
+        self._in_list = in_list or CertificateList()
         self._is_for_watches = is_for_watches
         self._scopes = scopes or DeviceScopes()
         self.rows: list[tuple[Any, ...]] = []
@@ -321,7 +326,9 @@ class Batch:
         if is_delisted and basic is not None and not contradicts(old, basic.record.record):
             stored = as_shared(stored, basic)
         if is_delisted:
-            stored = as_in_list(stored, self._in_list.get(old.manufacturer_srn, ()))
+            searched_at = last_of(row.certs_read_at, row.watched_certs_at) or 0
+            stored = without_lacking(stored, self._in_list, self._scopes.of(old), searched_at)
+            stored = as_in_list(stored, self._in_list, old.manufacturer_srn)
         joined = with_scoped(
             tuple(stored.certificates), self._scopes.of(old), stored, is_searched=False, is_delisted=is_delisted
         )
@@ -336,7 +343,8 @@ class Batch:
         self._add_row(device, replace(row, device_json=text, lost=joined.lost, own_revision=READ_NOW), row, changed)
         self.changes.append(DeviceChange(old, device, row.is_current))
         shown = Device(udi=device.udi, uuid=device.uuid, certs=device.certs)
-        self.observations.append(DeviceObservation(shown, certificates_read=True, in_full=False))
+        is_fewer = len(stored.certificates) < len(old.certs)
+        self.observations.append(DeviceObservation(shown, certificates_read=True, searched=is_fewer, in_full=False))
 
     def renew_under(self, stored: Mapping[Key, StoredRow], basic: StoredBasicRecord) -> None:
         """Update stored records with the Basic UDI-DI record that they share. No request was sent for them.

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.copy import statements
 from registerwatch.copy.basic_records import BasicRecordStore, changed_at, last_of, note_propagated, stored_record
 from registerwatch.copy.batch import Batch, DeviceChange, Key, StoredRow, is_overtaken, without_outdated
-from registerwatch.copy.certificates.delisted_certificates import ListedByManufacturer, listed_with_numbers
+from registerwatch.copy.certificates.delisted_certificates import CertificateList, list_for
 from registerwatch.copy.certificates.scoped_certificates import (
     DeviceScopes,
     StoredCertificates,
@@ -284,7 +284,7 @@ class RecordStore:
             stored = await _stored(connection, udis)
             devices = [from_document(row.device_json) for row in stored.values() if row.basic_key == key]
             read_at = max(basic.record.read_at or now, basic.scoped_at or 0)
-            scopes, in_list = await device_scopes(connection, devices), await _listed_of(connection, stored)
+            scopes, in_list = await device_scopes(connection, devices), await _list_for(connection, stored)
             batch = Batch({}, {}, revision, read_at, scopes, in_list=in_list)
             batch.renew_under(stored, basic)
             await self._apply(connection, batch, source, context, now=now)
@@ -310,7 +310,7 @@ class RecordStore:
         stored = await _stored(connection, udis)
         answering = {key: row for key, row in stored.items() if row.is_answering}
         devices = [from_document(row.device_json) for row in answering.values()]
-        scopes, in_list = await device_scopes(connection, devices), await _listed_of(connection, answering)
+        scopes, in_list = await device_scopes(connection, devices), await _list_for(connection, answering)
         batch = Batch({}, {}, revision, read_at, scopes, in_list=in_list)
         for _, row in sorted(answering.items(), key=lambda each: each[0]):
             batch.renew_scoped(row)
@@ -537,10 +537,10 @@ async def _have_newer_basic_records(connection: AsyncConnection, readings: Itera
     )
 
 
-async def _listed_of(connection: AsyncConnection, stored: Mapping[Key, StoredRow]) -> ListedByManufacturer:
-    """The certificates of the list with the numbers of those of delisted records."""
+async def _list_for(connection: AsyncConnection, stored: Mapping[Key, StoredRow]) -> CertificateList:
+    """The list of certificates for the delisted ones of these records."""
     delisted = [row for row in stored.values() if row.delisted_at is not None]
-    return await listed_with_numbers(connection, [from_document(row.device_json) for row in delisted])
+    return await list_for(connection, [from_document(row.device_json) for row in delisted])
 
 
 async def _stored(connection: AsyncConnection, udis: Collection[str]) -> dict[Key, StoredRow]:

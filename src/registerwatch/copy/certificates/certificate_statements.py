@@ -99,11 +99,11 @@ NAMING = text(
 WITH_NUMBERS = text(
     "SELECT certificate.srn, certificate.number, certificate.revision, certificate.expiry, certificate.valid_from,"
     " certificate.issue_date, certificate.status_code, certificate.type_code, certificate.notified_body,"
-    " certificate.listed_revision, body.name FROM certificates AS certificate"
-    " LEFT JOIN notified_bodies AS body ON body.number = certificate.notified_body"
-    " WHERE certificate.srn IN :srns AND certificate.number IN :numbers AND certificate.unlisted_at IS NULL"
-    " AND certificate.is_latest ORDER BY certificate.id"
-).bindparams(*(bindparam(name, expanding=True) for name in ("srns", "numbers")))
+    " certificate.listed_revision, certificate.is_latest, certificate.scopes_read_at, body.name, EXISTS"
+    " (SELECT 1 FROM certificate_scopes AS scope WHERE scope.certificate_id = certificate.id) AS names_devices"
+    " FROM certificates AS certificate LEFT JOIN notified_bodies AS body ON body.number = certificate.notified_body"
+    " WHERE certificate.number IN :numbers AND certificate.unlisted_at IS NULL ORDER BY certificate.id"
+).bindparams(bindparam("numbers", expanding=True))
 UNREAD_SCOPES = text(
     "SELECT DISTINCT srn FROM certificates WHERE srn IN :srns AND scopes_read_at IS NULL AND unlisted_at IS NULL"
     " AND is_latest"
