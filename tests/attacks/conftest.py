@@ -36,12 +36,12 @@ def service_settings(request: pytest.FixtureRequest) -> dict[str, str]:
     return getattr(request.module, "SETTINGS", {})
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def started(
     length: Length, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., AbstractContextManager[AttackedService]]]:
-    """Starts a service over a kind of database with these settings. In the short form it goes on until the end of the
-    run, and is given to the next module that asks for the same.
+    """Starts a service over a kind of database with these settings. In the short form it goes on until the end of all
+    attacks, and is given to the next module that asks for the same.
     """
     running: dict[object, AttackedService] = {}
     with ExitStack() as left:
