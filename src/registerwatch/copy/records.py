@@ -503,10 +503,10 @@ class RecordStore:
             return
         revision = (await connection.execute(statements.LOCK[self._database.kind])).scalar_one()
         of = _Source(source, read_at, revision + 1)
-        if await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), of):
+        before = await _store_named(connection, sorted(actors, key=lambda actor: actor.srn), of)
+        if len(before) < len({actor.srn for actor in actors}):
             await _advance(connection, of.revision)
-        asked = {"subjects": [actor.srn for actor in actors]}
-        delisted = (await connection.execute(statements.DELISTED_ACTORS, asked)).all()
+        delisted = [each for each in before if each.delisted_at is not None]
         back = [each for each in delisted if each.delisted_at < read_at - LAG_SECONDS]
         for row in back:
             await _set_listing(connection, row.srn, None, of.revision)
@@ -623,10 +623,10 @@ class _Source(msgspec.Struct, frozen=True):
     revision: int
 
 
-async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], of: _Source) -> bool:
-    """Store actors that others name. Returns whether some are new. The copy is locked."""
+async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], of: _Source) -> Sequence[Row[Any]]:
+    """Store actors that others name. Returns the rows of those that were stored before. The copy is locked."""
     if not actors:
-        return False
+        return ()
     rows = (await connection.execute(statements.ACTORS, {"srns": [actor.srn for actor in actors]})).all()
     known = {row.srn: _actor(row) for row in rows}
     pairs = [(known.get(srn), actor) for srn, actor in {actor.srn: actor for actor in actors}.items()]
@@ -636,7 +636,7 @@ async def _store_named(connection: AsyncConnection, actors: Sequence[Actor], of:
     if written:
         await connection.execute(statements.NAME_ACTOR, [_actor_row(actor, of) for actor in written])
         await _note_actors(connection, [RecordChange(old.srn, actor_changes(old, new)) for old, new in changed], of)
-    return any(old is None for old, _ in pairs)
+    return rows
 
 
 def _renamed(old: Actor, named: Actor) -> Actor:

@@ -150,9 +150,8 @@ def newest_reads(listed: Sequence[Listed], reads: Iterable[CertificateRead]) -> 
 
 def _has_otherwise(row: Row[Any], own: OwnCertificate) -> bool:
     """Whether a stored read is older than that of a device, may be of the same certificate and has it otherwise."""
-    read = own.as_read
-    is_older = row.srn == read.srn and row.read_at < own.read_at and may_be_same(row, read)
-    return is_older and _certificates.decode(row.told) != own.certificates
+    is_older = row.srn == own.key[0] and row.read_at < own.read_at
+    return is_older and may_be_same(row, own.as_read) and _certificates.decode(row.told) != own.certificates
 
 
 def replaced(listed: Sequence[Listed]) -> Mapping[str, str]:
