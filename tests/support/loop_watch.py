@@ -1,7 +1,8 @@
 """A watch over the event loop: a request may not hold it for long, else all others wait.
 
 What is measured is the processor's time of this thread between two points at which a request waits for something,
-without collections of garbage, which come when they come. On a slow machine more is allowed.
+without collections of garbage, which come when they come. On a slow machine more is allowed, and how slow it is at the
+moment is measured with each step that seems too long: machines are shared.
 """
 
 import gc
@@ -25,7 +26,7 @@ class LoopWatch:
     def __init__(self) -> None:
         self._of_thread = _OfThread()
         self._held: list[str] = []
-        self.most = MAX_SECONDS * TOLERANCE * _slowness()
+        self.most = _most()
         gc.callbacks.append(self._note_collection)
 
     def over(self, app: ASGIApp) -> ASGIApp:
@@ -47,7 +48,7 @@ class LoopWatch:
 
     def note(self, request: str, seconds: float) -> None:
         """Note a step of a request that took so long."""
-        if seconds > self.most:
+        if seconds > self.most and seconds > _most():
             self._held.append(f"{request} held the event loop for {seconds * 1_000:.0f} ms")
 
     def _note_collection(self, phase: str, _: dict[str, int]) -> None:
@@ -89,10 +90,10 @@ class _Steps:
                 thrown = error
 
 
-def _slowness() -> float:
-    """How much slower this machine is than usual, at least 1."""
+def _most() -> float:
+    """The seconds that a step may take on this machine at the moment."""
     fastest = min(_measured() for _ in range(5))
-    return max(1.0, fastest / USUAL_SECONDS)
+    return MAX_SECONDS * TOLERANCE * max(1.0, fastest / USUAL_SECONDS)
 
 
 def _measured() -> float:

@@ -19,15 +19,15 @@ def _work(seconds: float) -> None:
 async def _app(scope: Scope, _receive: Receive, _send: Send) -> None:
     await asyncio.sleep(0)
     if scope["path"] == "/work":
-        _work(loop_watch.most * 1.5)
+        _work(loop_watch.most * 4)
     elif scope["path"] == "/parts":
         for _ in range(4):
             _work(loop_watch.most / 2)
             await asyncio.sleep(0)
     elif scope["path"] == "/thread":
-        await asyncio.to_thread(_work, loop_watch.most * 1.5)
+        await asyncio.to_thread(_work, loop_watch.most * 4)
     elif scope["path"] == "/fails":
-        _work(loop_watch.most * 1.5)
+        _work(loop_watch.most * 4)
         raise KeyError
 
 

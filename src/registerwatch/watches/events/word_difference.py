@@ -75,7 +75,7 @@ def word_difference(old: str, new: str) -> WordDifference | None:
 
 
 def _letters(text: str) -> int:
-    return sum(not sign.isspace() for sign in text)
+    return len("".join(text.split()))
 
 
 def _common(pairs: Iterable[tuple[str, str]]) -> int:

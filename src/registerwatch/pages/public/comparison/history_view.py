@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -88,15 +89,15 @@ class ShownEntry(msgspec.Struct, frozen=True):
     """Names of fields that were read for the first time."""
 
 
-class HistoryView(msgspec.Struct, frozen=True):
+class HistoryView(msgspec.Struct, frozen=True, dict=True):
     """A page of a history. `address` is that of the whole history, `next` that of the next page, or empty."""
 
     page: HistoryPage
     address: str
 
-    @property
+    @cached_property
     def entries(self) -> Sequence[ShownEntry]:
-        """The entries of the page."""
+        """The entries of the page, which its template asks for twice."""
         has_several = len(self.page.history.records) > 1
         return [_entry(each, has_several=has_several) for each in self.page.entries]
 
