@@ -7,10 +7,12 @@ from sqlalchemy import text
 
 from registerwatch.copy.row_comparison import AGAIN_SECONDS
 from registerwatch.ingest.sweeps.sweep_run import MAX_READS, RefutedValues
+from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch.watches.reading.sweep_repository import FailedTry
 from registerwatch.watches.reading.sweep_targets import MAX_WAIT_SECONDS, wait_seconds
 from registerwatch_standins.register.records import Registration
+from tests.mcp.messages import used
 from tests.pages.account.pages_client import PagesClient
 from tests.support.harness import EMAIL, PASSWORD, ServiceHarness
 from tests.watches.sweep_steps import INTERVAL, OFF, ON, a_manufacturer, register_more, sweep, told
@@ -154,6 +156,32 @@ async def test_a_status_that_a_row_alone_brought_has_no_date_until_its_record_is
     assert dated == {"field": "status_date", "old": "2024-03-23", "new": "2027-01-14"}
     assert "former_status" not in (await harness.get(f"/v1/devices/{device.primary_di}")).json()
     assert ["since 14 Jan 2027" in (await account.page(each)).main for each in pages] == [True, True]
+
+
+async def test_a_record_whose_newer_version_a_list_shows_is_one_read_in_part_and_read_for_who_looks(
+    harness: ServiceHarness,
+) -> None:
+    _, device = await watching_one(harness, legislation="mdr", status_date="2024-03-23")
+    harness.faults.fail("basic", "http-503")
+    harness.world.change(device.uuid, status=OFF, status_date="2027-01-14")
+    await sweep(harness)
+    harness.faults.clear()
+    path = f"/v1/devices/{device.primary_di}"
+    harness.register_log.clear()
+
+    part = (await harness.get(path)).json()
+    then = (await harness.get(f"{path}/history", at=iso_utc(harness.now))).json()
+    page = (await harness.get(f"/d/{device.primary_di}")).text
+    assert (part["complete"], part["missing"], then["missing"]) == (False, *[["dates", "names"]] * 2)
+    assert part["version"] == then["device"]["version"]
+    assert ("Read in part." in page, "newer version of this record" in page) == (True, True)
+
+    await harness.finish_background_work()
+    assert harness.register_log.kinds["detail"] == 1
+    whole = (await used(harness, "get_device", udi=device.primary_di)).payload
+    assert (whole["complete"], whole["missing"], whole["updated"] is None) == (True, [], False)
+    [entry] = (await harness.get(f"{path}/history")).json()["entries"][:1]
+    assert (entry["first_read"], [each["field"] for each in entry["changes"]]) == (["updated"], ["status_date"])
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])

@@ -609,8 +609,9 @@ def _known(device: Device, before: StoredRow | None, changed: Mapping[str, Any])
     return certificates
 
 
-BESIDE_DEVICE = ("is_current", "latest_version", "delisted_at", "has_detail", "has_certificates")
-"""Fields of history beside the device itself: which record is current, and which parts were read."""
+BESIDE_DEVICE = ("is_current", "latest_version", "delisted_at", "has_detail", "has_old_detail", "has_certificates")
+"""Fields of history beside the device itself: which record is current, which parts were read, and whether the detail is
+of an older version."""
 
 
 def _changes_beside(old: StoredRow, new: StoredRow) -> dict[str, Any]:
@@ -623,8 +624,10 @@ def _changes_beside(old: StoredRow, new: StoredRow) -> dict[str, Any]:
 
 
 def _beside_device(row: StoredRow) -> tuple[Any, ...]:
-    latest_version, has_detail = row.precedence.latest_version, row.detail_version is not None
-    return row.is_current, latest_version, row.delisted_at, has_detail, row.certs_read_at is not None
+    has_detail, has_certificates = row.detail_version is not None, row.certs_read_at is not None
+    has_old_detail = has_detail and not row.is_full
+    latest_version = row.precedence.latest_version
+    return row.is_current, latest_version, row.delisted_at, has_detail, has_old_detail, has_certificates
 
 
 def _was_asked_for(row: StoredRow, since: int) -> bool:

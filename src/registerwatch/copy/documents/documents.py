@@ -28,7 +28,7 @@ class StoredDocument(msgspec.Struct, frozen=True, gc=False):
     revision: int
     read_at: int
     has_detail: bool
-    """Whether its detail, the only source of dates and of names in other languages, was ever read."""
+    """Whether the detail of its version was read, the only source of dates and of names in other languages."""
     certs_read_at: int | None
     """When all its certificates were last read; None when they never were."""
     delisted_at: int | None = None
@@ -139,7 +139,8 @@ class DocumentReader(Protocol):
 
 
 DEVICES = (
-    "SELECT primary_di, document, document_version, revision, read_at, detail_version IS NOT NULL, certs_read_at,"
+    "SELECT primary_di, document, document_version, revision, read_at,"
+    " COALESCE(detail_version = version_number, FALSE), certs_read_at,"
     " delisted_at, basic_read_at"
     " FROM devices WHERE primary_di {} AND is_current"
 )

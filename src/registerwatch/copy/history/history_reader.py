@@ -50,13 +50,14 @@ class HistoryReader:
 
 
 def _device(row: Sequence[Any]) -> StoredState:
-    document, _, _, is_current, latest_version, delisted_at, detail_version, certs_read_at, first_seen_at = row
+    document, _, _, is_current, latest_version, delisted_at, detail_version, version, certs_read_at, first_seen_at = row
     state = device_state(
         from_document(document),
         is_current=bool(is_current),
         latest_version=bool(latest_version),
         delisted_at=delisted_at,
         has_detail=detail_version is not None,
+        has_old_detail=detail_version is not None and detail_version != version,
         has_certificates=certs_read_at is not None,
     )
     return StoredState(state, first_seen_at)
@@ -99,6 +100,7 @@ _DEVICES = PreparedSelect(
                 "latest_version",
                 "delisted_at",
                 "detail_version",
+                "version_number",
                 "certs_read_at",
                 "first_seen_at",
             )

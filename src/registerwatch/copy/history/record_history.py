@@ -18,7 +18,7 @@ from registerwatch.register.models import LEFT_OUT, Certificate, Device
 
 State = Mapping[str, Any]
 
-UNSHOWN = frozenset({"has_detail", "has_certificates", "complete", "former_status"})
+UNSHOWN = frozenset({"has_detail", "has_old_detail", "has_certificates", "complete", "former_status"})
 """Fields of a state that say what was read, not what the register has."""
 
 
@@ -225,6 +225,8 @@ def _is_first_read(name: str, before: State, after: State) -> bool:
         return not before.get("has_certificates", True) and _are_kept(before[name], after[name])
     if name == "other_codes":  # whether they were read before is not noted
         return not before[name]
+    if name == "updated" and before.get("has_old_detail"):  # the time of the version that a list showed
+        return before[name] is None
     is_part = not before.get("has_detail", before.get("complete", True))
     return is_part and before[name] in (None, "", [], {})
 

@@ -195,9 +195,9 @@ class ActorHistory(History, kw_only=True):
 
 
 def parts_missing(state: Any) -> list[Part]:
-    """The parts of a device that were not read yet."""
+    """The parts of a device, in its version then, that were not read yet."""
     certificates: Iterable[Part] = () if state["has_certificates"] else ("certificates",)
-    detail: Iterable[Part] = () if state["has_detail"] else ("dates", "names")
+    detail: Iterable[Part] = () if state["has_detail"] and not state["has_old_detail"] else ("dates", "names")
     return [*certificates, *detail]
 
 
