@@ -1,7 +1,11 @@
 """Work in processes with bounds: who waits for whom, and what a process cannot do."""
 
 import asyncio
+import os
+import signal
+import sys
 import threading
+from collections.abc import Iterator
 from datetime import date
 
 import msgspec
@@ -13,7 +17,7 @@ from PIL import ExifTags, Image
 from registerwatch.errors import Overloaded
 from registerwatch.files.scan.symbols import Symbol
 from registerwatch.files.tables.table import ReadChoices, Table
-from registerwatch.platform import bounded_process
+from registerwatch.platform import bounded_process, process_template
 from registerwatch.platform.bounded_process import (
     BoundedProcesses,
     ProcessBounds,
@@ -28,6 +32,7 @@ from tests.support.processes import until
 BOUNDS = ProcessBounds(cpu_seconds=1, wall_seconds=10, memory_bytes=200 * 1024 * 1024)
 READ = ProcessBounds(cpu_seconds=10, wall_seconds=60, memory_bytes=1024**3)
 BUSY = "Others are being read."
+TABLES, PHOTOS = "registerwatch.files.tables.process", "registerwatch.files.scan.photo_process"
 
 
 class HeldWork:
@@ -80,61 +85,91 @@ async def test_who_waits_too_long_is_told_and_a_place_is_kept_until_its_process_
     assert await shared.run(b"quick", 1) == b"quick"
 
 
-async def test_a_process_for_which_nobody_waits_any_more_is_killed_so_that_the_service_can_end() -> None:
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A module whose processes never end by themselves."""
+    monkeypatch.setattr(process_template, "COMMAND", (sys.executable, "-m"))
+    module = "tests.platform.endless_process"
+    yield module
+    process_template.template_of(module).end()
+
+
+async def test_a_process_for_which_nobody_waits_any_more_is_killed_so_that_the_service_can_end(endless: str) -> None:
     begun = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def run(_module: str, content: bytes, bounds: ProcessBounds, end: ProcessEnd) -> ProcessOutput:
         loop.call_soon_threadsafe(begun.set)
-        return run_process("code", content, bounds, end)  # a prompt of Python
+        return run_process(endless, content, bounds, end)
 
     shared = BoundedProcesses("none", READ, most=1, most_per_account=1, wait_seconds=1, busy=BUSY, run=run)
-    endless = asyncio.create_task(shared.run(b"while True: pass\n\n", 1))
+    work = asyncio.create_task(shared.run(b"", 1))
     await begun.wait()
-    endless.cancel()
+    work.cancel()
     async with asyncio.timeout(READ.wall_seconds / 2):
         with pytest.raises(asyncio.CancelledError):
-            await endless
+            await work
 
 
-def test_a_process_that_breaks_down_or_takes_too_long_is_told_from_one_that_refuses() -> None:
-    with pytest.raises(ProcessFailed):
-        run_process("no_such_module", b"", BOUNDS, ProcessEnd())
-    with pytest.raises(ProcessFailed):
-        run_process(
-            "registerwatch.files.tables.process",
-            b"",
-            ProcessBounds(1, 0.001, BOUNDS.memory_bytes),
-            ProcessEnd(),
-        )
+def test_a_process_that_breaks_down_or_takes_too_long_is_told_from_one_that_refuses(endless: str) -> None:
+    for module, seconds in (("no_such_module", 10), (endless, 0.2)):
+        with pytest.raises(ProcessFailed):
+            run_process(module, b"", ProcessBounds(1, seconds, BOUNDS.memory_bytes), ProcessEnd())
+    until(lambda: not any(endless in each.cmdline() for each in _copies()), "the end of the process")
+
+
+def test_a_content_is_read_though_the_template_of_its_process_was_killed() -> None:
+    assert len(_read(b"GTIN\n04012345000009\n").rows) == 1
+    [template] = [each for each in _templates() if TABLES in each.cmdline()]
+    os.kill(template.pid, signal.SIGKILL)
+
+    assert len(_read(b"GTIN\n04012345000009\n").rows) == 1
+
+
+def test_a_content_is_read_after_one_whose_process_was_killed() -> None:
+    for _ in range(3):
+        with pytest.raises(ProcessFailed):
+            run_process(
+                TABLES, b"{}\nGTIN\n" + b"04012345000009\n" * 50_000, ProcessBounds(1, 0.05, 2**30), ProcessEnd()
+            )
+        assert len(_read(b"GTIN\n04012345000009\n").rows) == 1
 
 
 def test_a_process_that_takes_longer_than_most_gets_all_of_its_content(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_process, "QUICK_SECONDS", 0.0)  # before it has begun to read
     content = b"GTIN\n" + b"04012345000009\n" * 20_000
 
-    read = _made("files.tables.process", b"{}\n" + content)
-
-    assert len(msgspec.msgpack.decode(read, type=Table).rows) == 20_000
+    assert len(_read(content).rows) == 20_000
 
 
-def test_a_process_that_takes_longer_than_most_goes_last_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_takes_longer_than_most_goes_last_on_the_machine(
+    monkeypatch: pytest.MonkeyPatch, endless: str
+) -> None:
     monkeypatch.setattr(bounded_process, "QUICK_SECONDS", 0.0)
     monkeypatch.setattr(bounded_process, "NICENESS", 12)
-    end, me = ProcessEnd(), psutil.Process()
-    others = set(me.children())
-    work = threading.Thread(target=_endless, args=(end,))
+    end = ProcessEnd()
+    others = set(_copies())
+    work = threading.Thread(target=_run_to_its_end, args=(endless, end))
     work.start()
     try:
-        until(lambda: any(each.nice() >= 12 for each in set(me.children()) - others), "a process that goes last")
+        until(lambda: any(each.nice() >= 12 for each in set(_copies()) - others), "a process that goes last")
     finally:
         end.end()
         work.join()
 
 
-def _endless(end: ProcessEnd) -> None:
+def _run_to_its_end(module: str, end: ProcessEnd) -> None:
     with pytest.raises(ProcessFailed):
-        run_process("code", b"while True: pass\n\n", READ, end)
+        run_process(module, b"", READ, end)
+
+
+def _copies() -> list[psutil.Process]:
+    """The processes that read contents now: those below the templates."""
+    return [copy for template in _templates() for copy in template.children()]
+
+
+def _templates() -> list[psutil.Process]:
+    return [each for each in psutil.Process().children() if each.status() != psutil.STATUS_ZOMBIE]
 
 
 ELEMENT_STRING = "(01)04012345000009(17)280131(10)LÖT"
@@ -148,16 +183,21 @@ def test_confined_processes_have_what_they_need_for_each_format_and_code() -> No
         (an_xlsb("UDI", ELEMENT_STRING), ReadChoices()),
         (an_ods(ods_text("UDI"), ods_text(ELEMENT_STRING)), ReadChoices()),
     ):
-        read = _made("files.tables.process", msgspec.json.encode(choices) + b"\n" + content)
-        assert [row.code for row in msgspec.msgpack.decode(read, type=Table).rows] == [ELEMENT_STRING]
+        assert [row.code for row in _read(content, choices).rows] == [ELEMENT_STRING]
 
     turned = Image.Exif()
     turned[ExifTags.Base.Orientation] = 6
     for form in ("JPEG", "PNG", "WEBP"):
         photo = saved(photographed(label(symbol("DataMatrix", WHOLE)), Shot()), form, exif=turned)
-        [found] = msgspec.json.decode(_made("files.scan.photo_process", photo), type=list[Symbol])
+        [found] = msgspec.json.decode(_made(PHOTOS, photo), type=list[Symbol])
         assert found.names_device, form
 
 
+def _read(content: bytes, choices: ReadChoices | None = None) -> Table:
+    return msgspec.msgpack.decode(
+        _made(TABLES, msgspec.json.encode(choices or ReadChoices()) + b"\n" + content), type=Table
+    )
+
+
 def _made(module: str, content: bytes) -> bytes:
-    return run_process(f"registerwatch.{module}", content, READ, ProcessEnd()).content
+    return run_process(module, content, READ, ProcessEnd()).content

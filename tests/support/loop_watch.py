@@ -14,8 +14,8 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 MAX_SECONDS = 0.02
-TOLERANCE = 1.5
-"""What a machine that does other work, too, takes longer."""
+TOLERANCE = 3.0
+"""What a machine that does other work takes longer: in some of thousands of steps the kernel takes its time, too."""
 USUAL_SECONDS = 0.002
 """What the measured work takes on a machine of today."""
 

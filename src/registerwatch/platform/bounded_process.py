@@ -1,19 +1,20 @@
 """Processes content of strangers in processes with bounds of time and memory and without the service's secrets.
 
-The module that does the work ends with `sys.exit(answer_from_input(prepared, BOUNDS))`; `BoundedProcesses` starts it as
-`python -I -m <module>`, with the content as its input. Before the process reads it, it gives up files, sockets and
-other processes (`process_confinement.py`). Exit code 3: the content is refused, and the output says why.
+The module that does the work ends with `answer_contents(prepared, BOUNDS)`, which makes it a template of processes
+(`process_template.py`), one for each content. Before a process reads its content, it gives up files, sockets and other
+processes (`process_confinement.py`).
 """
 
 import asyncio
 import os
 import resource
-import subprocess
-import sys
+import signal
+import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -22,8 +23,9 @@ from registerwatch.errors import InvalidInput
 from registerwatch.platform.account_slots import AccountSlots, enter_within
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
 from registerwatch.platform.process_confinement import confine
+from registerwatch.platform.process_template import serve_copies, template_of
 
-REFUSED = 3
+MADE, REFUSED = "made", "refused"
 QUICK_NICENESS, NICENESS = 4, 10
 """Niceness at first, and after `QUICK_SECONDS`: the service and others go first. Beside a busy service a process has a
 third of a core, then a tenth. Most files take less than `QUICK_SECONDS` (docs/performance.md)."""
@@ -60,22 +62,36 @@ class ProcessEnd:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._pid: int | None = None
         self._is_wanted = False
 
-    def begun(self, process: subprocess.Popen[bytes]) -> None:
-        """Set the process, and kill it if `end` was called."""
+    @contextmanager
+    def of(self, pid: int) -> Iterator[None]:
+        """While the block goes on, `end` kills this process; an error in the block does, too."""
         with self._lock:
-            self._process = process
+            self._pid = pid
             if self._is_wanted:
-                process.kill()
+                _kill(pid)
+        try:
+            yield
+        except BaseException:
+            _kill(pid)
+            raise
+        finally:
+            with self._lock:
+                self._pid = None
 
     def end(self) -> None:
         """Kill the process, now or when it begins."""
         with self._lock:
             self._is_wanted = True
-            if self._process is not None:
-                self._process.kill()
+            if self._pid is not None:
+                _kill(self._pid)
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 RunProcess = Callable[[str, bytes, ProcessBounds, ProcessEnd], ProcessOutput]
@@ -160,68 +176,82 @@ def run_process(module: str, content: bytes, bounds: ProcessBounds, end: Process
     """The output of a module for a content, from a process of its own. Raises `ContentRefused`, and `ProcessFailed`,
     also where `end` was called.
     """
-    command = [sys.executable, "-I", "-m", module]
     try:
-        code, written = _ended(command, content, bounds.wall_seconds, end)
-    except subprocess.TimeoutExpired:
+        written = _written(module, content, bounds.wall_seconds, end)
+        head, _, output = written.partition(b"\n")
+        outcome, seconds = head.decode().split()
+    except (OSError, ValueError):
         raise ProcessFailed from None
-    if code not in (0, REFUSED):
-        raise ProcessFailed
-    seconds, _, output = written.partition(b"\n")
-    if code == REFUSED:
+    if outcome == REFUSED:
         raise ContentRefused(output.decode(), float(seconds))
     return ProcessOutput(output, float(seconds))
 
 
-def _ended(command: Sequence[str], content: bytes, wall_seconds: float, end: ProcessEnd) -> tuple[int, bytes]:
-    """The exit code and the output of a process. Raises `TimeoutExpired` after it is killed."""
-    with subprocess.Popen(  # noqa: S603  # our own module
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # an error may repeat the content, which must not be logged
-        env={},
-    ) as process:
-        end.begun(process)
-        later = threading.Timer(QUICK_SECONDS, _lower_priority, (process,))
+def _written(module: str, content: bytes, wall_seconds: float, end: ProcessEnd) -> bytes:
+    """What a process wrote. Raises `OSError`, such as a timeout, after which it is killed."""
+    connection, pid = _begun(module, wall_seconds)
+    later = threading.Timer(QUICK_SECONDS, _lower_priority, (pid,))
+    with connection, end.of(pid):
+        later.start()
         try:
-            later.start()
-            output, _ = process.communicate(content, timeout=wall_seconds)  # once: a second call sends no more of it
-            return process.returncode, output
-        except BaseException:
-            process.kill()
-            raise
+            connection.sendall(content)
+            connection.shutdown(socket.SHUT_WR)
+            with connection.makefile("rb") as answer:
+                return answer.read()
         finally:
             later.cancel()
 
 
-def _lower_priority(process: subprocess.Popen[bytes]) -> None:
+def _begun(module: str, wall_seconds: float) -> tuple[socket.socket, int]:
+    """The connection to a new process, and its id. Raises `OSError`."""
+    template = template_of(module)
+    for _ in range(2):  # the template may just have ended, as where memory was short
+        connection = template.copy()
+        connection.settimeout(wall_seconds)
+        with suppress(OSError, ValueError):
+            return connection, int(_line(connection))
+        connection.close()
+    raise ChildProcessError
+
+
+def _line(connection: socket.socket) -> bytes:
+    """The first line, without what follows."""
+    line = b""
+    while (sign := connection.recv(1)) not in (b"", b"\n"):
+        line += sign
+    return line
+
+
+def _lower_priority(pid: int) -> None:
     """Let a process run after everything else on the machine."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            niceness = os.getpriority(os.PRIO_PROCESS, process.pid)
-            os.setpriority(os.PRIO_PROCESS, process.pid, max(NICENESS, niceness))
+    with suppress(ProcessLookupError):
+        niceness = os.getpriority(os.PRIO_PROCESS, pid)
+        os.setpriority(os.PRIO_PROCESS, pid, max(NICENESS, niceness))
 
 
-def answer_from_input(prepared: Callable[[], Work], bounds: ProcessBounds) -> int:
-    """Bound and confine this process, and run the work on its input. Writes a line with the processor seconds, then the
-    output. Gives the exit code.
-
-    `prepared` gives the work, and loads all that it needs: afterwards nothing can be imported.
+def answer_contents(prepared: Callable[[], Work], bounds: ProcessBounds) -> None:
+    """In the template of a module: load all that the work needs, which `prepared` does and gives the work; then answer
+    each content in a process of its own.
     """
     os.nice(QUICK_NICENESS)
+    serve_copies(partial(_answer, prepared(), bounds))
+
+
+def _answer(work: Work, bounds: ProcessBounds, connection: int) -> None:
+    """Bound and confine this process, and run the work on a content. Writes a line with the outcome and the processor
+    seconds, then the output.
+    """
     _limit(resource.RLIMIT_CPU, bounds.cpu_seconds)
     _limit(resource.RLIMIT_AS, bounds.memory_bytes)
     _limit(resource.RLIMIT_FSIZE, 0)  # the content must not get into a file
     _limit(resource.RLIMIT_CORE, 0)
-    work = prepared()
-    confine()
-    try:
-        output, code = work(sys.stdin.buffer.read()), 0
-    except InvalidInput as error:
-        output, code = str(error).encode(), REFUSED
-    sys.stdout.buffer.write(b"%.3f\n" % time.process_time() + output)
-    return code
+    with open(connection, "rb", closefd=False) as reader, open(connection, "wb", closefd=False) as writer:
+        confine()
+        try:
+            output, outcome = work(reader.read()), MADE
+        except InvalidInput as error:
+            output, outcome = str(error).encode(), REFUSED
+        writer.write(b"%s %.3f\n" % (outcome.encode(), time.process_time()) + output)
 
 
 def _limit(what: int, most: int) -> None:

@@ -24,7 +24,7 @@ async def test_texts_and_workbooks_are_read_in_a_process_with_their_choices() ->
 
 async def test_what_cannot_be_read_or_takes_too_much_is_told() -> None:
     content = a_workbook([UDI])
-    slow = TableReader(table_processes(ProcessBounds(1, 0.01, BOUNDS.memory_bytes)))
+    slow = TableReader(table_processes(ProcessBounds(1, 0.0001, BOUNDS.memory_bytes)))
     far_apart = a_written_workbook('<row><c r="A1"><v>1</v></c></row><row r="9999"><c r="XFD9999"><v>1</v></c></row>')
 
     with pytest.raises(InvalidInput, match="cannot be read"):

@@ -1,11 +1,8 @@
 """Reading photos of labels in a separate process, which has bounds of time and memory and stores nothing.
 
-    python -I -m registerwatch.files.scan.photo_process < photo.jpg
-
-writes the symbols that it shows as JSON. Exit code 3: the file is not a photo, and the output says why.
+The output is the symbols that the photo shows, as JSON.
 """
 
-import sys
 from collections.abc import Sequence
 
 import msgspec
@@ -19,7 +16,7 @@ from registerwatch.platform.bounded_process import (
     ProcessorBudget,
     RunProcess,
     Work,
-    answer_from_input,
+    answer_contents,
 )
 from registerwatch.register.identifiers.gs1_fields import load_fields
 
@@ -96,4 +93,4 @@ def _prepared() -> Work:
 
 
 if __name__ == "__main__":
-    sys.exit(answer_from_input(_prepared, BOUNDS))
+    answer_contents(_prepared, BOUNDS)

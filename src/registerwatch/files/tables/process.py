@@ -1,12 +1,9 @@
 """Reading files in a separate process, which has bounds of time and memory and none of the service's secrets.
 
-    python -I -m registerwatch.files.tables.process
-
-takes a line of JSON with the choices, then the file; and writes the table as MessagePack.
+A content is a line of JSON with the choices, then the file; the output is the table as MessagePack.
 """
 
 import asyncio
-import sys
 
 import msgspec
 
@@ -21,7 +18,7 @@ from registerwatch.platform.bounded_process import (
     ProcessFailed,
     ProcessorBudget,
     Work,
-    answer_from_input,
+    answer_contents,
 )
 from registerwatch.register.identifiers.gs1_fields import load_fields
 
@@ -97,4 +94,4 @@ def _prepared() -> Work:
 
 
 if __name__ == "__main__":
-    sys.exit(answer_from_input(_prepared, BOUNDS))
+    answer_contents(_prepared, BOUNDS)
