@@ -24,7 +24,7 @@ from registerwatch.errors import DatabaseUnavailable, Overloaded
 from registerwatch.platform.db.driver_errors import is_fault, took_too_long, unavailable
 from registerwatch.platform.db.quick_reads import quick_reads
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
-from registerwatch.platform.db.sqlite import sqlite_path
+from registerwatch.platform.db.sqlite import ThreadedConnection, sqlite_path
 from registerwatch.platform.db.statements import DatabaseKind, PreparedSelect
 from registerwatch.platform.db.tcp_keepalive import SERVER_SETTINGS, silence_options
 
@@ -197,7 +197,11 @@ def _sqlite_engine(url: URL, **options: Any) -> AsyncEngine:
     engine = create_async_engine(
         url.set(drivername="sqlite+aiosqlite"),
         hide_parameters=True,
-        connect_args={"timeout": SQLITE_BUSY_SECONDS, "isolation_level": None},
+        connect_args={
+            "async_creator_fn": ThreadedConnection,
+            "timeout": SQLITE_BUSY_SECONDS,
+            "isolation_level": None,
+        },
         **options,
     )
 
