@@ -337,6 +337,20 @@ async def test_files_that_do_not_come_keep_nobody_from_sending_one(
         await asyncio.wait([sending])
 
 
+async def test_what_follows_the_beginning_of_a_large_body_is_received_at_a_bounded_rate(
+    harness: ServiceHarness, owner: NewAccount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_bodies, "FREE_BYTES", 1024 * 1024)
+    monkeypatch.setattr(large_bodies, "MAX_BYTES_A_SECOND", 4 * 1024 * 1024)
+    headers = {**auth_headers(owner.api_key), "Content-Type": "text/csv"}
+    content = b"GTIN\n" + b" " * (2 * 1024 * 1024)
+
+    began = asyncio.get_running_loop().time()
+    answer = await harness.client.post("/v1/lists?name=Stock", content=content, headers=headers)
+
+    assert (answer.status_code, asyncio.get_running_loop().time() - began > 0.2) == (202, True)
+
+
 KINDS_OF_FILES = (JSON, FORM, "text/csv", "application/octet-stream", "multipart/form-data; boundary=x", "")
 
 

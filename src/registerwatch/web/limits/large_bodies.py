@@ -25,6 +25,12 @@ MAX_PHOTOS, MAX_PHOTOS_OF_ACCOUNT = 8, 2
 """Photos that one process receives, holds and has read at a time, 80 MiB at most; and of an account."""
 WAIT_SECONDS = 5.0
 """How long a body waits for its slot; then the client is to try again, instead of keeping its connection."""
+FREE_BYTES, MAX_BYTES_A_SECOND = 2 * 1024 * 1024, 16 * 1024 * 1024
+"""What follows the first 2 MiB of a body is received at this rate at most, so that who sends one large body after the
+other does not use up a core: to receive 10 MiB takes 16 ms of the processor.
+"""
+LONG_ENOUGH_SECONDS = 0.1
+"""A shorter pause would cost more than it saves."""
 TOO_SLOW = "The body came too slowly: after its first 64 KiB it has to come with 64 KiB a second."
 BUSY = "Many files are being sent at the moment. Send yours again in a few seconds."
 BUSY_ACCOUNT = "Other files of this account are being sent. Send this one again when they have arrived."
@@ -68,6 +74,7 @@ def _in_slot(receive: Receive, slot: AbstractAsyncContextManager[None], held: As
 
     A silent client takes no shared slot.
     """
+    begun = time.monotonic()
     received = 0
     rate: LeastRate | None = None
 
@@ -88,6 +95,9 @@ def _in_slot(receive: Receive, slot: AbstractAsyncContextManager[None], held: As
             rate.note(length, time.monotonic() - began)
         if not message.get("more_body", False):
             rate = None
+        ahead = (received - FREE_BYTES) / MAX_BYTES_A_SECOND - (time.monotonic() - begun)
+        if ahead > LONG_ENOUGH_SECONDS:
+            await asyncio.sleep(ahead)
         return message
 
     return receiving
