@@ -33,6 +33,9 @@ from tests.watches.builders import (
     without_certificates,
 )
 
+NOT_ASKED = "device_total"
+"""Empty only where the register was not asked for it."""
+
 # Plain fields
 
 
@@ -54,11 +57,22 @@ def test_a_field_with_a_new_value_is_a_change_and_the_new_value_is_kept(name: st
 def test_a_field_that_vanishes_and_returns_makes_no_noise(name: str) -> None:
     there, empty = only(name, "before"), a_snapshot()
 
-    gone, kept = compare(there, empty)
-    back, kept = compare(kept, there)
+    gone, without = compare(there, empty)
+    still_gone, _ = compare(without, empty)
+    back, kept = compare(without, there)
 
-    assert (gone, back) == ([], [])
+    assert (gone, still_gone, back) == ([], [], [])
+    assert getattr(without, name) == ("before" if name == NOT_ASKED else "")
     assert kept == there
+
+
+def test_a_read_of_a_part_of_a_record_empties_no_field_and_forgets_no_former_value() -> None:
+    _, kept = compare(only("reference", "R-1"), a_snapshot(status_code=ON))
+    changes, in_part = compare(kept, replace(a_snapshot(), field_set=0))
+
+    assert changes == []
+    assert in_part == kept
+    assert compare(in_part, only("reference", "R-2"))[0] == [FieldChange("reference", "R-1", "R-2")]
 
 
 @pytest.mark.parametrize("name", COMPARED)
@@ -105,13 +119,13 @@ def test_a_watch_that_began_while_the_date_of_a_status_was_not_read_is_told_no_d
     assert (kept.status_date, kept.is_status_undated) == ("2027-01-14", False)
 
 
-def test_names_that_are_shown_alone_are_kept_and_no_change() -> None:
+def test_names_that_are_shown_alone_are_as_last_read_and_no_change() -> None:
     changes, kept = compare(
         a_snapshot(manufacturer_name="A", manufacturer_srn="DE-MF-1"), a_snapshot(manufacturer_name="B")
     )
 
     assert changes == []
-    assert (kept.manufacturer_name, kept.manufacturer_srn) == ("B", "DE-MF-1")
+    assert (kept.manufacturer_name, kept.manufacturer_srn) == ("B", "")
 
 
 def test_several_changes_stand_in_one_summary() -> None:
@@ -499,12 +513,15 @@ def test_certificates_that_are_gone_are_shown_only_where_no_other_is_listed() ->
 
 @PROPERTY
 @given(snapshots(), st.lists(snapshots(), max_size=4))
-def test_what_was_ever_seen_is_never_blank_again(first: Snapshot, reads: list[Snapshot]) -> None:
+def test_what_was_ever_seen_is_never_forgotten(first: Snapshot, reads: list[Snapshot]) -> None:
     kept = first
     for read in reads:
         _, kept = compare(kept, read)
 
-    assert all(getattr(kept, name) for name in COMPARED if getattr(first, name))
+    assert all(getattr(kept, name) or name in dict(kept.former) for name in COMPARED if getattr(first, name))
+    assert all(
+        getattr(kept, name) == getattr(read, name) for read in reads[-1:] for name in COMPARED.keys() - {NOT_ASKED}
+    )
 
 
 @PROPERTY
@@ -541,7 +558,8 @@ def test_the_first_values_of_fields_that_were_not_compared_before_are_their_base
     assert all(change.old for change in changes)
     assert changes == [each for each in compare(replace(earlier, field_set=FIELD_SET), now)[0] if each.old]
     assert kept.field_set == FIELD_SET
-    assert all(getattr(kept, name) == (getattr(now, name) or getattr(earlier, name)) for name in COMPARED)
+    last = {name: getattr(now, name) or getattr(earlier, name) for name in COMPARED}
+    assert {name: dict(kept.former).get(name) or getattr(kept, name) for name in COMPARED} == last
 
 
 def test_a_part_of_a_record_is_no_baseline_of_fields_that_were_not_compared_before() -> None:

@@ -1,14 +1,14 @@
 """Compares the last snapshot of a subject with the present one. Pure: no time, no database.
 
-The rules keep the feed quiet. An empty new value is not a change, and the old one stays in the snapshot, so a field
-that vanishes and returns makes no event. A certificate whose end date vanished counts as one without an end.
+The rules keep the feed quiet. An empty new value is not a change, and the snapshot keeps the old one as a former value,
+so a field that vanishes and returns makes no event. A certificate whose end date vanished counts as one without an end.
 Certificates that were not read stay as they are. A certificate that is gone is not a change. One gone and one new in
 the same read are a change of number, unless their notified bodies or their kinds differ: then they are two
 certificates, one new and one gone.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -58,11 +58,12 @@ class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 def compare(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChange], Snapshot]:
     """The changes from `seen` to `now`, and the snapshot to keep."""
+    former: dict[str, Any] = dict(seen.former)
+    before = replace(seen, **former)
     changes = [
-        FieldChange(name, getattr(seen, name), getattr(now, name)) for name in COMPARED if _differs(name, seen, now)
+        FieldChange(name, getattr(before, name), getattr(now, name)) for name in COMPARED if _differs(name, before, now)
     ]
-    kept = {name: value for name in _PLAIN if (value := getattr(now, name))}
-    kept["is_status_undated"] = now.is_status_undated
+    kept = _kept(seen, now)
     were_read = seen.certs is not None and not seen.is_partial
     if now.certs is None or (now.is_partial and were_read):
         return changes, replace(seen, **kept)
@@ -77,8 +78,19 @@ def summary_of(changes: Sequence[FieldChange]) -> str:
     return "; ".join(f"{change.field}: {change.old} → {change.new}" for change in changes)
 
 
-_OF_CERTIFICATES = ("certs", "searched", "scoped", "is_partial")
-_PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in _OF_CERTIFICATES)
+_BESIDE = ("certs", "searched", "scoped", "is_partial", "former")
+_PLAIN = tuple(name for name in Snapshot.__struct_fields__ if name not in _BESIDE)
+_COUNTED = "device_total"
+"""The field that is empty only where the register was not asked for it."""
+
+
+def _kept(seen: Snapshot, now: Snapshot) -> dict[str, Any]:
+    """The fields beside certificates to keep. A read of a part of the record empties none."""
+    kept = {name: value for name in _PLAIN if (value := getattr(now, name)) or (now.field_set and name != _COUNTED)}
+    kept["is_status_undated"] = now.is_status_undated
+    known = {name: getattr(seen, name) for name in (*COMPARED, *CODED.values()) if name in kept} | dict(seen.former)
+    kept["former"] = tuple((name, value) for name, value in known.items() if value and not getattr(now, name))
+    return kept
 
 
 def _differs(name: str, seen: Snapshot, now: Snapshot) -> bool:

@@ -1,6 +1,7 @@
 """Snapshots of devices and actors: the compared fields as they were last seen.
 
-An empty value means that the register had none. `None` for certificates means that they were never read.
+An empty value means that the register had none; `former` has the last one before. `None` for certificates means that
+they were never read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -109,6 +110,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
     """Whether the date of the market status was not read yet: `status_date` is that of the status before."""
     field_set: int = 1
     """`FIELD_SET` when it was made; 0 for a read of only a part of a record."""
+    former: tuple[tuple[str, str], ...] = ()
+    """Fields that the last whole read had empty, with the last value, which the next one is compared with."""
 
     @property
     def has_all_certs(self) -> bool:

@@ -89,6 +89,31 @@ async def test_a_watch_shows_its_record_what_happened_and_what_people_set(
     await harness.finish_background_work()
 
 
+async def test_a_value_that_the_record_lost_is_shown_no_more_makes_no_event_and_is_compared_when_another_comes(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    [device] = harness.unique_devices(1)
+    harness.world.change(device.uuid, reference="R-1", trade_names={"en": "Stem"})
+    address = await watch_of(owner_pages, device.primary_di)
+    assert (await owner_pages.page(address)).facts["Catalogue reference"] == "R-1"
+
+    harness.world.change(device.uuid, reference="", trade_names=None)
+    harness.clock.move(60)
+    page = await owner_pages.follow(await owner_pages.post(f"{address}/read"))
+
+    public = Markup.of(await harness.client.get(f"/d/{device.primary_di}"))
+    assert page.facts["Catalogue reference"] == public.facts["Catalogue reference"] == "Not given"
+    assert page.facts["Trade name"] == "Not given"
+    assert "Stem" not in page.one("h1").text
+    assert [row[0] for row in page.rows] == ["Version of the record"], "no event has what is gone"
+    harness.world.change(device.uuid, reference="R-2")
+    harness.clock.move(60)
+    page = await owner_pages.follow(await owner_pages.post(f"{address}/read"))
+    assert page.facts["Catalogue reference"] == "R-2"
+    assert [row for row in page.rows if row[0] == "Catalogue reference"] == [["Catalogue reference", "R-1", "R-2"]]
+    await harness.finish_background_work()
+
+
 async def test_a_read_that_could_not_read_certificates_is_no_failed_one(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:
