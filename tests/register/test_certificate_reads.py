@@ -24,7 +24,7 @@ BEFORE, THEN, AFTER = "2027-01-14T00:00:00Z", "2027-01-14T06:00:00Z", "2027-01-1
 def a_certificate(status: str = "issued", **fields: Any) -> Certificate:
     """A certificate with a revision, of one notified body."""
     known = {"revision": "01", "expiry": "2030-01-01", "notified_body": "0123", **fields}
-    return Certificate("Z-1", status_code=CERTIFICATE_STATUS_PREFIX + status, **known)
+    return Certificate("Z-1", status_code=CERTIFICATE_STATUS_PREFIX + status if status else "", **known)
 
 
 def words(own: list[Certificate], *read: Certificate, as_of: str = AFTER) -> list[str]:
@@ -42,6 +42,12 @@ def test_a_newer_read_with_another_state_or_end_differs() -> None:
     assert words([a_certificate()], a_certificate("withdrawn")) == ["Withdrawn"]
     assert words([a_certificate()], a_certificate(expiry="2031-01-01")) == ["Valid"]
     assert words([a_certificate("withdrawn")], a_certificate()) == ["Valid"]
+
+
+def test_a_newer_read_with_another_status_differs_where_both_count_alike() -> None:
+    assert words([a_certificate()], a_certificate("amended")) == ["Valid"]
+    assert words([a_certificate("amended")], a_certificate("")) == [""]
+    assert words([a_certificate("expired", expiry="2026-01-01")], a_certificate(expiry="2026-01-01")) == ["Expired"]
 
 
 def test_an_equal_an_older_and_a_simultaneous_read_do_not() -> None:
@@ -67,8 +73,7 @@ def test_a_certificate_that_both_list_twice_differs_as_a_whole() -> None:
 def in_list(status: str = "issued", *, is_listed: bool = True, as_of: str = AFTER, **fields: str | None) -> ListRead:
     """The certificate in the register's list."""
     known = a_certificate(status, **fields)
-    code = known.status_code if status else ""
-    return ListRead("Z-1", known.revision, "0123", None, known.expiry, code, is_listed, as_of)
+    return ListRead("Z-1", known.revision, "0123", None, known.expiry, known.status_code, is_listed, as_of)
 
 
 def listed_words(own: list[Certificate], *listed: ListRead) -> list[str]:
@@ -81,6 +86,7 @@ def listed_words(own: list[Certificate], *listed: ListRead) -> list[str]:
 def test_a_list_that_was_read_later_differs_in_state_or_end() -> None:
     assert listed_words([a_certificate()], in_list("withdrawn")) == ["Withdrawn"]
     assert listed_words([a_certificate()], in_list(expiry="2031-01-01")) == ["Valid"]
+    assert listed_words([a_certificate()], in_list("amended")) == ["Valid"]
     assert listed_words([a_certificate()], in_list(is_listed=False)) == ["No longer listed"]
     for same in (in_list(), in_list(""), in_list("withdrawn", as_of=THEN)):
         assert listed_words([a_certificate()], same) == [""]
@@ -102,5 +108,5 @@ def test_the_list_confirms_what_a_device_has_where_it_has_the_same_status_and_en
     own = shown_certificate(a_certificate(), TODAY)
 
     assert confirmed_at(own, [in_list(as_of=BEFORE), in_list()], TODAY) == AFTER
-    for other in (in_list("withdrawn"), in_list(expiry=None), in_list(is_listed=False)):
+    for other in (in_list("withdrawn"), in_list("amended"), in_list(expiry=None), in_list(is_listed=False)):
         assert confirmed_at(own, [other], TODAY) == ""

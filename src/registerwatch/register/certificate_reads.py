@@ -138,8 +138,7 @@ def read_otherwise(listed: ShownCertificate, read: DeviceRead | None, today: dat
     worst = min(shown, key=lambda each: each.state.rank, default=None)
     if worst is None:
         return None
-    is_same_end = worst.certificate.expiry == listed.certificate.expiry
-    return None if is_same_end and worst.words == listed.words else ReadOtherwise(worst, read.as_of, read.udi)
+    return ReadOtherwise(worst, read.as_of, read.udi) if _differ(worst, listed) else None
 
 
 def confirmed_at(own: ShownCertificate, listed: Sequence[ListRead], today: date) -> str:
@@ -166,8 +165,17 @@ def listed_otherwise(
 
 
 def _is_otherwise(own: ShownCertificate, listed: ListRead, today: date) -> bool:
-    shown = listed.beside(own, today)
-    return (shown.words, listed.expiry) != (own.words, own.certificate.expiry)
+    return _differ(own, listed.beside(own, today))
+
+
+def _differ(one: ShownCertificate, other: ShownCertificate) -> bool:
+    """Whether two reads of a certificate have another state, end or status, as pages show them. A status that only one
+    of them has is no difference.
+    """
+    if (one.words, one.certificate.expiry) != (other.words, other.certificate.expiry):
+        return True
+    codes = {one.certificate.status_code, other.certificate.status_code} - {""}
+    return len(codes) > 1
 
 
 def newer_reads(

@@ -68,6 +68,30 @@ async def test_the_page_of_a_device_says_both_with_their_times_until_it_is_read_
     assert DIFFERS not in page.main
 
 
+async def test_a_status_in_other_words_that_counts_alike_is_said_with_the_words_of_both_reads(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    one, other = two_devices_of_one_manufacturer(harness)
+    certify(harness, one)
+    certify(harness, other, status="amended")
+    address = await watch_page(owner_pages, one)
+    read_at = harness.now
+    await read(harness, other.primary_di)
+
+    page, of_watch = await page_of(harness, one), await owner_pages.page(address)
+
+    both = (
+        "✓ Valid register: issued Counts as valid"
+        f" A newer read of the device {other.primary_di} says: valid (register: amended), as of {moment(harness.now)}."
+        f" The last read of this device says: valid (register: issued), as of {moment(read_at)}."
+    )
+    assert in_own_section(page) == both
+    assert in_own_section(of_watch) == both.replace(" UTC", "")
+    assert page.facts["Certificates"].endswith(DIFFERS)
+    assert DIFFERS in of_watch.main
+    await harness.finish_background_work()
+
+
 async def test_a_list_that_was_read_later_still_leaves_no_doubt(harness: ServiceHarness) -> None:
     one, _ = await a_device_and_another_read_later(harness)
     srn = one.manufacturer.srn
