@@ -15,6 +15,7 @@ from registerwatch.register.models import Certificate
 from registerwatch.register.other_codes import OtherCode
 from tests.files.lists.steps import ListSteps
 from tests.files.tables.workbooks import a_workbook
+from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
 from tests.support.list_files import DAMAGED, list_worker
@@ -170,6 +171,37 @@ async def test_lines_follow_the_copy(harness: ServiceHarness, lists: ListSteps) 
     await lists.follow()
 
     assert await lists.coverage(list_id) == {"lines": 3, "found": 1, "off_market": 2}
+
+
+async def test_a_line_says_one_thing_of_its_device_before_its_list_has_taken_in_a_change(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    await fill(harness)
+    list_id = await lists.kept(a_file(FOUND, ENDED, UNKNOWN))
+    harness.clock.move(60)
+    off = "No longer placed on the EU market"
+    await harness.store(a_full_reading("u-1", FOUND, version=2, status=off, status_code=StatusFilter.OFF.code))
+    renewed = (Certificate("C-2", expiry=FUTURE),)
+    await harness.store(a_full_reading("u-3", ENDED, version=2, certs=renewed))
+    await harness.store(a_full_reading("u-4", UNKNOWN))
+
+    lines = await lists.lines(list_id)
+    file = (await lists.request("GET", f"/v1/lists/{list_id}/lines.csv")).text
+    pages = PagesClient(harness)
+    await pages.sign_in(lists.owner.email, lists.owner.password)
+    page = await pages.page(f"/app/lists/{list_id}")
+
+    assert (await lists.coverage(list_id))["changes_behind"] > 0
+    assert [(each["coverage"], each["status"], each["certified_until"]) for each in lines] == [
+        ("off_market", off, None),
+        ("found", "", FUTURE),
+        ("found", "", None),
+    ]
+    rows = csv.DictReader(io.StringIO(file.removeprefix("\ufeff")))
+    assert [each["Result"] for each in rows] == ["Off the EU market", "Found", "Found"]
+    assert [row[4] for row in page.rows] == ["! Off the EU market", "✓ Found", "– Found"]
+    await lists.follow()
+    assert await lists.lines(list_id) == lines
 
 
 async def test_a_certificate_ends_by_its_date_alone(harness: ServiceHarness, lists: ListSteps) -> None:

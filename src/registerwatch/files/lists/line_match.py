@@ -8,10 +8,11 @@ import msgspec
 
 from registerwatch.copy.standings import StoredStanding
 from registerwatch.errors import InvalidInput
-from registerwatch.files.lists.models import Standing
+from registerwatch.files.lists.models import Coverage, ListLine, Standing
 from registerwatch.files.tables.cells import PROBLEMS
 from registerwatch.files.tables.table import TableRow
 from registerwatch.lookup.code_service import AmbiguousCode
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import IN_FORCE, CertificateState, shown_certificates
 from registerwatch.register.codes import StatusFilter
 from registerwatch.register.identifiers import why_none
@@ -35,6 +36,12 @@ class Match(msgspec.Struct, frozen=True):
     reason: str = ""
     certified_until: str | None = None
     certs_read: bool = False
+
+    def coverage(self, today: date) -> Coverage:
+        """The coverage of its line on a day, as `line_repository.coverage_on` has it of a stored line."""
+        until = self.certified_until
+        has_ended = self.standing == "found" and until is not None and until < today.isoformat()
+        return "certificate_ended" if has_ended else self.standing
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -98,6 +105,20 @@ def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
     elif stored.status_code in OFF_MARKET:
         standing = "off_market"
     return Match(subject, standing, "", _kept_until(stored.certs, today), stored.certs_read)
+
+
+def as_in_copy(line: ListLine, stored: StoredStanding | None, today: date) -> ListLine:
+    """A stored line as the copy has its subject now: a change is taken into lines some seconds after it is stored."""
+    if line.subject is None or stored is None:
+        return line
+    found = match_of(line.subject, stored, today)
+    return replace(
+        line,
+        coverage=found.coverage(today),
+        reason=found.reason,
+        certified_until=found.certified_until,
+        certs_read=found.certs_read,
+    )
 
 
 def certified_until(certificates: Collection[Certificate], today: date) -> str | None:

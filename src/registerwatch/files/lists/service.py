@@ -20,7 +20,7 @@ from registerwatch.copy.records import RecordStore
 from registerwatch.copy.standings import StoredStanding, revision_of_copy, stored_standings
 from registerwatch.errors import CapReached, DatabaseUnavailable, InvalidInput, Overloaded
 from registerwatch.files.lists import line_repository, repository
-from registerwatch.files.lists.line_match import ReadLine, match
+from registerwatch.files.lists.line_match import ReadLine, as_in_copy, match
 from registerwatch.files.lists.lines import known_of, row_of
 from registerwatch.files.lists.models import (
     MAX_LISTS,
@@ -474,7 +474,8 @@ class ListService:
         self, connection: AsyncConnection, lines: Sequence[ListLine], today: date
     ) -> Sequence[ShownLine]:
         stored = await stored_standings(connection, {each.subject for each in lines if each.subject})
-        return [ShownLine(each, stored.get(each.subject or ""), today, self._fresh_for) for each in lines]
+        both = [(each, stored.get(each.subject or "")) for each in lines]
+        return [ShownLine(as_in_copy(each, of, today), of, today, self._fresh_for) for each, of in both]
 
     async def _details(
         self, connection: AsyncConnection, caller: Caller, own: ItemList, upload_id: int, today: date
