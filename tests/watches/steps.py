@@ -42,8 +42,8 @@ async def due_subjects(harness: ServiceHarness, limit: int = 100) -> list[str]:
 
 
 async def tried_at(harness: ServiceHarness) -> list[int]:
-    """When each watch was tried last."""
-    return [row["tried_at"] for row in await harness.rows(watches)]
+    """When each watch was tried last, 0 where it is due at once."""
+    return [max(row["tried_at"], 0) for row in await harness.rows(watches)]
 
 
 SEARCHED = a_registered_certificate("Z-2", "certificate-search")

@@ -6,7 +6,7 @@ from registerwatch_standins.register.records import Registration
 from tests.support.harness import NewAccount, ServiceHarness
 from tests.support.statements import counted_statements
 from tests.watches.certificate_steps import RECORD, SEARCH, certify, read, two_devices_of_one_manufacturer
-from tests.watches.steps import tried_at
+from tests.watches.steps import due_subjects, tried_at
 
 
 async def watched_and_other(
@@ -61,6 +61,45 @@ async def test_a_watch_is_due_where_the_first_read_of_another_device_has_its_cer
     await read(harness, other.primary_di)
 
     assert await tried_at(harness) == [0]
+
+
+async def test_a_watch_that_is_imported_with_an_older_read_than_that_of_another_device_is_read_next(
+    harness: ServiceHarness,
+) -> None:
+    doubted, other = two_devices_of_one_manufacturer(harness)
+    srn = doubted.manufacturer.srn
+    earlier, sound = [each for each in harness.separate_devices(120) if each.manufacturer.srn != srn][:2]
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, earlier.primary_di)
+    certify(harness, doubted)
+    certify(harness, other, status="withdrawn")
+    for device in (sound, doubted, other):
+        await read(harness, device.primary_di)
+    harness.clock.move(60)
+
+    await harness.post("/v1/import", owner.api_key, csv=f"{sound.primary_di}\n{doubted.primary_di}")
+
+    assert await due_subjects(harness) == [each.primary_di for each in (doubted, earlier, sound)]
+    await harness.service.watches.recheck.run()
+    assert 0 not in await tried_at(harness)
+
+
+async def test_a_watch_that_was_imported_and_not_read_since_is_due_as_any_other(harness: ServiceHarness) -> None:
+    imported, other = two_devices_of_one_manufacturer(harness)
+    certify(harness, imported)
+    certify(harness, other)
+    srn = imported.manufacturer.srn
+    earlier = next(each for each in harness.separate_devices(120) if each.manufacturer.srn != srn)
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, earlier.primary_di)
+    await read(harness, imported.primary_di)
+    await harness.post("/v1/import", owner.api_key, csv=imported.primary_di)
+    assert await due_subjects(harness) == [earlier.primary_di, imported.primary_di]
+    certify(harness, other, status="withdrawn")
+
+    await read(harness, other.primary_di)
+
+    assert await due_subjects(harness) == [imported.primary_di, earlier.primary_di]
 
 
 async def test_devices_that_the_register_goes_on_having_otherwise_are_not_due_again_and_again(

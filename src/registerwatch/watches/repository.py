@@ -42,6 +42,8 @@ from registerwatch.watches.reading.read_order import DueSubject, Family
 from registerwatch.watches.snapshot import decoded
 from registerwatch.watches.tables import watches
 
+MADE_DUE = -1
+"""`tried_at` of a watch that is read next although it was not read since it was made, when it has 0."""
 _CHUNK = 1_000
 """Ids in one statement."""
 
@@ -313,7 +315,8 @@ async def note_unread(connection: AsyncConnection, account_id: int, subject: str
 
 async def make_due(connection: AsyncConnection, watch_ids: Sequence[int]) -> None:
     """Let watches be read next."""
-    await _set(connection, watch_ids, {"tried_at": 0})
+    has_older_baseline = watches.c.last_sync <= watches.c.created_at
+    await _set(connection, watch_ids, {"tried_at": case((has_older_baseline, MADE_DUE), else_=0)})
 
 
 async def watched(connection: AsyncConnection, seen_subjects: Sequence[str], now: int) -> Sequence[Watched]:

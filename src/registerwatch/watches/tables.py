@@ -17,7 +17,9 @@ watches = Table(
     Column(
         "last_sync", BigInteger, doc="before the first request of the last successful read, null when there was none"
     ),
-    Column("tried_at", BigInteger, nullable=False, index=True, doc="last try to read it, 0 when it is due at once"),
+    Column(
+        "tried_at", BigInteger, nullable=False, index=True, doc="last try to read it, 0 or less when it is due at once"
+    ),
     Column("last_error", Text, nullable=False, doc="why the last read failed, empty when it did not"),
     Column("failing_since", BigInteger, doc="first failure since the last success, null when there was none"),
     Column("created_at", BigInteger, nullable=False),

@@ -121,6 +121,14 @@ class OwnCertificates:
                 self._found[found.key] = replace(found, certificates=both)
 
 
+async def stored_reads(
+    connection: AsyncConnection, srns: Collection[str], numbers: Collection[str]
+) -> Sequence[CertificateRead]:
+    """The newest reads of these manufacturers' certificates with these numbers by their devices."""
+    asked = {"srns": sorted(srns), "numbers": sorted(numbers)}
+    return [read_of(row) for row in await connection.execute(statements.READS_OF, asked)]
+
+
 def read_of(row: Sequence[Any]) -> CertificateRead:
     """A read from its columns, in the order of `certificate_statements.OF_READ`."""
     srn, number, revision, notified_body, udi, read_at, certificates = row

@@ -37,6 +37,7 @@ from registerwatch.watches.imports.import_text import identifiers
 from registerwatch.watches.news.news_cursors import begin_added
 from registerwatch.watches.reading.baselines import delisted_watches, watch_with_baseline
 from registerwatch.watches.reading.read_failures import denied, note_denials
+from registerwatch.watches.reading.watched_devices import in_doubt
 from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.tags import add_tags
 
@@ -172,8 +173,10 @@ class ImportService:
         now = int(self._clock.now())
         await repository.add(connection, caller.account.id, new, now)
         denied_at = {watch.subject: watch.failing_since for watch in new if watch.failing_since is not None}
-        ids = await repository.ids_of(connection, caller.account.id, list(denied_at))
+        doubted = await in_doubt(connection, new, now=now)
+        ids = await repository.ids_of(connection, caller.account.id, [*denied_at, *doubted])
         await note_denials(connection, {ids[subject]: at for subject, at in denied_at.items()})
+        await repository.make_due(connection, [ids[subject] for subject in doubted])
         await begin_added(connection, caller.account.id, [watch.subject for watch in new], now)
 
     async def _known(self, connection: AsyncConnection, caller: Caller, plan: ImportPlan) -> dict[str, KnownSubject]:

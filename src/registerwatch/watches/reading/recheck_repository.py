@@ -25,6 +25,7 @@ from registerwatch.watches.reading.recheck_order import (
     slots_of_first_reads,
     slots_of_paying,
 )
+from registerwatch.watches.repository import MADE_DUE
 from registerwatch.watches.tables import recheck_turns, watches
 
 MICROSECONDS = 1_000_000
@@ -160,7 +161,8 @@ def unread_since(now: int) -> ColumnElement[int]:
     0 for a watch that `repository.make_due` marked to be read next, and for one whose last try is in the future, as
     after the clock was put back.
     """
-    made_due = and_(watches.c.tried_at == 0, watches.c.last_sync > watches.c.created_at)
+    was_read_since = and_(watches.c.tried_at == 0, watches.c.last_sync > watches.c.created_at)
+    made_due = or_(was_read_since, watches.c.tried_at == MADE_DUE)
     since = case((watches.c.tried_at > 0, watches.c.tried_at), else_=watches.c.created_at)
     return case((or_(made_due, since > now + CLOCK_DIFFERENCE_SECONDS), 0), else_=since)
 

@@ -1,5 +1,6 @@
 """Watched devices that certificates concern, for what is found of certificates apart from devices."""
 
+from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import date
 from typing import Any
@@ -9,9 +10,11 @@ from sqlalchemy import ColumnElement, Row, Select, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.accounts.tables import accounts
+from registerwatch.copy.certificates.device_certificates import stored_reads
 from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.platform.db.text_search import holds_text
 from registerwatch.register.certificate_reads import CertificateRead, newer_reads
+from registerwatch.watches.repository import NewWatch
 from registerwatch.watches.snapshot import SeenCertificate, decoded, listed_certificates
 from registerwatch.watches.standing import shown_of
 from registerwatch.watches.tables import watches
@@ -55,9 +58,38 @@ class DevicesOfAccounts:
         found: set[str] = set()
         async for row in _with_numbers(connection, {(each.srn, each.number) for each in reads}, now):
             of_others = [each for each in reads if each.srn == row.manufacturer_srn and each.read.udi != row.subject]
-            if row.basic_udi not in besides and _has_other(row, of_others, day_of(now)):
+            if row.basic_udi in besides:
+                continue
+            if _has_other(row.snapshot, row.last_sync, of_others, day_of(now)):
                 found.add(row.subject)
         return sorted(found)[:MAX_WITH_OTHER]
+
+
+async def in_doubt(connection: AsyncConnection, new: Sequence[NewWatch], *, now: int) -> Sequence[str]:
+    """The UDI-DIs of new watches whose baselines are older than a read of another device that has one of their
+    certificates otherwise.
+    """
+    numbers = {watch.subject: _numbers(watch) for watch in new}
+    in_order = sorted(set().union(*numbers.values()))
+    reads: defaultdict[tuple[str, str], list[CertificateRead]] = defaultdict(list)
+    for start in range(0, len(in_order), CHUNK):
+        srns, some = zip(*in_order[start : start + CHUNK], strict=True)
+        for each in await stored_reads(connection, set(srns), set(some)):
+            reads[each.srn, each.number].append(each)
+    found = []
+    for watch in new:
+        of_numbers = [each for key in sorted(numbers[watch.subject]) for each in reads[key]]
+        of_others = [each for each in of_numbers if each.read.udi != watch.subject]
+        if watch.snapshot is not None and _has_other(watch.snapshot, watch.read_at, of_others, day_of(now)):
+            found.append(watch.subject)
+    return found
+
+
+def _numbers(watch: NewWatch) -> set[tuple[str, str]]:
+    """The certificates of a watch's baseline, by manufacturer and number; none where it is to be read in full first."""
+    if watch.snapshot is None or watch.read_at is None:
+        return set()
+    return {(watch.manufacturer_srn, each.number) for each in decoded(watch.snapshot).certs or ()}
 
 
 async def _with_numbers(
@@ -90,8 +122,8 @@ def _is_found(certificate: SeenCertificate) -> bool:
     return certificate.listed_in == "search" and not certificate.is_scoped and not certificate.is_gone
 
 
-def _has_other(row: Row[Any], reads: Sequence[CertificateRead], today: date) -> bool:
-    """Whether newer reads of other devices have a certificate of a watch otherwise."""
-    certificates = listed_certificates(decoded(row.snapshot).certs or ())
+def _has_other(snapshot: str, read_at: int | None, reads: Sequence[CertificateRead], today: date) -> bool:
+    """Whether newer reads of other devices have a certificate of a watch otherwise, whose snapshot is of `read_at`."""
+    certificates = listed_certificates(decoded(snapshot).certs or ())
     own = [shown_of(each, today) for each in certificates]
-    return any(newer_reads(own, [iso_utc(row.last_sync or 0)] * len(own), reads, today))
+    return any(newer_reads(own, [iso_utc(read_at or 0)] * len(own), reads, today))
