@@ -10,9 +10,18 @@ from registerwatch.copy.certificates.certificate_queries import CertificateQueri
 from registerwatch.platform.clock import iso_utc
 from registerwatch_standins.register.records import Registration
 from tests.mcp.messages import used
-from tests.pages.markup import Markup
+from tests.pages.markup import Markup, accessibility_problems
 from tests.register.builders import a_registered_certificate
-from tests.register.certificate_rows import STATUS, a_certificate, certificate_id, note_walk, scopes, store_certificates
+from tests.register.certificate_rows import (
+    BODY,
+    SEEN_AT,
+    STATUS,
+    a_certificate,
+    certificate_id,
+    note_walk,
+    scopes,
+    store_certificates,
+)
 from tests.support.harness import ServiceHarness
 from tests.support.statements import counted_statements
 from tests.watches.certificate_steps import two_devices_of_one_manufacturer
@@ -275,19 +284,98 @@ async def test_a_certificate_with_a_number_that_no_list_can_have_is_stored_with_
     assert (await harness.get("/v1/refresh", q=device.primary_di)).json()["refreshed"]
 
 
+async def test_a_certificate_that_the_list_does_not_have_yet_is_found_where_a_device_names_it(
+    harness: ServiceHarness,
+) -> None:
+    await note_walk(harness.database)
+    udi, srn = await read_device(harness)
+    own = {
+        "number": NUMBER,
+        "revision": "",
+        "srn": srn,
+        "notified_body": BODY,
+        "type": "MDD Annex II without section 4",
+        "type_code": "refdata.legacy.mdd-certificate-type.ii-ex-4",
+        "device_read": {
+            "udi": udi,
+            "read_at": iso_utc(harness.now),
+            "standing": "Withdrawn",
+            "status": "Withdrawn",
+            "status_code": WITHDRAWN,
+            "expiry": "2029-01-01",
+        },
+    }
+
+    listed = (await harness.get("/v1/certificates", number="z-25 -001")).json()
+    found = (await harness.get("/v1/search", q=" z-25- 001")).json()
+    tool = (await used(harness, "search_devices", q=NUMBER)).payload
+    page = Markup.of(await harness.client.get(f"/?q={NUMBER}"))
+
+    assert (listed["certificates"], listed["named_by_devices"], listed["state"]) == ([], [own], "complete")
+    for answer in (found, tool):
+        assert (answer.get("certificates"), answer["named_by_devices"]) == (None, [own])
+        assert answer["certificate_list"] == {"state": "complete", "as_of": iso_utc(SEEN_AT), "error": None}
+    [row] = [row for row in page.rows if row[0].startswith(NUMBER)]
+    assert row[1:] == [srn, f"✕ Withdrawn The record of the device {udi} as of {moment(harness.now)}", "1 Jan 2029"]
+    assert f"the register’s list of {moment(SEEN_AT)} does not have them" in page.one("caption").text
+    assert accessibility_problems(page) == []
+    for other in ({"srn": "DE-MF-000000001"}, {"notified_body": "9999"}):
+        assert "named_by_devices" not in (await harness.get("/v1/certificates", number=NUMBER, **other)).json()
+    await list_certificate(harness, srn, harness.now + HOUR)
+    for path, query in (("/v1/certificates", {"number": NUMBER}), ("/v1/search", {"q": NUMBER})):
+        answer = (await harness.get(path, **query)).json()
+        assert [each["number"] for each in answer["certificates"]] == [NUMBER]
+        assert "named_by_devices" not in answer, "the list has it"
+
+
+@pytest.mark.parametrize(
+    ("walk", "state", "words"),
+    [
+        (None, "unread", "Not read yet. The register’s list of certificates has not been read yet."),
+        ({"complete_at": None, "problem": "It has a fault."}, "failed", "Could not be read. "),
+        (
+            {"problem": "It has a fault."},
+            "outdated",
+            f"What is here is of {datetime.fromtimestamp(SEEN_AT, UTC):%-d %b}",
+        ),
+        (
+            {},
+            "complete",
+            f"of certificates of {datetime.fromtimestamp(SEEN_AT, UTC):%-d %b %Y, %H:%M} UTC has none with",
+        ),
+    ],
+)
+async def test_a_search_for_a_number_that_finds_nothing_says_how_the_list_was_read(
+    harness: ServiceHarness, walk: dict[str, Any] | None, state: str, words: str
+) -> None:
+    if walk is not None:
+        await note_walk(harness.database, **walk)
+
+    found = (await harness.get("/v1/search", q="QX-99-123")).json()
+    page = Markup.of(await harness.client.get("/?q=QX-99-123"))
+
+    assert (found["total"], found["certificate_list"]["state"]) == (0, state)
+    assert words in page.main
+    assert "record of a device here names one with it" in page.main
+    assert "certificate_list" not in (await harness.get("/v1/search", q="set")).json()
+    assert "record of a device here" not in Markup.of(await harness.client.get("/?q=04012345678901")).main
+
+
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 async def test_a_search_by_number_scans_no_table(harness: ServiceHarness) -> None:
     _, srn = await read_device(harness)
     await list_certificate(harness, srn, harness.now - HOUR)
+    queries = CertificateQueries(harness.database)
     with counted_statements() as sent:
-        [found] = await CertificateQueries(harness.database).with_number(NUMBER, 10)
+        [found] = await queries.with_number(NUMBER, 10)
+        assert await queries.of_devices_alone(NUMBER, 10) == []
 
     async with harness.database.reading() as connection:
         for statement in sent:
             values = (NUMBER,) * statement.count("?")
             plan = (await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)).all()
             assert not [step for *_, step in plan if re.match(r"SCAN (?!CONSTANT)", step)], (statement, plan)
-    assert len(sent) == 2
+    assert len(sent) == 3
     assert found.read is not None
 
 

@@ -204,6 +204,7 @@ device_certificates = Table(  # certificates that devices list themselves, by th
     Column("primary_di", Text, nullable=False, doc="of the device that was read"),
     Column("read_at", BigInteger, nullable=False, doc="before the first request of that read, for its certificates"),
     Column("told", Text, nullable=False, doc="JSON: register.models.Certificate, each that is alike"),
+    Column("plain_number", Text, nullable=False, server_default="", index=True, doc="as of a certificate of the list"),
 )
 
 certificate_documents = Table(  # documents of certificates that were served, as first seen

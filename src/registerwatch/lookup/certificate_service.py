@@ -24,7 +24,13 @@ from registerwatch.lookup.certificate_history import ObservedChange, observed_ch
 from registerwatch.platform.clock import utc_in_words
 from registerwatch.platform.db.row_pages import RowPage
 from registerwatch.register.certificate_identity import same_certificates
-from registerwatch.register.certificate_reads import NewerRead, confirmed_at, listed_otherwise, newer_reads
+from registerwatch.register.certificate_reads import (
+    CertificateRead,
+    NewerRead,
+    confirmed_at,
+    listed_otherwise,
+    newer_reads,
+)
 from registerwatch.register.certificate_states import shown_certificate
 from registerwatch.register.certificates import CertificateDocument, CertificateFacts, decoded_facts
 from registerwatch.register.models import Certificate, Device
@@ -96,6 +102,8 @@ class CertificatesPage(msgspec.Struct, frozen=True):
     page: RowPage[StoredCertificate]
     counts: CertificateCounts
     knowledge: ListKnowledge
+    of_devices: Sequence[CertificateRead] = ()
+    """Where a number was asked for: certificates that only records of devices name."""
 
 
 class CertificatesOfActor(msgspec.Struct, frozen=True):
@@ -155,10 +163,13 @@ class CertificateService:
 
     async def find(self, selection: CertificateSelection, limit: int, after: str | None = None) -> CertificatesPage:
         """A page of a selection, the last registered ones first, after the one with the id `after`."""
-        page, counts, walks = await asyncio.gather(
-            self._queries.page(selection, limit, after), self._queries.counts(selection), self._queries.walks()
+        page, counts, walks, of_devices = await asyncio.gather(
+            self._queries.page(selection, limit, after),
+            self._queries.counts(selection),
+            self._queries.walks(),
+            self._of_devices(selection),
         )
-        return CertificatesPage(page, counts, ListKnowledge.of(CERTIFICATES, walks.get(CERTIFICATES)))
+        return CertificatesPage(page, counts, ListKnowledge.of(CERTIFICATES, walks.get(CERTIFICATES)), of_devices)
 
     async def of_actor(self, srn: str, limit: int = MAX_SHOWN) -> CertificatesOfActor:
         """The last registered certificates of a manufacturer. Quick: they are shown beside hot reads."""
@@ -225,12 +236,26 @@ class CertificateService:
             if any(newer)
         }
 
+    async def _of_devices(self, selection: CertificateSelection) -> Sequence[CertificateRead]:
+        """Certificates with the number of a selection that only records of devices name, of its manufacturer and its
+        notified body.
+        """
+        if selection.number is None:
+            return ()
+        wanted = (selection.srn, selection.notified_body)
+        found = await self._queries.of_devices_alone(selection.number, MAX_SHOWN)
+        return [each for each in found if all(map(_is_wanted, wanted, (each.srn, each.notified_body)))]
+
     async def naming(self, basic_udi: str, certificates: Sequence[StoredCertificate]) -> frozenset[str]:
         """Ids of those certificates whose scopes name a Basic UDI-DI."""
         return await self._queries.naming(basic_udi, (each.id for each in certificates)) if basic_udi else frozenset()
 
 
 _scopes = msgspec.json.Decoder(tuple[StoredScope, ...])
+
+
+def _is_wanted(wanted: str | None, value: str) -> bool:
+    return wanted is None or value == wanted
 
 
 def _why_none(knowledge: ListKnowledge) -> str:

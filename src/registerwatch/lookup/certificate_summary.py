@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from registerwatch.copy.certificates.certificate_queries import StoredCertificate
-from registerwatch.lookup.certificate_service import CertificatesOfActor, ListKnowledge
+from registerwatch.copy.certificates.certificate_queries import StoredCertificate, StoredWalk
+from registerwatch.lookup.certificate_service import CERTIFICATES, CertificatesOfActor, ListKnowledge
 from registerwatch.platform.clock import iso_utc
 from registerwatch.register.certificate_kinds import kind_of_certificate
-from registerwatch.register.certificate_reads import ListedStanding
+from registerwatch.register.certificate_reads import CertificateRead, ListedStanding
+from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.codes import label
 from registerwatch.register.models import field_doc
 
@@ -58,9 +59,14 @@ class ReadOfDevice(msgspec.Struct, frozen=True, gc=False):
         other = standing.other
         if other is None:
             return msgspec.UNSET
-        certificate, shown = other.shown.certificate, other.shown
+        return cls.of_shown(other.udi, other.as_of, other.shown)
+
+    @classmethod
+    def of_shown(cls, udi: str, read_at: str, shown: ShownCertificate) -> "ReadOfDevice":
+        """The certificate as the record of a device has it."""
+        certificate = shown.certificate
         code = certificate.status_code
-        return cls(other.udi, other.as_of, shown.words, shown.register_word, code, certificate.expiry)
+        return cls(udi, read_at, shown.words, shown.register_word, code, certificate.expiry)
 
 
 class CertificateSummary(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -106,6 +112,48 @@ class CertificateSummary(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             " The other fields are the list’s. Left out where there is no such read.",
         ),
     ] = msgspec.UNSET
+
+
+class CertificateOfDevices(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A certificate that records of devices name and the register's list of certificates does not have."""
+
+    number: Annotated[str, field_doc("Certificate number.", "Z-25-052-S-IX-E")]
+    revision: Annotated[str, field_doc("Revision, empty when the record has none.", "2")]
+    srn: Annotated[str, field_doc("SRN of the devices' manufacturer.", "DE-MF-000006413")]
+    notified_body: Annotated[str, field_doc("Number of the notified body, empty when the record has none.", "0633")]
+    type: Annotated[str, field_doc("Kind of certificate in English.", "MDR quality management system")]
+    type_code: Annotated[
+        str, field_doc("The register's code of it.", "refdata.certificate-mdr-type.quality-management-system")
+    ]
+    device_read: Annotated[ReadOfDevice, field_doc("What the record says that was read last.")]
+
+    @classmethod
+    def of(cls, found: CertificateRead, today: date) -> "CertificateOfDevices":
+        """The read of a device as of a day."""
+        shown = found.shown(today)
+        type_code = shown.certificate.type_code
+        return cls(
+            number=found.number,
+            revision=found.revision,
+            srn=found.srn,
+            notified_body=found.notified_body,
+            type=kind_of_certificate(type_code),
+            type_code=type_code,
+            device_read=ReadOfDevice.of_shown(found.read.udi, found.read.as_of, shown),
+        )
+
+
+class ReadOfList(msgspec.Struct, frozen=True, gc=False):
+    """How the register's list of certificates was read last."""
+
+    state: KnownState
+    as_of: AsOf
+    error: ErrorOfList
+
+    @classmethod
+    def of(cls, walk: StoredWalk | None) -> "ReadOfList":
+        """The read from a stored walk, None where none has begun."""
+        return cls(*knowledge_fields(ListKnowledge.of(CERTIFICATES, walk)))
 
 
 class ActorCertificates(msgspec.Struct, frozen=True, gc=False):

@@ -34,6 +34,12 @@ class CertificateRead(msgspec.Struct, frozen=True):
     notified_body: str
     read: DeviceRead
 
+    def shown(self, today: date) -> ShownCertificate:
+        """The certificate with its state on a day, the worst where the device lists it more than once."""
+        return min(
+            (shown_certificate(each, today) for each in self.read.certificates), key=lambda each: each.state.rank
+        )
+
 
 class ListRead(msgspec.Struct, frozen=True):
     """A certificate of the register's list, which was read at `as_of`; `is_listed` is false where it has it no more."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from registerwatch.copy.actor_lists import ListFacts
+from registerwatch.copy.certificates.certificate_queries import CertificatesWithNumber
 from registerwatch.copy.documents.documents import CodedDevice, StoredDocument, UnindexedRow
 from registerwatch.copy.search.fields import udi_order
 from registerwatch.copy.search.index import SearchIndex
@@ -201,9 +202,9 @@ class Copy:
 class NoCertificates:
     """A list of certificates that has none."""
 
-    async def with_number(self, number: str, limit: int) -> Sequence[Any]:
+    async def numbered(self, number: str, limit: int) -> CertificatesWithNumber:
         """No certificate."""
-        return ()
+        return CertificatesWithNumber((), (), None)
 
 
 class WholeLists:

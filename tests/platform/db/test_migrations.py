@@ -197,7 +197,9 @@ INSERT INTO devices
     ('a', NULL, 'eudamed', 200, 3, 4, '', TRUE, TRUE, 0, '', 5, 300, '{}'),
     ('b', 300, NULL, NULL, NULL, NULL, '', TRUE, TRUE, 0, '', 5, 300, '{}'),
     ('c', NULL, NULL, NULL, NULL, NULL, '', TRUE, TRUE, 0, '', 5, 300, '{}');
-INSERT INTO actors (srn, name, country, status_code, complete, read_at) VALUES ('DE-MF-1', '', '', '', TRUE, 5)"""
+INSERT INTO actors (srn, name, country, status_code, complete, read_at) VALUES ('DE-MF-1', '', '', '', TRUE, 5);
+INSERT INTO device_certificates (srn, number, revision, notified_body, primary_di, read_at, told)
+ VALUES ('DE-MF-1', 'g10 012345 0012', '', '', 'a', 5, '[]')"""
 READ_AFTERWARDS = {
     "SELECT id, severity, fields FROM events ORDER BY id": [(7, "high", ",status,"), (8, "low", ",")],
     "SELECT delivery_id, events FROM delivery_events ORDER BY delivery_id": [("whd_1", "first"), ("whd_2", "second")],
@@ -207,6 +209,7 @@ READ_AFTERWARDS = {
         ("c", "", 100, 0, 5),
     ],
     "SELECT srn, source, first_seen_at FROM actors": [("DE-MF-1", "", 100)],
+    "SELECT number, plain_number FROM device_certificates": [("g10 012345 0012", "G100123450012")],
     "SELECT version_num FROM alembic_version": [(max(known_schemas()),)],
 }
 
@@ -222,6 +225,8 @@ async def unreleased(database: Database) -> Database:
             operations.drop_column("actors", column)
         for table in ("walks", "device_sweeps", "list_uploads"):
             operations.drop_column(table, "lease_holder")
+        operations.drop_index("ix_device_certificates_plain_number", "device_certificates")
+        operations.drop_column("device_certificates", "plain_number")
         for table, columns in NULL_IN_0046.items():
             with operations.batch_alter_table(
                 table, table_kwargs={"sqlite_autoincrement": table == "events"}

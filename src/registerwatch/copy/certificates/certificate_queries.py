@@ -1,11 +1,12 @@
 """Queries of the stored certificates, refused applications and notified bodies of the whole register."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Integer, Select, Text, bindparam, func, or_, select
+from sqlalchemy import ColumnElement, Integer, Select, Text, bindparam, exists, func, literal_column, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.certificates.certificate_numbers import plain_number
@@ -125,6 +126,21 @@ class StoredWalk(msgspec.Struct, frozen=True):
     problem: str
 
 
+class CertificatesWithNumber(msgspec.Struct, frozen=True):
+    """The stored certificates with a number: those that the register's list has, or had, and those that only records of
+    devices name. `walk` is the last read of that list, None before the first.
+    """
+
+    listed: Sequence[StoredCertificate]
+    of_devices: Sequence[CertificateRead]
+    walk: StoredWalk | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is none."""
+        return not self.listed and not self.of_devices
+
+
 class CertificateSelection(msgspec.Struct, frozen=True):
     """A selection of certificates; None for any. `number` is a plain one, `expires_before` a date."""
 
@@ -173,6 +189,20 @@ class CertificateQueries:
         asked = {"number": plain_number(number)}
         found = _certificates(await self._database.rows(_WITH_NUMBER, **asked, most=limit, skipped=0))
         return _with_reads(found, found, await self._database.rows(_READS_WITH_NUMBER, **asked)) if found else []
+
+    async def of_devices_alone(self, number: str, limit: int) -> Sequence[CertificateRead]:
+        """The newest reads by devices of certificates with this plain number that the list does not have and never
+        had, the last read first.
+        """
+        rows = await self._database.rows(_OF_DEVICES_ALONE, number=number, most=limit, skipped=0)
+        return [read_of(row) for row in rows]
+
+    async def numbered(self, number: str, limit: int) -> CertificatesWithNumber:
+        """Everything with this number, whatever its spaces and capitals, at most `limit` of each kind."""
+        listed, of_devices, walks = await asyncio.gather(
+            self.with_number(number, limit), self.of_devices_alone(plain_number(number), limit), self.walks()
+        )
+        return CertificatesWithNumber(listed, of_devices, walks.get("certificates"))
 
     async def reads_and_lists(
         self, srn: str, numbers: Collection[str]
@@ -397,6 +427,23 @@ _READS_OF_NEWEST = PreparedSelect(
 _IS_LISTED = (device_certificates.c.srn == certificates.c.srn) & (device_certificates.c.number == certificates.c.number)
 _OF_LISTED = _OF_READ.distinct().join_from(certificates, device_certificates, _IS_LISTED)
 _READS_WITH_NUMBER = PreparedSelect(_OF_LISTED.where(certificates.c.plain_number == bindparam("number", type_=Text)))
+_UNKNOWN: ColumnElement[str] = literal_column("''")
+_MAY_BE_LISTED = exists().where(
+    _IS_LISTED,
+    *(
+        or_(of_device == of_list, of_device == _UNKNOWN, of_list == _UNKNOWN)
+        for of_device, of_list in (
+            (device_certificates.c.revision, certificates.c.revision),
+            (device_certificates.c.notified_body, certificates.c.notified_body),
+        )
+    ),
+)
+_OF_DEVICES_ALONE = PreparedSelect(
+    _OF_READ.where(device_certificates.c.plain_number == bindparam("number", type_=Text), ~_MAY_BE_LISTED)
+    .order_by(device_certificates.c.read_at.desc(), *(device_certificates.c[name] for name in OF_READ[:4]))
+    .limit(_MOST)
+    .offset(_SKIPPED)
+)
 _READS = _OF_LISTED.where(certificates.c.id.in_(bindparam("ids", expanding=True)))
 _ALIKE = certificates.alias()
 _LISTED = (

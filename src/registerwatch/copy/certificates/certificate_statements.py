@@ -72,9 +72,10 @@ POSTPONE = text("UPDATE certificates SET scopes_due_at = :due_at WHERE id IN :id
 )
 _OF_KEY = ("srn", "number", "revision", "notified_body")
 OF_READ = (*_OF_KEY, "primary_di", "read_at", "told")
+_OF_WRITTEN_READ = (*OF_READ, "plain_number")
 NOTE_READ = text(
-    f"INSERT INTO device_certificates ({', '.join(OF_READ)}) VALUES (:{', :'.join(OF_READ)})"
-    f" ON CONFLICT ({', '.join(_OF_KEY)}) DO UPDATE SET {_updates(OF_READ[len(_OF_KEY) :])}"
+    f"INSERT INTO device_certificates ({', '.join(_OF_WRITTEN_READ)}) VALUES (:{', :'.join(_OF_WRITTEN_READ)})"
+    f" ON CONFLICT ({', '.join(_OF_KEY)}) DO UPDATE SET {_updates(_OF_WRITTEN_READ[len(_OF_KEY) :])}"
     " WHERE device_certificates.read_at < excluded.read_at OR device_certificates.read_at > :latest"
     " OR (device_certificates.read_at = excluded.read_at AND device_certificates.told <> excluded.told)"
 )

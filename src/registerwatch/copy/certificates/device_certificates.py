@@ -11,6 +11,7 @@ from sqlalchemy import Row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.certificates import certificate_statements as statements
+from registerwatch.copy.certificates.certificate_numbers import plain_number
 from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import Identified, may_be_same, same_certificates
@@ -96,6 +97,7 @@ class OwnCertificates:
             {
                 **dict(zip(statements.OF_READ, (*each.key, each.udi, each.read_at), strict=False)),
                 "told": msgspec.json.encode(each.certificates).decode(),
+                "plain_number": plain_number(each.key[1]),
                 "latest": now + MAX_READ_SECONDS,
             }
             for _, each in sorted(self._found.items())

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from registerwatch.copy.actor_lists import ActorLists, ListState
-from registerwatch.copy.certificates.certificate_queries import CertificateQueries, StoredCertificate
+from registerwatch.copy.certificates.certificate_queries import CertificateQueries, CertificatesWithNumber
 from registerwatch.copy.documents.documents import CodedDevice, DocumentReader, listed_or_all
 from registerwatch.copy.search.filters import Counts, Facet, Filters, counted, passes, values_of_document
 from registerwatch.copy.search.hits import Hits
@@ -64,7 +64,8 @@ class SearchPage(msgspec.Struct, frozen=True):
     """One page of results. `total` counts all of them exactly; `code` is the UDI-DI or SRN that was searched for.
     `maker_list` says how much of the register's list is known, where devices of one manufacturer were searched for.
 
-    `certificates` are those with the query as their number, whatever else was found by words.
+    `numbered` are the certificates with the query as their number, whatever else was found by words; None where it can
+    be no number, or a device has it as a code.
     `facets` has the requested counts of all results.
     """
 
@@ -73,7 +74,7 @@ class SearchPage(msgspec.Struct, frozen=True):
     match: Match
     code: str | None
     error: str | None
-    certificates: Sequence[StoredCertificate] = ()
+    numbered: CertificatesWithNumber | None = None
     coded: Sequence[CodedDevice] = ()
     """The devices of the whole result, where the query is another code of them, such as of a package."""
     facets: Counts = msgspec.field(default_factory=dict)
@@ -202,16 +203,13 @@ class SearchService:
         except IndexUnavailable:  # the indexer meets it too, and builds the index anew
             raise IndexUnavailable(INDEX_UNREADABLE) from None
         if srn is None and may_be_certificate_number(asked.text):
-            found = await self._with_certificates(found, asked.text)
-        if found.total or found.certificates or not await self._has_nothing():
+            found = replace(found, numbered=await self._certificates.numbered(asked.text, CERTIFICATE_ROWS))
+        is_certificate = found.numbered is not None and not found.numbered.is_empty
+        if found.total or is_certificate or not await self._has_nothing():
             return found
         if srn is None:
             raise IndexUnavailable(NOT_BUILT)
         return replace(found, error=NOT_BUILT)
-
-    async def _with_certificates(self, found: SearchPage, text: str) -> SearchPage:
-        certificates = await self._certificates.with_number(text, CERTIFICATE_ROWS)
-        return replace(found, certificates=certificates) if certificates else found
 
     async def similar(self, filters: Filters, udi: str, rows: int) -> SearchPage:
         """Devices that pass filters, except one."""

@@ -74,9 +74,10 @@ class SrnArguments(msgspec.Struct):
     " `total` of all that match, and `match`, which says what the query was taken for. Nothing found: try fewer or"
     " other words. By SRN, `complete: false` means that `total` counts only devices that are known so far, of"
     " `devices_registered` in the register: say so, and use get_actor, which has the rest read. `certificates` is there"
-    " where the query is the number of certificates, `code_of` where it is the code of a package or the like: it says"
-    " of which device and what it is. Names in other languages are found once a device was read in full, as get_device"
-    " does. Use get_device for the certificates of a device.",
+    " where the query is the number of certificates that the register lists, `named_by_devices` where only records of"
+    " devices name them; `certificate_list` says when that list was read. `code_of` is there where it is the code of a"
+    " package or the like: it says of which device and what it is. Names in other languages are found once a device was"
+    " read in full, as get_device does. Use get_device for the certificates of a device.",
     SearchArguments,
     asks_register=False,
 )

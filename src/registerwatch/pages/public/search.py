@@ -11,9 +11,15 @@ from registerwatch.bootstrap import Service
 from registerwatch.copy.search.filters import Filters
 from registerwatch.copy.search.queries import MAX_RESULTS, NAME_ROWS, SRN_ROWS, Match, SearchPage
 from registerwatch.errors import IndexUnavailable
+from registerwatch.lookup.certificate_service import CERTIFICATES, ListKnowledge
 from registerwatch.pages.addresses import actor_address, device_address, search_address
 from registerwatch.pages.page_position import PagePosition
-from registerwatch.pages.public.certificates.listed_certificates import CertificateRow
+from registerwatch.pages.public.certificates.listed_certificates import (
+    CertificateOfDevice,
+    CertificateRow,
+    instant,
+    notice_of,
+)
 from registerwatch.pages.public.code_view import CodeView
 from registerwatch.pages.public.examples import Example, examples
 from registerwatch.pages.public.facets import FacetPanel, facet_panel
@@ -53,6 +59,8 @@ class Results(msgspec.Struct, frozen=True):
     code: str | None
     certificates: Sequence[CertificateRow] = ()
     """Certificates whose number was searched for."""
+    of_devices: Sequence[CertificateOfDevice] = ()
+    """Those that only records of devices name."""
     panel: FacetPanel | None = None
     """Active and possible filters."""
     said: CodeView | None = None
@@ -61,9 +69,29 @@ class Results(msgspec.Struct, frozen=True):
     @property
     def announcement(self) -> str:
         """What was found, for screen readers."""
-        number = len(self.certificates)
+        number = len(self.certificates) + len(self.of_devices)
         found = f"{number} certificate{'' if number == 1 else 's'} with this number. " if number else ""
         return f"{found}{self.headline}"
+
+    @property
+    def list_notice(self) -> tuple[str, str]:
+        """What is not known of the register's list of certificates, as words and a tone."""
+        return notice_of(self._certificate_list)
+
+    @property
+    def list_as_of(self) -> str | None:
+        """When that list was last read completely."""
+        return instant(self._certificate_list)
+
+    @property
+    def _certificate_list(self) -> ListKnowledge:
+        return ListKnowledge.of(CERTIFICATES, self.found.numbered.walk if self.found.numbered is not None else None)
+
+    @property
+    def is_no_certificate(self) -> bool:
+        """Whether nothing was found at all for what may be the number of a certificate."""
+        numbered = self.found.numbered
+        return numbered is not None and numbered.is_empty and not self.paging.total and self.code is None
 
     @property
     def headline(self) -> str:
@@ -174,11 +202,13 @@ async def _results(service: Service, query: PageQuery) -> Results:
     found = await service.search.search(query.query, query.filters, page=query.page, facets=query.facets)
     rows = SRN_ROWS if found.match == "srn" else NAME_ROWS
     today = day_of(service.clock.now())
-    certificates = [CertificateRow(each, today) for each in found.certificates]
+    numbered = found.numbered
+    certificates = [CertificateRow(each, today) for each in numbered.listed] if numbered is not None else []
+    of_devices = [CertificateOfDevice(each, today) for each in numbered.of_devices] if numbered is not None else []
     said = CodeView.of(query.query, service.clock)
     panel = await facet_panel(query, found.facets, service.facet_names)
     paging = PagePosition(query.page, rows, found.total, MAX_RESULTS)
-    return Results(query, found, paging, found.code, certificates, panel, said)
+    return Results(query, found, paging, found.code, certificates, of_devices, panel, said)
 
 
 async def _introduction(service: Service) -> Introduction:

@@ -20,6 +20,7 @@ from registerwatch.lookup.certificate_service import (
 )
 from registerwatch.lookup.certificate_summary import (
     AsOf,
+    CertificateOfDevices,
     CertificateSummary,
     ErrorOfList,
     KnownState,
@@ -132,21 +133,30 @@ class CertificateList(Answer):
     state: KnownState
     as_of: AsOf
     error: ErrorOfList
+    named_by_devices: Annotated[
+        list[CertificateOfDevices] | UnsetType,
+        doc(
+            "Only where `number` is sent, and records of devices name certificates with it that the list does not have:"
+            " at most 20 of them, of `srn` and `notified_body` where these are sent. The other filters go by the list."
+        ),
+    ] = UNSET
 
     @classmethod
     def of(cls, found: CertificatesPage, today: date) -> "CertificateList":
         """The page found."""
         rows = found.page.rows
+        of_devices = [CertificateOfDevices.of(each, today) for each in found.of_devices]
         return cls(
             [ListedCertificate.of(each, today) for each in rows],
             found.counts.total,
             found.counts.undated,
             rows[-1].id if found.page.more else None,
             *knowledge_fields(found.knowledge),
+            of_devices or UNSET,
         )
 
 
-class CertificatesOfActorAnswer(CertificateList):
+class CertificatesOfActorAnswer(CertificateList, kw_only=True):
     """The certificates of a manufacturer, and the applications for certificates that were refused."""
 
     srn: Annotated[str, doc("Single registration number.", "DE-MF-000006413")]

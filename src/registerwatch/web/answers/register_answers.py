@@ -7,10 +7,11 @@ from urllib.parse import quote
 
 import msgspec
 
+from registerwatch.copy.certificates.certificate_queries import CertificatesWithNumber
 from registerwatch.copy.search.queries import SearchPage
 from registerwatch.errors import InvalidInput
 from registerwatch.lookup.actors import ActorAnswer, ActorService
-from registerwatch.lookup.certificate_summary import CertificateSummary, summaries
+from registerwatch.lookup.certificate_summary import CertificateOfDevices, CertificateSummary, ReadOfList, summaries
 from registerwatch.lookup.devices import NoDevice
 from registerwatch.register.identifiers import MAX_LENGTH, subject
 from registerwatch.register.models import SearchRow
@@ -45,6 +46,20 @@ class SearchAnswer(Answer):
         list[CertificateSummary] | msgspec.UnsetType,
         doc("Only where `q` is the number of stored certificates: at most 10 of them, beside what `match` says."),
     ] = msgspec.UNSET
+    named_by_devices: Annotated[
+        list[CertificateOfDevices] | msgspec.UnsetType,
+        doc(
+            "Only where `q` is the number of certificates that records of devices name and the register’s list does not"
+            " have: at most 10 of them."
+        ),
+    ] = msgspec.UNSET
+    certificate_list: Annotated[
+        ReadOfList | msgspec.UnsetType,
+        doc(
+            "Only where `q` was looked for among the numbers of certificates, since it has a digit and is no code of a"
+            " device here: how the register’s list was read that `certificates` are of."
+        ),
+    ] = msgspec.UNSET
     code_of: Annotated[
         list[CodeOfDevice] | msgspec.UnsetType,
         doc("Only where `q` is no UDI-DI but another code of the results: what it is to each of these devices."),
@@ -77,22 +92,29 @@ class SearchAnswer(Answer):
     def of(cls, page: SearchPage, today: date, facets: dict[str, FacetAnswer] | None = None) -> "SearchAnswer":
         """A page of results on a day, with the address of the code that was searched for."""
         refresh = f"/v1/refresh?q={quote(page.code, safe='')}" if page.code else None
-        certificates = summaries(page.certificates, today) or msgspec.UNSET
         code_of = codes_of_devices(page.coded) or msgspec.UNSET
         state = page.maker_list
-        return cls(
+        answer = cls(
             page.results,
             page.total,
             page.match,
             refresh,
             page.error,
-            certificates,
-            code_of,
-            facets or msgspec.UNSET,
-            msgspec.UNSET if state is None else state.is_whole,
-            msgspec.UNSET if state is None else state.registered,
-            msgspec.UNSET if state is None else state.known,
+            code_of=code_of,
+            facets=facets or msgspec.UNSET,
+            complete=msgspec.UNSET if state is None else state.is_whole,
+            devices_registered=msgspec.UNSET if state is None else state.registered,
+            devices_known=msgspec.UNSET if state is None else state.known,
         )
+        if page.numbered is not None:
+            answer._set_certificates(page.numbered, today)
+        return answer
+
+    def _set_certificates(self, numbered: CertificatesWithNumber, today: date) -> None:
+        of_devices = [CertificateOfDevices.of(each, today) for each in numbered.of_devices]
+        self.certificates = summaries(numbered.listed, today) or msgspec.UNSET
+        self.named_by_devices = of_devices or msgspec.UNSET
+        self.certificate_list = ReadOfList.of(numbered.walk)
 
 
 _NotThere = Annotated[Literal[False], doc("Always false with status 404.")]

@@ -18,7 +18,7 @@ from registerwatch.pages.rendering import moment
 from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.register.certificate_identity import may_be_same, same_certificates
 from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
-from registerwatch.register.certificate_reads import DeviceRead, ListedStanding
+from registerwatch.register.certificate_reads import CertificateRead, DeviceRead, ListedStanding
 from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.models import Certificate
 
@@ -90,6 +90,18 @@ class CertificateRow(msgspec.Struct, frozen=True, dict=True):
         end = -(left or 0) if self.is_over else left or 0
         standing = not self.shown.counts, self.is_over, self.is_unlisted
         return not names, *standing, left is None, end, self.certificate.id
+
+
+class CertificateOfDevice(msgspec.Struct, frozen=True):
+    """A certificate on a day that only records of devices name."""
+
+    found: CertificateRead
+    today: date
+
+    @property
+    def shown(self) -> ShownCertificate:
+        """The certificate with its state."""
+        return self.found.shown(self.today)
 
 
 class CertificateSection(msgspec.Struct, frozen=True):
