@@ -622,9 +622,10 @@ _CODES = {"status": "status_code", "risk_class": "risk_class_code", "manufacture
 
 def _fields_in(snapshot: dict[str, Any]) -> dict[str, Value]:
     fields = {}
+    known = {**snapshot, **dict(snapshot.get("former", ()))}  # what the record lost is compared with the next value
     for name in _FIELDS:
-        if words := snapshot.get(name):
-            code = str(snapshot.get(_CODES.get(name, ""), "")).rpartition(".")[2]
+        if words := known.get(name):
+            code = str(known.get(_CODES.get(name, ""), "")).rpartition(".")[2]
             fields[name] = Value(code or words, _now(words))
     return fields
 
