@@ -287,11 +287,12 @@ async def _beside(watcher: _Watcher, awaited: Awaitable[Any]) -> tuple[float, An
 
 
 def _resident_of_reader() -> float:
-    """Of the process that reads a file, 0 before it is there."""
-    found = 0.0
-    for each in psutil.Process().children():
+    """Of the process that reads a file, a copy of its template; 0 before it is there."""
+    found, own = 0.0, psutil.Process()
+    for each in own.children(recursive=True):
         with suppress(psutil.Error):
-            found += each.memory_info().rss / 1e6 if table_process.__name__ in each.cmdline() else 0.0
+            if each.ppid() != own.pid and table_process.__name__ in each.cmdline():
+                found += each.memory_info().rss / 1e6
     return found
 
 

@@ -14,7 +14,9 @@ from PIL import Image
 
 from bench.labels import PRIMARY, PRODUCTION, WHOLE, Shot, SymbolName, photo_of, saved
 from bench.processes import spent_by
+from registerwatch.files.scan import photo_process
 from registerwatch.files.scan.photo_symbols import symbols_in_photo
+from registerwatch.platform.bounded_process import ProcessEnd, run_process
 
 PAGE = Path(__file__).parents[1] / "docs" / "scanning.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- end of measured -->\n"
@@ -23,6 +25,10 @@ CONTENTS: dict[SymbolName, str] = {"DataMatrix": WHOLE, "Code128": PRIMARY + PRO
 NAMES: dict[SymbolName, str] = {"DataMatrix": "GS1 DataMatrix", "Code128": "GS1-128", "QRCode": "GS1 QR code"}
 SIZE = (1600, 1200)
 TRIES = 2
+
+
+_READ_ONE = f"import sys; from {photo_process.__name__} import _prepared; _prepared()(sys.stdin.buffer.read())"
+"""A process that reads one photo, without bounds, so that its memory can be asked for."""
 
 
 class Use(NamedTuple):
@@ -84,8 +90,10 @@ def _photos() -> dict[str, bytes]:
 
 def _used(content: bytes) -> Use:
     begun = time.perf_counter()
-    spent = spent_by([sys.executable, "-I", "-m", "registerwatch.files.scan.photo_process"], content, environment={})
-    return Use(time.perf_counter() - begun, spent.megabytes * 1e6 / 2**20)
+    run_process(photo_process.__name__, content, photo_process.BOUNDS, ProcessEnd())
+    seconds = time.perf_counter() - begun
+    spent = spent_by([sys.executable, "-I", "-c", _READ_ONE], content, environment={})
+    return Use(seconds, spent.megabytes * 1e6 / 2**20)
 
 
 if __name__ == "__main__":

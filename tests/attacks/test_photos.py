@@ -135,9 +135,10 @@ def _watched(service: AttackedService, *, kills: bool) -> Iterator[Seen]:
 
 
 def _readers(main: psutil.Process) -> list[psutil.Process]:
+    """The processes that read photos, without their template."""
     found = []
     for each in main.children(recursive=True):
         with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-            if any("photo_process" in word for word in each.cmdline()):
+            if each.ppid() != main.pid and any("photo_process" in word for word in each.cmdline()):
                 found.append(each)
     return found
