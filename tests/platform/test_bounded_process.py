@@ -112,10 +112,14 @@ async def test_a_process_for_which_nobody_waits_any_more_is_killed_so_that_the_s
 
 
 def test_a_process_that_breaks_down_or_takes_too_long_is_told_from_one_that_refuses(endless: str) -> None:
-    for module, seconds in (("no_such_module", 10), (endless, 0.2)):
-        with pytest.raises(ProcessFailed):
-            run_process(module, b"", ProcessBounds(1, seconds, BOUNDS.memory_bytes), ProcessEnd())
+    with pytest.raises(ProcessFailed):
+        run_process(endless, b"", ProcessBounds(1, 0.2, BOUNDS.memory_bytes), ProcessEnd())
     until(lambda: not any(endless in each.cmdline() for each in _copies()), "the end of the process")
+
+
+def test_where_no_process_can_be_started_the_content_is_not_called_unreadable() -> None:
+    with pytest.raises(Overloaded, match="can start no process"):
+        run_process("no_such_module", b"", READ, ProcessEnd())
 
 
 def test_a_content_is_read_though_the_template_of_its_process_was_killed() -> None:

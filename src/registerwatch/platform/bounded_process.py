@@ -13,13 +13,14 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Protocol
 
 import msgspec
+import structlog
 
-from registerwatch.errors import InvalidInput
+from registerwatch.errors import InvalidInput, Overloaded
 from registerwatch.platform.account_slots import AccountSlots, enter_within
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
 from registerwatch.platform.process_confinement import confine
@@ -30,6 +31,11 @@ QUICK_NICENESS, NICENESS = 4, 10
 """Niceness at first, and after `QUICK_SECONDS`: the service and others go first. Beside a busy service a process has a
 third of a core, then a tenth. Most files take less than `QUICK_SECONDS` (docs/performance.md)."""
 QUICK_SECONDS = 1.0
+BEGIN_SECONDS = 30.0
+"""How long a process may take to begin: some milliseconds, and the first one of its module as long as that loads."""
+NO_PROCESS = "This cannot be read at the moment: the machine can start no process. Try again in a minute."
+
+log = structlog.get_logger(__name__)
 
 
 class ProcessBounds(msgspec.Struct, frozen=True):
@@ -173,11 +179,12 @@ class BoundedProcesses:
 
 
 def run_process(module: str, content: bytes, bounds: ProcessBounds, end: ProcessEnd) -> ProcessOutput:
-    """The output of a module for a content, from a process of its own. Raises `ContentRefused`, and `ProcessFailed`,
-    also where `end` was called.
+    """The output of a module for a content, from a process of its own. Raises `ContentRefused`; `ProcessFailed`, also
+    where `end` was called; and `Overloaded` where no process can be begun, which is not the content's fault.
     """
+    connection, pid = _begun(module)
     try:
-        written = _written(module, content, bounds.wall_seconds, end)
+        written = _written(connection, pid, content, bounds.wall_seconds, end)
         head, _, output = written.partition(b"\n")
         outcome, seconds = head.decode().split()
     except (OSError, ValueError):
@@ -187,13 +194,13 @@ def run_process(module: str, content: bytes, bounds: ProcessBounds, end: Process
     return ProcessOutput(output, float(seconds))
 
 
-def _written(module: str, content: bytes, wall_seconds: float, end: ProcessEnd) -> bytes:
+def _written(connection: socket.socket, pid: int, content: bytes, wall_seconds: float, end: ProcessEnd) -> bytes:
     """What a process wrote. Raises `OSError`, such as a timeout, after which it is killed."""
-    connection, pid = _begun(module, wall_seconds)
     later = threading.Timer(QUICK_SECONDS, _lower_priority, (pid,))
     with connection, end.of(pid):
         later.start()
         try:
+            connection.settimeout(wall_seconds)
             connection.sendall(content)
             connection.shutdown(socket.SHUT_WR)
             with connection.makefile("rb") as answer:
@@ -202,16 +209,18 @@ def _written(module: str, content: bytes, wall_seconds: float, end: ProcessEnd) 
             later.cancel()
 
 
-def _begun(module: str, wall_seconds: float) -> tuple[socket.socket, int]:
-    """The connection to a new process, and its id. Raises `OSError`."""
+def _begun(module: str) -> tuple[socket.socket, int]:
+    """The connection to a new process, and its id. Raises `Overloaded`."""
     template = template_of(module)
     for _ in range(2):  # the template may just have ended, as where memory was short
-        connection = template.copy()
-        connection.settimeout(wall_seconds)
-        with suppress(OSError, ValueError):
-            return connection, int(_line(connection))
-        connection.close()
-    raise ChildProcessError
+        with suppress(OSError, ValueError), ExitStack() as opened:
+            connection = opened.enter_context(template.copy())
+            connection.settimeout(BEGIN_SECONDS)
+            pid = int(_line(connection))
+            opened.pop_all()
+            return connection, pid
+    log.error("no process can be started", module=module)
+    raise Overloaded(NO_PROCESS)
 
 
 def _line(connection: socket.socket) -> bytes:

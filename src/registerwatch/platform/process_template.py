@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 
 COMMAND: Sequence[str] = (sys.executable, "-I", "-m")
@@ -33,12 +34,12 @@ class ProcessTemplate:
         process can be started.
         """
         own, its = socket.socketpair()
-        with its, self._lock:
-            try:
-                socket.send_fds(self._started(), [b"c"], [its.fileno()])
-            except OSError:
-                own.close()
-                raise
+        try:
+            with its, self._lock:
+                self._send(its)
+        except OSError:
+            own.close()
+            raise
         return own
 
     def end(self) -> None:
@@ -48,12 +49,18 @@ class ProcessTemplate:
             self._process.wait()
             self._requests = self._process = None
 
-    def _started(self) -> socket.socket:
-        """The socket to the running template."""
-        if self._process is not None and self._process.poll() is not None:
+    def _send(self, connection: socket.socket) -> None:
+        """Give the template a connection for a copy."""
+        try:
+            socket.send_fds(self._started(), [b"c"], [connection.fileno()])
+        except BrokenPipeError:  # it has ended
             self.end()
+            socket.send_fds(self._started(), [b"c"], [connection.fileno()])
+
+    def _started(self) -> socket.socket:
+        """The socket to the template, which is started where there is none."""
         if self._requests is None:
-            self._requests, its = socket.socketpair()
+            requests, its = socket.socketpair()
             with its:
                 self._process = subprocess.Popen(  # noqa: S603  # our own module
                     [*COMMAND, self._module],
@@ -62,6 +69,7 @@ class ProcessTemplate:
                     stderr=subprocess.DEVNULL,  # an error may repeat the content, which must not be logged
                     env={},
                 )
+            self._requests = requests
         return self._requests
 
 
@@ -81,9 +89,10 @@ def serve_copies(answer: Callable[[int], None]) -> None:
     with socket.socket(fileno=sys.stdin.fileno()) as requests:
         while connections := socket.recv_fds(requests, 1, 1)[1]:
             [connection] = connections
-            if os.fork() == 0:
-                requests.close()  # else the service would not learn of the template's end
-                _answer_and_end(answer, connection)
+            with suppress(OSError):  # no process can be started: the service sees its connection end
+                if os.fork() == 0:
+                    requests.close()  # else the service would not learn of the template's end
+                    _answer_and_end(answer, connection)
             os.close(connection)
 
 

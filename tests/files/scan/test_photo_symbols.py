@@ -157,9 +157,8 @@ async def test_a_photo_is_read_in_a_process_that_ends_when_it_uses_too_much() ->
     assert await reader.read(photo_of("DataMatrix", WHOLE), 1) == [MATRIX]
     with pytest.raises(InvalidInput, match="too many pixels"):
         await reader.read(png(30_000, 30_000), 1)
-    for less in (replace(BOUNDS, wall_seconds=0.0001), replace(BOUNDS, wall_seconds=0.0)):
-        with pytest.raises(InvalidInput, match="could not be read"):
-            await PhotoReader(photo_processes(less)).read(SMALL, 1)
+    with pytest.raises(InvalidInput, match="could not be read"):
+        await PhotoReader(photo_processes(replace(BOUNDS, wall_seconds=0.0001))).read(SMALL, 1)
 
 
 NO_PHOTOS = {
