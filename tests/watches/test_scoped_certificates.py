@@ -23,7 +23,16 @@ from registerwatch_standins.register.identifiers import sibling_udi_di
 from registerwatch_standins.register.records import CertificateListing, Registration
 from tests.pages.markup import Markup
 from tests.support.harness import ServiceHarness, ServiceStarter
-from tests.watches.certificate_steps import HOUR, a_device, list_certificate, read, read_all_scopes, sweep
+from tests.watches.certificate_steps import (
+    HOUR,
+    NUMBER,
+    a_device,
+    certify,
+    list_certificate,
+    read,
+    read_all_scopes,
+    sweep,
+)
 from tests.watches.steps import tried_at
 
 ANOTHER_UDI = "04099999999992"
@@ -513,3 +522,37 @@ async def test_a_device_that_is_listed_no_more_gets_the_certificates_of_scopes_a
 
     of_scope = [("Z", "Issued")] if names_devices else []
     assert (await served(searched, udi), await served(searched, sibling)) == ([("Z", "Issued")], of_scope)
+
+
+@pytest.mark.parametrize("in_record", ["issued", ""], ids=["issued in the record", "without a status in the record"])
+async def test_what_a_search_says_of_a_certificate_is_not_overruled_by_the_record_without_another_search(
+    searched: ServiceHarness, in_record: str
+) -> None:
+    harness = searched
+    device, owner = a_device(harness), await harness.sign_up()
+    udi, key = device.primary_di, owner.api_key
+    certify(harness, device, status=in_record)
+    listed = list_certificate(harness, device, NUMBER, expiry="2030-09-16", status="issued", names_devices=False)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await harness.post_watches(key, udi)
+
+    harness.world.change_certificate(listed.uuid, status="withdrawn")
+    harness.clock.move(600)
+    await harness.post_sync(key)
+    list_certificate(harness, device, "Z-OTHER", expiry="2031-01-01", status="issued")  # changes what the device has
+    await sweep(harness)
+    await read_all_scopes(harness)
+
+    certificates = (await harness.get(f"/v1/devices/{udi}")).json()["certs"]
+    [watch] = await harness.get_list(key, "watches")
+    events = await harness.get_list(key, "events")
+    statuses = [
+        each["new"] for event in reversed(events) for each in event["changes"] if each["field"] == "cert_status"
+    ]
+    assert [each["status"] for each in certificates if each["number"] == NUMBER] == ["Withdrawn"]
+    assert (watch["certificate_standing"], statuses[-1:], statuses.count("Withdrawn")) == (
+        "Withdrawn (1 of 2)",
+        ["Withdrawn"],
+        1,
+    )

@@ -1,7 +1,7 @@
 """The writes of storing a batch of readings, and the observations for watches. Pure: readings and rows in, rows out."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -26,7 +26,7 @@ from registerwatch.copy.certificates.scoped_certificates import (
 from registerwatch.copy.history.changed_fields import device_changes
 from registerwatch.copy.history.history import RecordChange
 from registerwatch.platform.structs import replace
-from registerwatch.register.basic_records import contradicts, together, with_record
+from registerwatch.register.basic_records import SharedSearch, contradicts, together, with_record
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.models import (
     DOCUMENT_VERSION,
@@ -574,8 +574,7 @@ def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> 
     if not shared.record.has_all_certificates:
         search, certificates = None, old.certs
     else:
-        own = [each for each in old.certs if each.listed_in != "record" and not each.scoped] if search is None else ()
-        certificates = together(own, shared.record.certs, search.certificates if search else ())
+        certificates = together(*_around_record(old.certs, shared.record.certs, search))
     searched_at = search.revision if search else row.certs_revision
     before = StoredCertificates(old.certs, searched_at, row.lost)
     joined = with_scoped(certificates, scopes.of(device), before, is_searched=False)
@@ -595,6 +594,19 @@ def _renewed(row: StoredRow, basic: StoredBasicRecord, scopes: DeviceScopes) -> 
     if search:
         renewed = replace(renewed, certs_read_at=_earlier(shared.read_at, search.read_at), watched_certs_at=None)
     return _Renewed(old, device, renewed, joined.is_doubtful, search is not None)
+
+
+def _around_record(
+    own: Collection[Certificate], of_record: Collection[Certificate], search: SharedSearch | None
+) -> tuple[Collection[Certificate], ...]:
+    """The lists of certificates of a device, of which a later one counts: those that no search confirms any more, those
+    of the record, those of the last search, as in a full read. `own` are its stored ones.
+    """
+    if search is not None:
+        return of_record, search.certificates
+    searched = [each for each in own if each.listed_in != "record" and not each.scoped]
+    confirmed = [each for each in searched if each.confirmed]
+    return [each for each in searched if not each.confirmed], of_record, confirmed
 
 
 def _earlier(one: int | None, other: int | None) -> int | None:
