@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
@@ -20,7 +21,7 @@ from registerwatch.all_tables import metadata
 from registerwatch.errors import DatabaseUnavailable
 from registerwatch.platform.db import migrate
 from registerwatch.platform.db.engine import Database
-from registerwatch.platform.db.migrate import DEADLOCKS, MIGRATIONS, known_schemas, upgrade
+from registerwatch.platform.db.migrate import DEADLOCKS, MIGRATIONS, config_of, known_schemas, upgrade
 from tests.support.postgresql import Cluster
 
 
@@ -216,17 +217,15 @@ READ_AFTERWARDS = {
 
 @pytest.fixture
 async def unreleased(database: Database) -> Database:
-    """A database with rows at the last schema of before the first release."""
+    """A database with rows at the last schema of before the first release: that of the first one, but for what differs
+    in `NULL_IN_0046` and `ONLY_IN_0046`.
+    """
 
     def go_back(connection: Connection) -> None:
+        metadata.drop_all(connection)
+        connection.execute(text("DROP TABLE alembic_version"))
+        command.upgrade(config_of(connection), "0001")
         operations = Operations(MigrationContext.configure(connection))
-        operations.drop_index("ix_actors_listing_revision", "actors")
-        for column in ("delisted_at", "listing_revision"):
-            operations.drop_column("actors", column)
-        for table in ("walks", "device_sweeps", "list_uploads"):
-            operations.drop_column(table, "lease_holder")
-        operations.drop_index("ix_device_certificates_plain_number", "device_certificates")
-        operations.drop_column("device_certificates", "plain_number")
         for table, columns in NULL_IN_0046.items():
             with operations.batch_alter_table(
                 table, table_kwargs={"sqlite_autoincrement": table == "events"}
