@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from registerwatch.accounts.models import Caller
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.delivery.delivery import DeliveryService
 from registerwatch.notifications.targets.targets import TargetService
+from registerwatch.notifications.use_cases import CHANNELS
 from registerwatch.platform.account_slots import AccountSlots
 from tests.notifications.plain_channel import FULL, PlainChannel
 from tests.notifications.steps import channels_of, queue_change
@@ -69,3 +71,10 @@ async def test_targets_of_one_channel_are_none_of_another(harness: ServiceHarnes
     assert await harness.webhooks.all(plain.owner.account.id) == [webhook]
     with pytest.raises(InvalidInput, match="begins with #"):
         await plain.targets.add(plain.owner, "news")
+
+
+async def test_every_channel_is_named_where_channels_are_described(harness: ServiceHarness) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "channels.md").read_text(encoding="utf-8")
+
+    assert {*CHANNELS} == {*channels_of(harness)}, "`CHANNELS` names what `build_channels` builds"
+    assert [each for each in CHANNELS if f"`{each}`" not in page] == [], "docs/channels.md lists every channel"

@@ -36,6 +36,8 @@ from registerwatch.platform.secret_cipher import SecretCipher
 from registerwatch.settings import Settings
 
 CHATS = (Slack(), Teams(), Mattermost(), Discord())
+CHANNELS = (WebhookChannel.name, EmailChannel.name, *(each.name for each in CHATS))
+"""The names of all channels, for who describes them."""
 
 
 class Notifications(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.choices import EVERYTHING, MAX_NAMED, Choice, Frequency
 from registerwatch.notifications.targets.channel_models import ChannelChange, NewChannel
-from registerwatch.notifications.use_cases import CHATS
+from registerwatch.notifications.use_cases import CHANNELS
 from registerwatch.platform.structs import replace
 from registerwatch.rest.answers.channel_answers import (
     EXAMPLE_URL,
@@ -39,7 +39,7 @@ from registerwatch.web.responses import private_response
 
 NOTHING_TO_CHANGE = "Send `name`, `choice`, `time_zone`, `repeats` or `paused`."
 MAX_TEXT = 2_000
-KINDS = f"How it is sent: `webhook`, `email`, {', '.join(f'`{each.name}`' for each in CHATS)}."
+KINDS = f"How it is sent: {', '.join(f'`{each}`' for each in CHANNELS)}."
 
 router = account_router("channels", FORBIDDEN)
 

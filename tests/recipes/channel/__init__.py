@@ -16,7 +16,9 @@ RECIPE = Recipe(
             "from registerwatch.notifications.channels.mattermost import Mattermost\n",
             "from registerwatch.notifications.channels.room import PlainChannel\n",
         ),
+        inserted(WIRING, "CHANNELS = (WebhookChannel.name, EmailChannel.name, ", "PlainChannel.name, "),
         inserted(WIRING, "    channels: Sequence[Channel] = (\n", "        PlainChannel(),\n"),
         inserted("docs/channels.md", "| `webhook` ([webhooks](webhooks.md)), ", "`plain`, "),
     ),
+    tests=("tests/notifications/test_channels.py::test_every_channel_is_named_where_channels_are_described",),
 )
