@@ -18,14 +18,13 @@ from mcp_types import TextContent
 from mcp import Client
 from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch_standins.register.record_file import write_records
-from tests.mcp.messages import TOOLS
+from tests.mcp.messages import OF_ACCOUNTS, TOOLS, arguments_of_tools
 from tests.support import node, processes
 from tests.support.long_forms import some_by_day
 from tests.support.paces import start_fast
 from tests.support.processes import answers, environment, free_port, running, until
 
 DEVICES, SEED = 400, 5
-OF_ACCOUNTS = TOOLS[4:]
 LOCK = node.PINS / "package-lock.json"
 
 
@@ -45,13 +44,7 @@ class Served:
 
     def calls(self) -> list[dict[str, Any]]:
         """One call of each tool, in the order in which they are listed."""
-        arguments: dict[str, dict[str, object]] = {
-            "search_devices": {"q": self.udi, "limit": 3},
-            "lookup_udi": {"udi": self.udi},
-            "get_device": {"udi": self.udi},
-            "get_actor": {"srn": self.srn},
-            "add_watch": {"subject": self.udi},
-        }
+        arguments = arguments_of_tools(self.udi, self.srn)
         return [{"name": tool, "arguments": arguments.get(tool, {})} for tool in TOOLS]
 
 
@@ -106,7 +99,7 @@ def judge(served: Served, tools: Sequence[str], payloads: Sequence[Any], errors:
     assert told["get_device"] == told["lookup_udi"]
     assert told["get_device"]["udi"] == served.udi
     assert told["get_actor"]["srn"] == served.srn
-    assert not any(is_error[tool] for tool in TOOLS[:4])
+    assert not any(is_error[tool] for tool in TOOLS if tool not in OF_ACCOUNTS)
     if not key:
         assert all(is_error[tool] and told[tool]["error"] == NEEDS_KEY for tool in OF_ACCOUNTS)
         return

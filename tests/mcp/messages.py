@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx2
 
+from registerwatch.mcp import tools
 from tests.support.harness import ServiceHarness, auth_headers
 
 TOOLS = (
@@ -18,7 +19,20 @@ TOOLS = (
     "sync_watches",
     "list_changes",
 )
+OF_ACCOUNTS = tuple(each.description.name for each in tools.TOOLS if each.scope is not None)
+"""Those that need a key."""
 JSON_TYPE = "application/json"
+
+
+def arguments_of_tools(udi: str, srn: str) -> dict[str, dict[str, object]]:
+    """Arguments with which each tool does something about a device or an actor; other tools need none."""
+    return {
+        "search_devices": {"q": udi},
+        "lookup_udi": {"udi": udi},
+        "get_device": {"udi": udi},
+        "get_actor": {"srn": srn},
+        "add_watch": {"subject": udi},
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 
 from registerwatch.mcp.protocol import MAX_MESSAGES
 from registerwatch.web.limits.body_limits import MAX_BODY_BYTES
-from tests.mcp.messages import TOOLS, answered, asking, posted, said, telling, used, using
+from tests.mcp.messages import OF_ACCOUNTS, TOOLS, answered, asking, posted, said, telling, used, using
 from tests.support.harness import ServiceHarness
 
 PING = asking("ping")
@@ -261,7 +261,7 @@ NOBODYS: tuple[dict[str, str], ...] = (
 )
 
 
-@pytest.mark.parametrize("tool", ["list_watches", "add_watch", "sync_watches", "list_changes"])
+@pytest.mark.parametrize("tool", OF_ACCOUNTS)
 async def test_who_has_no_key_is_told_so_in_the_payload_and_never_by_http(harness: ServiceHarness, tool: str) -> None:
     before = harness.all_rows()
     for headers in NOBODYS:

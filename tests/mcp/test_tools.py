@@ -15,21 +15,24 @@ from registerwatch.mcp import tools as registered
 from registerwatch.mcp.tools.registry import NEEDS_KEY
 from registerwatch.watches.events import event_repository
 from registerwatch.web.responses import NO_DATABASE
-from tests.mcp.messages import TOOLS, Said, answered, asking, posted, used, using, without_code
+from tests.mcp.messages import (
+    OF_ACCOUNTS,
+    TOOLS,
+    Said,
+    answered,
+    arguments_of_tools,
+    asking,
+    posted,
+    used,
+    using,
+    without_code,
+)
 from tests.register.builders import a_udi
 from tests.support.harness import PASSWORD, NewAccount, ServiceHarness, auth_headers
 
 UNREGISTERED = "04099999999992"
 UNKNOWN_ACTOR = "DE-MF-999999999"
-OF_ACCOUNTS = ("list_watches", "add_watch", "sync_watches", "list_changes")
-ARGUMENTS: dict[str, dict[str, object]] = {
-    "search_devices": {"q": "set"},
-    "lookup_udi": {"udi": UNREGISTERED},
-    "get_device": {"udi": UNREGISTERED},
-    "get_actor": {"srn": UNKNOWN_ACTOR},
-    "add_watch": {"subject": "A1"},
-}
-"""Arguments with which a tool does something; other tools need none."""
+ARGUMENTS = arguments_of_tools(UNREGISTERED, UNKNOWN_ACTOR)
 NO_LIMITS: tuple[object, ...] = (0, -1, "5", 1.5, None, True, [], {})
 NO_OBJECTS: tuple[object, ...] = ([], "text", 7, True)
 NO_TEXTS: tuple[object, ...] = (None, 7, True, [], {})
@@ -239,10 +242,9 @@ async def test_a_member_uses_every_tool(harness: ServiceHarness, owner: NewAccou
     member = await harness.sign_in("member@acme.example")
     udi = harness.unique_devices(1)[0].primary_di
 
-    arguments = {"add_watch": {"subject": udi}}
-    answers = [await used(harness, tool, member, **arguments.get(tool, {})) for tool in OF_ACCOUNTS]
-
-    assert [answer.is_error for answer in answers] == [False] * 4
+    arguments = arguments_of_tools(udi, UNKNOWN_ACTOR)
+    for tool in OF_ACCOUNTS:
+        assert not (await used(harness, tool, member, **arguments.get(tool, {}))).is_error, tool
 
 
 async def test_a_word_is_watched_by_the_tool_only_where_that_is_asked_for(
@@ -395,7 +397,7 @@ async def test_rest_and_the_tools_give_the_same_object_for_the_same_question(
     await same("list_watches", await of_rest(harness, "/v1/watches", key))
     await same("list_changes", await of_rest(harness, "/v1/events", key))
     await same("sync_watches", (await harness.post("/v1/sync", key)).json())
-    assert asked == set(TOOLS)
+    assert asked == set(TOOLS), "every tool is compared with its route here"
 
 
 def _quoted(text: str) -> str:
@@ -478,4 +480,4 @@ async def test_no_answer_holds_a_secret(harness: ServiceHarness, owner: NewAccou
 
 def test_what_is_described_says_what_a_key_is_needed_for() -> None:
     for each in (tool.description for tool in registered.TOOLS):
-        assert ("API key" in each.description) is (each.name in OF_ACCOUNTS)
+        assert ("API key" in each.description) is (each.name in OF_ACCOUNTS), each.name

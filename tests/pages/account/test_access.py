@@ -21,7 +21,7 @@ import pytest
 from registerwatch.accounts.sessions.credentials import browser_session_of
 from registerwatch.web.limits.body_limits import MAX_BODY_BYTES, max_body_bytes
 from tests.billing.plain_provider import SETTINGS
-from tests.mcp.messages import using
+from tests.mcp.messages import OF_ACCOUNTS, using
 from tests.pages.account.filled_account import PASSWORD, REGISTRATIONS, FilledAccount, filled_account
 from tests.pages.account.page_walk import PageRoute, PageWalk, page_routes
 from tests.pages.account.pages_client import FROM_HERE, PagesClient
@@ -449,7 +449,7 @@ async def test_a_browsers_session_opens_nothing_of_the_interfaces_for_programs(f
                 response = await pages.client.request(method, address, json={}, headers={**FROM_HERE, **headers})
                 if response.status_code != 401:
                     wrong.append((method, path, response.status_code))
-    for tool in ("list_watches", "add_watch", "sync_watches", "list_changes"):
+    for tool in OF_ACCOUNTS:
         message = using(tool, {"subject": "04099999999992"} if tool == "add_watch" else {})
         expected = (await nobody.client.post("/mcp", json=message, headers=FROM_HERE)).json()
         answers = [await pages.client.post("/mcp", json=message, headers={**FROM_HERE, **each}) for each in sent]
