@@ -39,8 +39,6 @@ from registerwatch.web.responses import error_answer, private_response
 
 router = account_router("watches")
 
-NOTHING_TO_CHANGE = "Send `label`, `options` or both."
-
 
 class WatchRequest(RequestBody):
     """A subject to watch."""
@@ -73,7 +71,8 @@ class WatchChange(RequestBody):
         """The change for the use case. Raises `InvalidInput` if there is nothing to change."""
         sent = self.model_dump(exclude_none=True)
         if not sent:
-            raise InvalidInput(NOTHING_TO_CHANGE)
+            named = ", ".join(f"`{each}`" for each in type(self).model_fields)
+            raise InvalidInput(f"Send one of these at least: {named}.")
         return msgspec.convert(sent, WatchPatch)
 
 
