@@ -106,7 +106,7 @@ def one_for_each_field(served: Mapping[str, Mapping[str, Any]], names: Sequence[
     lacks: dict[str, str] = {}
     for name in sorted(filled, key=lambda each: len(filled[each])):
         left = [udi for udi in filled[name] if udi not in lacks]
-        assert left, f"no device of the stand-in has a value of {name}"
+        assert left, f"no device of the stand-in has a value of {name}: give it one in its `wire/`, or in RARE"
         lacks[left[0]] = name
     return lacks
 

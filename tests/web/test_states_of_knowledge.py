@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from registerwatch.register.models import DETAILS
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import built_harness
 from tests.web.answers_of_surfaces import SURFACES
@@ -32,6 +33,12 @@ def says(told: str, expected: str) -> bool:
 def test_the_page_says_how_every_state_comes_about() -> None:
     explained = PAGE.partition("| state | what happened |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| ([^|]*) \|", explained, re.MULTILINE) == list(State)
+
+
+def test_the_page_lists_every_field_that_is_not_always_there() -> None:
+    listed = PAGE.partition("| field | what it is | read from |")[2].partition("\n\n")[0]
+    cells = re.findall(r"^\| ([^|]*) \|", listed, re.MULTILINE)
+    assert sorted(re.findall("`([^`]+)`", " ".join(cells))) == sorted(DETAILS)
 
 
 def all_say(told: list[str], expected: list[str]) -> bool:

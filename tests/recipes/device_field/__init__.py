@@ -39,9 +39,15 @@ RECIPE = Recipe(
             """        "storage_applies": msgspec.UNSET if detail.storage_applicable is None"""
             " else detail.storage_applicable,\n",
         ),
+        inserted(
+            "docs/answers.md",
+            "an address that is neither http nor https is left out | full reads |\n",
+            "| `storage_applies` | whether conditions of storage apply | full reads |\n",
+        ),
     ),
     tests=(
         "tests/register/test_models.py::test_every_field_that_came_later_says_in_which_version_of_documents",
         "tests/ingest/test_document_version.py",
+        "tests/web/test_states_of_knowledge.py::test_the_page_lists_every_field_that_is_not_always_there",
     ),
 )
