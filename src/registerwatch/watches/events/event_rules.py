@@ -97,8 +97,8 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
     SeverityRule(EventSeverity.MEDIUM, (REFUSED,)),
     SeverityRule(EventSeverity.HIGH, (NUMBER, REVISION), standings=_NOT_GOOD),
     SeverityRule(EventSeverity.HIGH, (EXPIRY,), within_days=7, was_empty=True),
-    SeverityRule(EventSeverity.LOW, was_empty=True),
     SeverityRule(EventSeverity.HIGH, (STATUS,), _NOT_GOOD),
+    SeverityRule(EventSeverity.LOW, was_empty=True),
     SeverityRule(EventSeverity.MEDIUM, (STATUS,), (label(CERTIFICATE_STATUS_PREFIX + "reinstated"),)),
     SeverityRule(
         EventSeverity.HIGH,
@@ -111,8 +111,8 @@ SEVERITY_RULES: Sequence[SeverityRule] = (
 )
 """The first rule that applies to a change decides. Among the compared fields, values that were empty before come first:
 the register is being filled until May 2027, and what it fills in has not changed. A new certificate or revision that is
-withdrawn or similar is severe nevertheless, as is a certificate that gets an end which has come: no later change
-reports it.
+withdrawn or similar is severe nevertheless, as is a certificate that gets such a status or an end which has come: no
+later change reports it.
 """
 
 NUMBERS: Mapping[str, str] = {number: device for device, number in NUMBER_OF.items()}
