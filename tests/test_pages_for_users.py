@@ -120,7 +120,7 @@ def test_every_state_of_a_watch_is_explained_and_no_other() -> None:
         ("low", "reference", FieldChange("reference", "A", "B")),
         ("low", "new devices and certificates", FieldChange("certificate", "", "A", "A")),
         ("low", "new version", FieldChange("version", "1", "2")),
-        ("low", "any value that was empty before", FieldChange("risk_class", "", "Class III")),
+        ("low", "any other value that was empty before", FieldChange("risk_class", "", "Class III")),
     ],
 )
 def test_an_example_of_a_severity_has_it(severity: str, said: str, change: FieldChange) -> None:

@@ -297,6 +297,29 @@ def test_a_certificate_whose_end_date_vanishes_has_no_end_and_makes_no_noise_whe
     assert (changes, kept) == ([], ending)
 
 
+def test_a_status_that_leaves_a_certificate_valid_makes_no_noise_when_it_returns() -> None:
+    issued = a_snapshot(a_certificate(status_code=ISSUED))
+
+    lost, kept = compare(issued, a_snapshot(Z1))
+    back, _ = compare(kept, issued)
+
+    assert (lost, back) == ([], [])
+
+
+def test_a_certificate_whose_status_vanishes_has_none_and_the_next_is_told_by_how_it_stood_meanwhile() -> None:
+    withdrawn = a_snapshot(a_certificate(status_code=WITHDRAWN))
+
+    changes, kept = compare(withdrawn, a_snapshot(Z1))
+    [lost] = kept.certs or ()
+    assert (changes, lost.status, lost.status_code, lost.former_status) == ([], "", "", "Withdrawn")
+    assert compare(kept, a_snapshot(Z1)) == ([], kept)
+    kept = decoded(encoded(kept))
+    told, back = compare(kept, withdrawn)
+    assert (told, back) == ([FieldChange("cert_status", "", "Withdrawn", "Z-1")], withdrawn)
+    told, _ = compare(kept, a_snapshot(a_certificate(status_code=ISSUED)))
+    assert told == [FieldChange("cert_status", "Withdrawn", "Issued", "Z-1")]
+
+
 def test_certificates_that_were_not_read_are_left_alone() -> None:
     seen = a_snapshot(Z1, Z2)
 

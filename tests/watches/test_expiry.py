@@ -131,6 +131,21 @@ async def test_a_certificate_without_an_end_date_any_more_is_not_told_until_it_h
     assert await told(harness, caller) == [("Z-1", "in 7 days")]
 
 
+async def test_the_end_of_a_certificate_that_is_no_longer_called_withdrawn_is_told(harness: ServiceHarness) -> None:
+    caller = await long_account(harness)
+    ends = day(harness, 31)
+    status = "refdata.certificate-status.withdrawn"
+    await store(harness, Certificate("Z-1", expiry=ends, status="Withdrawn", status_code=status))
+    await run(harness)
+    await run(harness, 1)
+    assert await told(harness, caller) == []
+
+    await store(harness, Certificate("Z-1", expiry=ends))
+    await run(harness, 1)
+
+    assert await told(harness, caller) == [("Z-1", "in 29 days")]
+
+
 async def test_another_revision_without_an_end_date_silences_an_end_unless_its_status_has_ended_it(
     harness: ServiceHarness,
 ) -> None:

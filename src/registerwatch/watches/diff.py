@@ -2,6 +2,7 @@
 
 The rules keep the feed quiet. An empty new value is not a change, and the snapshot keeps the old one as a former value,
 so a field that vanishes and returns makes no event. A certificate whose end date vanished counts as one without an end.
+One whose status vanished stands by its dates, and a status that ends or limits it is a change when it returns.
 Certificates that were not read stay as they are. A certificate that is gone is not a change. One gone and one new in
 the same read are a change of number, unless their notified bodies or their kinds differ: then they are two
 certificates, one new and one gone.
@@ -171,11 +172,28 @@ def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Fie
     named = after if after.revision else replace(after, revision=before.revision)
     if after.number != before.number:
         yield _change_of(after, NUMBER, before.number, after.number)
-    same_code = after.status_code and after.status_code == before.status_code
-    if after.status and after.status != before.status and not same_code:
-        yield _change_of(named, STATUS, before.status, after.status)
+    if after.status and (old := _compared_status(before, after)) is not None:
+        yield _change_of(named, STATUS, old, after.status)
     if after.expiry and after.expiry != before.expiry:
         yield _change_of(named, EXPIRY, before.expiry, after.expiry)
+
+
+def _compared_status(before: SeenCertificate, after: SeenCertificate) -> str | None:
+    """The status that the present one differs from; None where it is the same. One that a certificate had lost is the
+    same again only where it leaves the certificate plainly valid, as it stood meanwhile.
+    """
+    old, old_code = _last_status(before)
+    is_same = after.status == old or bool(after.status_code and after.status_code == old_code)
+    if is_same and not before.status and words_by_status(after.status_code):
+        return ""
+    return None if is_same else old
+
+
+def _last_status(certificate: SeenCertificate) -> tuple[str, str]:
+    """The last status that the register gave, in words and as a code."""
+    if certificate.status:
+        return certificate.status, certificate.status_code
+    return certificate.former_status, certificate.former_status_code
 
 
 def _change_of(certificate: SeenCertificate, name: str, old: str, new: str) -> FieldChange:
@@ -188,12 +206,13 @@ def _new_certificate(certificate: SeenCertificate) -> FieldChange:
 
 
 def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:
-    """The certificate as it is now, with old values instead of empty ones."""
+    """The certificate as it is now, with the last values of what the register gives no more."""
+    former_status, former_status_code = ("", "") if after.status else _last_status(before)
     return replace(
         after,
         revision=after.revision or before.revision,
         expiry=after.expiry or before.expiry,
         is_undated=not after.expiry and bool(before.expiry),
-        status=after.status or before.status,
-        status_code=after.status_code or before.status_code,
+        former_status=former_status,
+        former_status_code=former_status_code,
     )

@@ -1,7 +1,7 @@
 """Snapshots of devices and actors: the compared fields as they were last seen.
 
-An empty value means that the register had none; `former` has the last one before. `None` for certificates means that
-they were never read.
+An empty value means that the register had none; `former` and `former_status` have the last one before. `None` for
+certificates means that they were never read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,6 +41,9 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     """Its first day, which is shown and not compared."""
     type_code: str = ""
     """The register's code of its kind, which is not compared; empty where the register gives none."""
+    former_status: str = ""
+    """The last status that the register gave, where it gives none now: the next one is compared with it."""
+    former_status_code: str = ""
 
     @property
     def ends(self) -> str:
@@ -61,7 +64,8 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     def order(self) -> tuple[str | bool, ...]:
         """Sort key of number, revision, then all other fields except the first day and the kind."""
         body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed, self.is_undated
-        return self.number, self.revision, *self.values, *body_and_flags, self.is_scoped
+        former = self.former_status, self.former_status_code
+        return self.number, self.revision, *self.values, *body_and_flags, self.is_scoped, *former
 
 
 def in_order(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:

@@ -59,6 +59,7 @@ STANDINGS: Mapping[str, tuple[StatusFilter, Sequence[Certificate]]] = {
         (_certificate("Z-1", PAST), _certificate("Z-2", FAR, "suspended"), _certificate("Z-3", FAR, "withdrawn")),
     ),
     "a status that is not known": (StatusFilter.ON, (_certificate("Z-1", FAR, "held-back"),)),
+    "a status that is no longer given": (StatusFilter.ON, (Certificate("Z-1", expiry=FAR, type_code="x"),)),
     "left the market": (StatusFilter.OFF, (VALID,)),
     "not for the EU, and withdrawn": (StatusFilter.NOT_EU, (_certificate("Z-1", FAR, "withdrawn"),)),
     "no certificate": (StatusFilter.ON, ()),
@@ -68,8 +69,11 @@ STANDINGS: Mapping[str, tuple[StatusFilter, Sequence[Certificate]]] = {
 }
 UNREAD = frozenset({"certificates are not read", "not all certificates are read"})
 """Devices that a load brought, whose certificates nobody has read since."""
-EARLIER = {"an earlier one is no longer listed": _certificate("Z-1", FAR)}
-"""Certificates that were listed before."""
+EARLIER = {
+    "an earlier one is no longer listed": _certificate("Z-1", FAR),
+    "a status that is no longer given": _certificate("Z-1", FAR, "withdrawn"),
+}
+"""Certificates as they were listed before."""
 UDIS = {name: a_udi(number) for number, name in enumerate(STANDINGS)}
 
 Table = dict[str, dict[str, str]]
@@ -80,12 +84,14 @@ async def account(harness: ServiceHarness, owner_pages: PagesClient) -> ListStep
     """An account that watches a device in each standing and has them in a list."""
     watches: list[NewWatch] = []
     for number, (name, (market, certs)) in enumerate(STANDINGS.items()):
-        own = tuple(replace(each, number=f"{number}-{each.number}") for each in certs)
-        told: dict[str, Any] = {"status": label(market.code), "status_code": market.code, "certs": own}
+        *own, earlier = (
+            each and replace(each, number=f"{number}-{each.number}") for each in (*certs, EARLIER.get(name))
+        )
+        told: dict[str, Any] = {"status": label(market.code), "status_code": market.code, "certs": tuple(own)}
         reading = a_full_reading(f"u-{number}", UDIS[name], trade_name=name, **told)
         completeness = Completeness.SOME if name in UNREAD else reading.completeness
         await harness.store(replace(reading, completeness=completeness))
-        seen = _seen(reading.device, EARLIER.get(name), are_all_read=name not in UNREAD)
+        seen = _seen(reading.device, earlier, are_all_read=name not in UNREAD)
         watches.append(NewWatch(UDIS[name], name, encoded(seen), harness.now))
     key = await _watch(harness, owner_pages, *watches)
     return ListSteps(harness, NewAccount("", "", await owner_pages.rest_session(), key, {}))

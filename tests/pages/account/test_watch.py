@@ -114,6 +114,43 @@ async def test_a_value_that_the_record_lost_is_shown_no_more_makes_no_event_and_
     await harness.finish_background_work()
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_certificate_whose_record_says_withdrawn_no_more_stands_alike_for_all_who_watch_it_before_and_after(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    device = next(each for each in harness.unique_devices(60) if each.basic_udi and not each.certificates)
+    certify(harness, device, status="withdrawn")
+    address = await watch_of(owner_pages, device.primary_di)
+    assert "✕ Certificate withdrawn" in (await owner_pages.page(address)).main
+    certify(harness, device, status="")
+    harness.clock.move(60)
+    page = await owner_pages.follow(await owner_pages.post(f"{address}/read"))
+    later = PagesClient(harness)
+    await later.sign_up("later@acme.example")
+    later_address = await watch_of(later, device.primary_di)
+
+    assert page.facts["Certificates"] == "✓ Valid Covered until 16 Sep 2030"
+    assert "The register gives no status now; the last was: withdrawn." in page.main
+    assert page.rows[1:] == [], "no event has what is gone"
+    for pages, own in ((owner_pages, address), (later, later_address)):
+        assert (await pages.page(own)).facts["Certificates"] == page.facts["Certificates"]
+        assert (await pages.page("/app/watches")).rows[0][4].startswith("On the EU market Class")
+        assert "Withdrawn" not in (await pages.get("/app/watches.csv")).text
+        assert (await pages.page("/app/certificates")).rows[0][2].startswith("✓ Valid")
+        key = (await harness.post("/v1/keys", await pages.rest_session(), label="tests")).json()["api_key"]
+        [watch] = await harness.get_list(key, "watches")
+        assert watch["certificate_standing"] == "Valid"
+
+    certify(harness, device, status="withdrawn")
+    harness.clock.move(60)
+    await owner_pages.post(f"{address}/read")
+    for pages in (owner_pages, later):
+        [event] = await harness.events(await pages.caller())
+        assert (event.changes, event.severity) == ([FieldChange("cert_status", "", "Withdrawn", NUMBER)], "high")
+    await later.client.aclose()
+    await harness.finish_background_work()
+
+
 async def test_a_read_that_could_not_read_certificates_is_no_failed_one(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:

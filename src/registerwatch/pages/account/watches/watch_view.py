@@ -19,6 +19,7 @@ from registerwatch.platform.clock import day_of
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.codes import label
+from registerwatch.register.models import Certificate
 from registerwatch.register.standing import DELISTED, NOTHING_KNOWN, Badge, SubjectStanding
 from registerwatch.watches.events.event_search_repository import ListedEvent
 from registerwatch.watches.models import NOT_REGISTERED, READ_IN_PART, Event, Watch
@@ -114,6 +115,12 @@ class WatchView(msgspec.Struct, frozen=True):
     def certificates_of_device(self) -> Sequence[ShownCertificate]:
         """The certificates of a device that the register lists: those in the copy, or in the snapshot without one."""
         return self.device.certificates if self.device is not None else self.standing.certificates.certificates
+
+    def former_status(self, certificate: Certificate) -> str:
+        """The last status that the register gave of a certificate while it was watched, where it gives none now."""
+        identity = certificate.notified_body, certificate.number, certificate.revision
+        found = (each.former_status for each in self.seen.certs or () if each.identity == identity)
+        return "" if certificate.status else next(found, "")
 
     @property
     def lacks_certificates(self) -> bool:
