@@ -18,7 +18,7 @@ from registerwatch.register.codes import label
 from registerwatch.register.device_names import given_name
 from registerwatch.register.identifiers import kind
 from registerwatch.register.models import Certificate
-from registerwatch.register.standing import SubjectStanding, actor_standing, device_standing
+from registerwatch.register.standing import NOTHING_KNOWN, SubjectStanding, actor_standing, device_standing
 
 _DEVICES = (
     "SELECT primary_di, document, delisted_at, certs_read_at, read_at FROM devices"
@@ -49,6 +49,7 @@ class StoredStanding(Struct, frozen=True, gc=False):
     """Whether all lists of its certificates were read."""
     is_listed: bool = True
     """Whether the register listed it at the last read."""
+    is_actor: bool = False
     actor_status_code: str = ""
     certs_behind: int = 0
     """Seconds by which its certificates are older than its record."""
@@ -68,12 +69,12 @@ class StoredStanding(Struct, frozen=True, gc=False):
 
     def standing(self, today: date) -> SubjectStanding:
         """Its standing on a day: without its market status where it is no longer listed."""
-        if self.actor_status_code:
+        if self.is_actor:
             code = self.actor_status_code if self.is_listed else ""
             return actor_standing(label(code), code)
-        status, code = (self.status, self.status_code) if self.is_listed else ("", "")
-        found = device_standing(status, code, shown_certificates(self.certs, today))
-        return replace(found, has_unread=not self.certs_read)
+        found = device_standing(self.status, self.status_code, shown_certificates(self.certs, today))
+        status = found.status if self.is_listed else NOTHING_KNOWN.status
+        return replace(found, status=status, has_unread=not self.certs_read)
 
 
 class _Part(Struct, frozen=True, gc=False):
@@ -134,8 +135,8 @@ def _statement(statement: str, dialect: str) -> TextClause:
 
 
 def _of_actor(row: Row[Any]) -> StoredStanding:
-    is_listed = row.delisted_at is None
-    return StoredStanding(row.name, certs_read=True, is_listed=is_listed, actor_status_code=row.status_code)
+    told = {"is_listed": row.delisted_at is None, "actor_status_code": row.status_code}
+    return StoredStanding(row.name, certs_read=True, is_actor=True, **told)
 
 
 def _of_devices(rows: Sequence[Row[Any]]) -> Iterator[tuple[str, StoredStanding]]:

@@ -19,6 +19,10 @@ EndFact = tuple[str, str]
 FIRST_END, COVERED_UNTIL = "First end", "Covered until"
 NOT_READ, NONE_LISTED = "Not read", "None listed"
 """Words in files that replace the standing of certificates."""
+NOT_KNOWN = "Not known"
+"""Words in files that replace a market status that the record does not give."""
+MARKET_NOT_KNOWN: Badge = ("Market status not known", "none")
+"""Badge of a device whose record gives no market status."""
 CERTIFICATES_NOT_READ, CERTIFICATES_NOT_ALL_READ = "Certificates not read", "Certificates not all read"
 """Badges beside a device's status: whether its certificates, or the unread ones, are good is unknown."""
 DELISTED: Badge = ("No longer listed", "warn")
@@ -162,8 +166,13 @@ class SubjectStanding(msgspec.Struct, frozen=True):
     """Whether a newer read of another device has one of its certificates otherwise."""
 
     @property
+    def status_in_file(self) -> str:
+        """The words of its status for a file, in which a heading names it."""
+        return NOT_KNOWN if self.status == MARKET_NOT_KNOWN else self.status[0]
+
+    @property
     def badges(self) -> Sequence[Badge]:
-        """Its status, the worst of its certificates, what is in doubt, what was not read; unknown ones are left out."""
+        """Its status, the worst of its certificates, what is in doubt, what was not read; empty ones are left out."""
         earlier = [EARLIER_UNLISTED] if self.has_unlisted else []
         newer = [NEWER_READ_DIFFERS] if self.has_newer_read else []
         return [*(each for each in (self.status, self.certificates.badge) if each[0]), *earlier, *newer, *self._unread]
@@ -189,8 +198,9 @@ NOTHING_KNOWN = SubjectStanding(("", "none"))
 
 
 def device_standing(status: str, status_code: str, certificates: Sequence[ShownCertificate] = ()) -> SubjectStanding:
-    """A device of this market status (words and code) with these certificates."""
-    return SubjectStanding((status, market_tone(status_code)), CertificateStanding(certificates))
+    """A device of this market status (words and code; empty where its record gives none) with these certificates."""
+    market = (status, market_tone(status_code)) if status else MARKET_NOT_KNOWN
+    return SubjectStanding(market, CertificateStanding(certificates))
 
 
 def actor_standing(status: str, status_code: str) -> SubjectStanding:

@@ -83,7 +83,7 @@ def _row(shown: ShownLine, found: FoundTable, typed: Sequence[int], is_watched: 
             stored.name,
             stored.manufacturer_name,
             stored.manufacturer_srn,
-            shown.standing.status[0],
+            shown.standing.status_in_file,
             stored.risk_class,
         ]
     return [

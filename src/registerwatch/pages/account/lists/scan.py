@@ -161,7 +161,7 @@ def _csv_row(each: ScannedCode, is_watched: str) -> Row:
         known.name,
         known.manufacturer,
         each.words,
-        each.status,
+        each.standing.status_in_file,
         each.certificates,
         day_or_none(certificates.first_end),
         day_or_none(certificates.covered_until),

@@ -71,7 +71,7 @@ class ScannedCode(msgspec.Struct, frozen=True):
     def words(self) -> str:
         """Its state in words; for a listed device that is not on the EU market, its market status."""
         is_off_market = self.line.kind == "udi" and self.standing.status[1] in NEEDS_ATTENTION
-        return self.status if self.state == "listed" and is_off_market else WORDS[self.state]
+        return self.standing.status[0] if self.state == "listed" and is_off_market else WORDS[self.state]
 
     @property
     def badges(self) -> Sequence[Badge]:
@@ -88,13 +88,6 @@ class ScannedCode(msgspec.Struct, frozen=True):
     def tone(self) -> str:
         """The worst tone of the badges."""
         return worst_tone(tone for _, tone in self.badges)
-
-    @property
-    def status(self) -> str:
-        """The market status of a device or the status of an actor, in words; empty if it is not known, or if the
-        register no longer lists the device.
-        """
-        return self.standing.status[0]
 
     @property
     def address(self) -> str:

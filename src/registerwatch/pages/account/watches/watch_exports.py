@@ -14,13 +14,12 @@ from registerwatch.pages.account.downloads import COUNTED_DOWNLOAD
 from registerwatch.pages.account.router import account_pages
 from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watches.watch_query import WatchQuery
-from registerwatch.pages.account.watches.watch_rows import shown_status
 from registerwatch.platform.clock import day_of
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.standing import COVERED_UNTIL, FIRST_END, NOT_READ
 from registerwatch.watches.models import Watch
 from registerwatch.watches.questions.listed_watches import ListedWatch
-from registerwatch.watches.standing import certificates_of, shown_of
+from registerwatch.watches.standing import certificates_of, shown_of, standing_of
 from registerwatch.watches.watch_states import state_words
 from registerwatch.web.answers.watch_answers import WatchObject
 from registerwatch.web.files.spreadsheet import csv_response, day_or_none, workbooks_of
@@ -80,7 +79,7 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo, ended: EndedPeriod | N
         "device" if watch.kind == "udi" else "actor",
         watch.subject,
         watch.label,
-        shown_status(listed.watch, watch),
+        _status(listed.watch, day_of(now, zone)),
         watch.risk_class,
         watch.manufacturer_name,
         watch.manufacturer_srn,
@@ -92,6 +91,13 @@ def _row(listed: ListedWatch, now: float, zone: ZoneInfo, ended: EndedPeriod | N
         _instant(listed.changed_at, zone),
         _instant(listed.watch.created_at, zone),
     )
+
+
+def _status(watch: Watch, today: date) -> str:
+    """The status of a watch's subject; empty where it was not read, and where the register no longer lists it."""
+    if watch.snapshot is None:
+        return ""
+    return standing_of(watch.kind, watch.snapshot, today, is_delisted=watch.is_delisted).status_in_file
 
 
 def _certificates(watch: Watch, today: date) -> tuple[str, str, date | None, date | None]:

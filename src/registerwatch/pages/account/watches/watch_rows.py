@@ -60,18 +60,13 @@ class WatchRow(msgspec.Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """The status of its subject."""
-        return shown_status(self.listed.watch, self.answer)
+        """The status of its subject; empty if the register no longer lists it."""
+        return "" if self.listed.watch.is_delisted else self.answer.status
 
 
 def state_badge(watch: Watch, state: HealthState) -> Badge:
     """The state of a watch in words, and its tone; empty if there is no problem."""
     return state_words(watch, state), "warn" if is_last_read_bad(watch, state) else BADGES[state]
-
-
-def shown_status(watch: Watch, answer: WatchObject) -> str:
-    """The status of a watch's subject in rows and files: empty if the register no longer lists it."""
-    return "" if watch.is_delisted else answer.status
 
 
 class WatchTable(msgspec.Struct, frozen=True):
