@@ -233,6 +233,57 @@ async def test_of_several_devices_the_one_that_was_read_last_decides_and_another
     assert shown["/c/{id}"][0] == "✓ Valid register: issued"
 
 
+async def test_a_newer_worse_read_without_a_revision_is_told_beside_a_read_of_another_device_with_it(
+    harness: ServiceHarness,
+) -> None:
+    one, other = two_devices_of_one_manufacturer(harness)
+    srn = one.manufacturer.srn
+    await list_certificate(harness, srn, harness.now - HOUR, revision="02")
+    await read_device(harness, other, status="issued", expiry="2030-09-16", revision="02")
+    harness.clock.move(600)
+    udi, _ = await read_device(harness, one, expiry="2030-09-16")
+    await harness.update_index()
+
+    said = await answers(harness, srn)
+    shown = {**await pages(harness, srn, udi), **await pages(harness, srn, other.primary_di)}
+
+    assert {name: each["device_read"]["standing"] for name, each in said.items()} == dict.fromkeys(said, "Withdrawn")
+    assert {each["device_read"]["udi"] for each in said.values()} == {udi}
+    assert {path: standing.partition(" of ")[0] for path, (standing, _) in shown.items()} == dict.fromkeys(
+        shown, "✕ Withdrawn A newer read"
+    )
+
+
+@pytest.mark.parametrize(
+    ("of_first", "own", "told"),
+    [
+        ({}, {}, {"01": "Withdrawn", "02": "Withdrawn"}),
+        ({"expiry": "2026-01-01"}, {}, {"02": "Withdrawn"}),
+        ({}, {"expiry": "2029-01-01"}, {"01": "Withdrawn", "02": "Withdrawn"}),
+        ({"expiry": "2029-01-01"}, {"expiry": "2029-01-01", "status": "issued"}, {}),
+        ({"status_code": WITHDRAWN}, {"status": "issued"}, {}),
+    ],
+)
+async def test_a_read_that_may_be_of_several_listed_certificates_is_told_of_those_with_its_end_that_it_has_worse(
+    harness: ServiceHarness, of_first: dict[str, Any], own: dict[str, Any], told: dict[str, str]
+) -> None:
+    """Where the list has one of them as the device has it, it is that one."""
+    udi, srn = await read_device(harness, **{"expiry": "2030-09-16", **own})
+    await list_certificate(harness, srn, harness.now - HOUR, revision="01", **of_first)
+    second = a_certificate(2, srn=srn, seen_at=harness.now - HOUR, number=NUMBER, revision="02")
+    await store_certificates(harness.database, second)
+
+    listed = (await harness.get("/v1/certificates", number=NUMBER)).json()
+    page = Markup.of(await harness.get(f"/a/{srn}"))
+
+    found = {each["revision"]: each["device_read"] for each in listed["certificates"] if "device_read" in each}
+    assert {revision: each["standing"] for revision, each in found.items()} == told
+    assert "named_by_devices" not in listed
+    for revision in ("01", "02"):
+        [row] = [row for row in page.rows if row[0].startswith(f"{NUMBER} revision {revision}")]
+        assert (f"A newer read of the device {udi} says: withdrawn" in row[1]) == (revision in told)
+
+
 async def test_what_a_read_for_a_watch_found_after_the_list_is_told_as_the_newer_one(
     harness: ServiceHarness,
 ) -> None:

@@ -109,7 +109,8 @@ class CertificateSummary(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         ReadOfDevice | msgspec.UnsetType,
         field_doc(
             "Where the record of a device that lists it was read after the list, and has it otherwise: what that says."
-            " The other fields are the list’s. Left out where there is no such read.",
+            " The other fields are the list’s. A read that may be of another certificate with its number, as one"
+            " without a revision, is here where it is the newest and worse. Left out where there is no such read.",
         ),
     ] = msgspec.UNSET
 
@@ -195,7 +196,9 @@ def summary_fields(certificate: StoredCertificate, today: date) -> dict[str, Any
         "names_devices": None if certificate.scopes_read_at is None else certificate.named > 0,
         "seen_at": iso_utc(certificate.seen_at),
         "unlisted_at": instant_or_none(certificate.unlisted_at),
-        "device_read": ReadOfDevice.of(certificate.standing(today)) if certificate.read else msgspec.UNSET,
+        "device_read": ReadOfDevice.of(certificate.standing(today))
+        if certificate.read or certificate.possible
+        else msgspec.UNSET,
     }
 
 

@@ -118,12 +118,36 @@ class ListedStanding(msgspec.Struct, frozen=True):
 
 
 def listed_standing(
-    listed: ShownCertificate, listed_as_of: str, today: date, newest: DeviceRead | None, own: DeviceRead | None = None
+    listed: ShownCertificate,
+    listed_as_of: str,
+    today: date,
+    newest: DeviceRead | None,
+    own: DeviceRead | None = None,
+    possible: Sequence[DeviceRead] = (),
 ) -> ListedStanding:
     """The standing of a listed certificate on a day. `newest` is the newest read of any device that lists it, which
     counts where it is newer than the list. `own` is the read of the page's own device: the page has it above, so a
-    difference is said whatever its age.
+    difference is said whatever its age. `possible` reads may be of another certificate; one of them counts where it
+    has this one worse and none of the others is newer.
     """
+    certain = _certain_standing(listed, listed_as_of, today, newest, own)
+    as_of = max(listed_as_of, own.as_of if own is not None else "")
+    newer = [each for each in possible if each.as_of > as_of and (newest is None or each.as_of >= newest.as_of)]
+    differing = [each for each in (read_otherwise(listed, read, today) for read in newer) if each is not None]
+    worst = min(differing, key=lambda each: _severity(each.shown), default=None)
+    if worst is None or _severity(worst.shown) >= _severity(certain.shown):
+        return certain
+    return ListedStanding(listed, listed_as_of, worst)
+
+
+def _severity(shown: ShownCertificate) -> tuple[int, bool, str]:
+    """Sorts the worst first: by state, then by end."""
+    return shown.state.rank, shown.certificate.expiry is None, shown.certificate.expiry or ""
+
+
+def _certain_standing(
+    listed: ShownCertificate, listed_as_of: str, today: date, newest: DeviceRead | None, own: DeviceRead | None
+) -> ListedStanding:
     if newest is not None and newest.as_of <= max(listed_as_of, own.as_of if own is not None else ""):
         newest = None
     of_newest, of_own = (read_otherwise(listed, each, today) for each in (newest, own))

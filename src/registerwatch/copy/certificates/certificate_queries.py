@@ -6,12 +6,23 @@ from datetime import date
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Integer, Select, Text, bindparam, exists, func, literal_column, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Select,
+    Text,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.certificates.certificate_numbers import plain_number
 from registerwatch.copy.certificates.certificate_statements import OF_READ
-from registerwatch.copy.certificates.device_certificates import Listed, newest_reads, read_of
+from registerwatch.copy.certificates.device_certificates import Listed, ListedCertificate, read_of, reads_of_listed
 from registerwatch.copy.history.history import HistoryKind
 from registerwatch.copy.history.history_reader import HistoryReader
 from registerwatch.copy.history.record_history import StoredChange
@@ -67,11 +78,13 @@ class StoredCertificate(msgspec.Struct, frozen=True):
     named: int
     read: DeviceRead | None = None
     """Its state in the newest read of a device that lists it itself."""
+    possible: tuple[DeviceRead, ...] = ()
+    """Reads of devices that list it or another one with its number."""
 
     def standing(self, today: date, own: DeviceRead | None = None) -> ListedStanding:
         """Its standing on a day. `own` is the read of the device that a page is about."""
         listed_at = self.seen_at if self.unlisted_at is None else self.unlisted_at
-        return listed_standing(self._listed(today), iso_utc(listed_at), today, self.read, own)
+        return listed_standing(self._listed(today), iso_utc(listed_at), today, self.read, own, self.possible)
 
     def _listed(self, today: date) -> ShownCertificate:
         """Its state on a day, by the list."""
@@ -317,7 +330,7 @@ async def _as_read(
     if not reads:
         return certificates
     alike = await connection.execute(_LISTED, {"ids": [each.id for each in certificates]})
-    listed = [_Listed(*row) for row in alike]
+    listed = [ListedCertificate(*row) for row in alike]
     return _with_reads(certificates, listed, reads)
 
 
@@ -325,25 +338,17 @@ def _with_reads(
     certificates: Sequence[StoredCertificate], listed: Sequence[Listed], reads: Sequence[Sequence[Any]]
 ) -> list[StoredCertificate]:
     """Certificates with the newest reads of devices. `listed` are all that the list has with the numbers of reads."""
-    newest = newest_reads(listed, map(read_of, reads))
-    return [replace(each, read=newest[each.id]) if each.id in newest else each for each in certificates]
+    found = reads_of_listed(listed, map(read_of, reads))
+    return [
+        replace(each, read=found[each.id].newest, possible=found[each.id].possible) if each.id in found else each
+        for each in certificates
+    ]
 
 
 def _list_read(row: Sequence[Any]) -> ListRead:
     number, revision, body, valid_from, expiry, status_code, seen_at, unlisted_at = row
     as_of = iso_utc(seen_at if unlisted_at is None else unlisted_at)
     return ListRead(number, revision, body, valid_from, expiry, status_code, unlisted_at is None, as_of)
-
-
-class _Listed(msgspec.Struct, frozen=True):
-    """Identifies a certificate of the list."""
-
-    id: str
-    srn: str
-    number: str
-    revision: str
-    notified_body: str
-    unlisted_at: int | None
 
 
 def _refusal(row: Sequence[Any]) -> StoredRefusal:
@@ -447,7 +452,7 @@ _OF_DEVICES_ALONE = PreparedSelect(
 _READS = _OF_LISTED.where(certificates.c.id.in_(bindparam("ids", expanding=True)))
 _ALIKE = certificates.alias()
 _LISTED = (
-    select(*(_ALIKE.c[name] for name in _Listed.__struct_fields__))
+    select(*(_ALIKE.c[name] for name in ListedCertificate.__struct_fields__))
     .distinct()
     .join_from(certificates, _ALIKE, (_ALIKE.c.srn == certificates.c.srn) & (_ALIKE.c.number == certificates.c.number))
     .where(certificates.c.id.in_(bindparam("ids", expanding=True)))

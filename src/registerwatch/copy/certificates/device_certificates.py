@@ -37,8 +37,38 @@ class Listed(Identified, Protocol):
         """Its manufacturer's SRN."""
 
     @property
+    def expiry(self) -> str | None:
+        """Date of expiry."""
+
+    @property
+    def status_code(self) -> str:
+        """The register's code of its status."""
+
+    @property
     def unlisted_at(self) -> int | None:
         """When the list had it no more; None while it has."""
+
+
+class ListedCertificate(msgspec.Struct, frozen=True):
+    """What of a certificate of the register's list is compared with reads of devices."""
+
+    id: str
+    srn: str
+    number: str
+    revision: str
+    notified_body: str
+    expiry: str | None
+    status_code: str
+    unlisted_at: int | None
+
+
+class ReadsOfListed(msgspec.Struct, frozen=True):
+    """Reads of a listed certificate by devices: the newest that is of no other one, and those that are of it or of
+    another one with its number, as far as their revisions and notified bodies tell.
+    """
+
+    newest: DeviceRead | None = None
+    possible: tuple[DeviceRead, ...] = ()
 
 
 class OwnCertificate(msgspec.Struct, frozen=True):
@@ -138,24 +168,68 @@ def read_of(row: Sequence[Any]) -> CertificateRead:
     return CertificateRead(srn, number, revision, notified_body, read)
 
 
-def newest_reads(listed: Sequence[Listed], reads: Iterable[CertificateRead]) -> Mapping[str, DeviceRead]:
-    """The newest read of each certificate that a device lists, by id. `listed` are all in the list with the numbers of
-    the reads.
+def reads_of_listed(listed: Sequence[Listed], reads: Iterable[CertificateRead]) -> Mapping[str, ReadsOfListed]:
+    """The reads of each certificate that devices list, by id; numbers are the same whatever their spaces and capitals.
+    `listed` are all in the list with the numbers of the reads.
     """
-    of_list: defaultdict[tuple[str, str], list[Listed]] = defaultdict(list)
-    for each in listed:
+    of_list: defaultdict[tuple[str, str], list[ListedCertificate]] = defaultdict(list)
+    for each in map(_with_plain_number, listed):
         of_list[each.srn, each.number].append(each)
     of_devices: defaultdict[tuple[str, str], list[CertificateRead]] = defaultdict(list)
     for read in reads:
-        of_devices[read.srn, read.number].append(read)
-    until = replaced(listed)
-    found: dict[str, DeviceRead] = {}
+        plain = replace(read, number=plain_number(read.number))
+        of_devices[plain.srn, plain.number].append(plain)
+    found: dict[str, ReadsOfListed] = {}
     for key, alike in of_devices.items():
-        for one, same in zip(of_list[key], same_certificates(of_list[key], alike), strict=True):
-            about = [each.read for each in same if each.read.as_of <= until.get(one.id, each.read.as_of)]
-            if about:
-                found[one.id] = max(about, key=lambda each: each.as_of)
+        found |= _reads_of_number(of_list[key], alike)
     return found
+
+
+def _with_plain_number(listed: Listed) -> ListedCertificate:
+    values = [getattr(listed, name) for name in ListedCertificate.__struct_fields__]
+    return replace(ListedCertificate(*values), number=plain_number(listed.number))
+
+
+def _reads_of_number(listed: Sequence[ListedCertificate], reads: Sequence[CertificateRead]) -> dict[str, ReadsOfListed]:
+    """The reads of a manufacturer's certificates with one number, by id."""
+    until = replaced(listed)
+    about = {
+        one.id: [each for each in same if _is_until(each, until.get(one.id))]
+        for one, same in zip(listed, same_certificates(listed, reads), strict=True)
+    }
+    certain = [each for found in about.values() for each in found]
+    possible: defaultdict[str, list[DeviceRead]] = defaultdict(list)
+    for read in reads:
+        current = [one for one in listed if _is_until(read, until.get(one.id))]
+        for one in _may_be(read, current) if read not in certain else ():
+            possible[one.id].append(read.read)
+    newest = {
+        key: max((each.read for each in found), key=lambda each: each.as_of) for key, found in about.items() if found
+    }
+    return {key: ReadsOfListed(newest.get(key), tuple(possible[key])) for key in (*newest, *possible)}
+
+
+def _is_until(read: CertificateRead, until: str | None) -> bool:
+    return until is None or read.read.as_of <= until
+
+
+def _may_be(read: CertificateRead, listed: Sequence[ListedCertificate]) -> Sequence[ListedCertificate]:
+    """The listed certificates that a read may be of: those with its end, if any has it. None where the list has one of
+    them as the read has it: then it is that one.
+    """
+    may_be = [each for each in listed if may_be_same(each, read)]
+    if any(_has_alike(each, read) for each in may_be):
+        return ()
+    ends = {each.expiry for each in read.read.certificates}
+    return [each for each in may_be if each.expiry in ends] or may_be
+
+
+def _has_alike(listed: ListedCertificate, read: CertificateRead) -> bool:
+    """Whether the list has a certificate as a read of a device has it; a status that one of them lacks is none."""
+    return all(
+        each.expiry == listed.expiry and len({each.status_code, listed.status_code} - {""}) < 2
+        for each in read.read.certificates
+    )
 
 
 def _has_otherwise(row: Row[Any], own: OwnCertificate) -> bool:
