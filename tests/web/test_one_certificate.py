@@ -379,6 +379,22 @@ async def test_a_certificate_that_the_list_does_not_have_yet_is_found_where_a_de
         assert "named_by_devices" not in answer, "the list has it"
 
 
+async def test_a_number_with_other_spaces_is_that_of_the_certificate_in_the_list(harness: ServiceHarness) -> None:
+    udi, srn = await read_device(harness)
+    await list_certificate(harness, srn, harness.now - HOUR, number="Z-25 -001 ")
+
+    listed = (await harness.get("/v1/certificates", number=NUMBER)).json()
+    one = (await harness.get(f"/v1/certificates/{certificate_id(1)}")).json()
+    of_maker = (await harness.get(f"/v1/actors/{srn}")).json()["certificates"]["newest"]
+    pages = [Markup.of(await harness.client.get(path)) for path in (f"/?q={NUMBER}", f"/a/{srn}", f"/d/{udi}")]
+
+    assert [each["device_read"]["udi"] for each in (*listed["certificates"], one, *of_maker)] == [udi] * 3
+    assert "named_by_devices" not in listed
+    for page in pages:
+        [row] = [row for row in page.rows if row[0].startswith("Z-25 -001")]
+        assert any("✕ Withdrawn A newer read of" in each for each in row)
+
+
 @pytest.mark.parametrize(
     ("walk", "state", "words"),
     [

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import (
     ColumnElement,
+    FromClause,
     Integer,
     Select,
     Text,
@@ -422,14 +423,22 @@ _LISTED_WITH_NUMBERS = select(
     certificates.c.unlisted_at,
 ).where(_OF_SRN, certificates.c.number.in_(_WITH_NUMBERS))
 _NEWEST_NUMBERS = (
-    select(certificates.c.number).where(_OF_SRN).order_by(certificates.c.id.desc()).limit(_MOST).offset(_SKIPPED)
+    select(certificates.c.plain_number).where(_OF_SRN).order_by(certificates.c.id.desc()).limit(_MOST).offset(_SKIPPED)
 )
 _READS_OF_NEWEST = PreparedSelect(
     _OF_READ.where(
-        device_certificates.c.srn == bindparam("srn", type_=Text), device_certificates.c.number.in_(_NEWEST_NUMBERS)
+        device_certificates.c.srn == bindparam("srn", type_=Text),
+        device_certificates.c.plain_number.in_(_NEWEST_NUMBERS),
     )
 )
-_IS_LISTED = (device_certificates.c.srn == certificates.c.srn) & (device_certificates.c.number == certificates.c.number)
+
+
+def _has_number_of(table: FromClause) -> ColumnElement[bool]:
+    """Whether its rows have manufacturer and number of a listed certificate, whatever the number's spaces."""
+    return (table.c.srn == certificates.c.srn) & (table.c.plain_number == certificates.c.plain_number)
+
+
+_IS_LISTED = _has_number_of(device_certificates)
 _OF_LISTED = _OF_READ.distinct().join_from(certificates, device_certificates, _IS_LISTED)
 _READS_WITH_NUMBER = PreparedSelect(_OF_LISTED.where(certificates.c.plain_number == bindparam("number", type_=Text)))
 _UNKNOWN: ColumnElement[str] = literal_column("''")
@@ -454,7 +463,7 @@ _ALIKE = certificates.alias()
 _LISTED = (
     select(*(_ALIKE.c[name] for name in ListedCertificate.__struct_fields__))
     .distinct()
-    .join_from(certificates, _ALIKE, (_ALIKE.c.srn == certificates.c.srn) & (_ALIKE.c.number == certificates.c.number))
+    .join_from(certificates, _ALIKE, _has_number_of(_ALIKE))
     .where(certificates.c.id.in_(bindparam("ids", expanding=True)))
 )
 _BASIC_UDIS = PreparedSelect(
