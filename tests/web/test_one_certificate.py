@@ -8,10 +8,11 @@ import pytest
 
 from registerwatch.copy.certificates.certificate_queries import CertificateQueries
 from registerwatch.platform.clock import iso_utc
+from registerwatch.register.models import Certificate
 from registerwatch_standins.register.records import Registration
 from tests.mcp.messages import used
 from tests.pages.markup import Markup, accessibility_problems
-from tests.register.builders import a_registered_certificate
+from tests.register.builders import a_full_reading, a_registered_certificate, a_udi
 from tests.register.certificate_rows import (
     BODY,
     SEEN_AT,
@@ -393,6 +394,20 @@ async def test_a_number_with_other_spaces_is_that_of_the_certificate_in_the_list
     for page in pages:
         [row] = [row for row in page.rows if row[0].startswith("Z-25 -001")]
         assert any("✕ Withdrawn A newer read of" in each for each in row)
+
+
+async def test_a_manufacturers_certificate_is_found_by_its_number_among_many_others_with_it(
+    harness: ServiceHarness,
+) -> None:
+    own = Certificate(NUMBER, notified_body=BODY)
+    for place in range(21):
+        srn = f"DE-MF-{place:09}"
+        await harness.store(a_full_reading(f"u-{place}", a_udi(place), manufacturer_srn=srn, certs=(own,)))
+        harness.clock.move(60)
+
+    for wanted in ({}, {"srn": "DE-MF-000000000"}, {"srn": "DE-MF-000000000", "notified_body": BODY}):
+        found = (await harness.get("/v1/certificates", number=NUMBER, **wanted)).json()["named_by_devices"]
+        assert [each["srn"] for each in found] == ["DE-MF-000000000"] if wanted else len(found) == 20
 
 
 @pytest.mark.parametrize(

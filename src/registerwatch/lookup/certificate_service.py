@@ -242,9 +242,9 @@ class CertificateService:
         """
         if selection.number is None:
             return ()
-        wanted = (selection.srn, selection.notified_body)
-        found = await self._queries.of_devices_alone(selection.number, MAX_SHOWN)
-        return [each for each in found if all(map(_is_wanted, wanted, (each.srn, each.notified_body)))]
+        return await self._queries.of_devices_alone(
+            selection.number, MAX_SHOWN, srn=selection.srn, notified_body=selection.notified_body
+        )
 
     async def naming(self, basic_udi: str, certificates: Sequence[StoredCertificate]) -> frozenset[str]:
         """Ids of those certificates whose scopes name a Basic UDI-DI."""
@@ -252,10 +252,6 @@ class CertificateService:
 
 
 _scopes = msgspec.json.Decoder(tuple[StoredScope, ...])
-
-
-def _is_wanted(wanted: str | None, value: str) -> bool:
-    return wanted is None or value == wanted
 
 
 def _why_none(knowledge: ListKnowledge) -> str:

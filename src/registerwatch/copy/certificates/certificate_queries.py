@@ -204,11 +204,14 @@ class CertificateQueries:
         found = _certificates(await self._database.rows(_WITH_NUMBER, **asked, most=limit, skipped=0))
         return _with_reads(found, found, await self._database.rows(_READS_WITH_NUMBER, **asked)) if found else []
 
-    async def of_devices_alone(self, number: str, limit: int) -> Sequence[CertificateRead]:
+    async def of_devices_alone(
+        self, number: str, limit: int, *, srn: str | None = None, notified_body: str | None = None
+    ) -> Sequence[CertificateRead]:
         """The newest reads by devices of certificates with this plain number that the list does not have and never
-        had, the last read first.
+        had, the last read first; of a manufacturer and a notified body where these are given.
         """
-        rows = await self._database.rows(_OF_DEVICES_ALONE, number=number, most=limit, skipped=0)
+        asked = {"number": number, "srn": srn, "notified_body": notified_body}
+        rows = await self._database.rows(_OF_DEVICES_ALONE, **asked, most=limit, skipped=0)
         return [read_of(row) for row in rows]
 
     async def numbered(self, number: str, limit: int) -> CertificatesWithNumber:
@@ -438,6 +441,12 @@ def _has_number_of(table: FromClause) -> ColumnElement[bool]:
     return (table.c.srn == certificates.c.srn) & (table.c.plain_number == certificates.c.plain_number)
 
 
+def _is_wanted(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    """Whether a column has the value of a parameter, any where that is null."""
+    wanted = bindparam(name, type_=Text)
+    return or_(wanted.is_(None), column == wanted)
+
+
 _IS_LISTED = _has_number_of(device_certificates)
 _OF_LISTED = _OF_READ.distinct().join_from(certificates, device_certificates, _IS_LISTED)
 _READS_WITH_NUMBER = PreparedSelect(_OF_LISTED.where(certificates.c.plain_number == bindparam("number", type_=Text)))
@@ -453,7 +462,11 @@ _MAY_BE_LISTED = exists().where(
     ),
 )
 _OF_DEVICES_ALONE = PreparedSelect(
-    _OF_READ.where(device_certificates.c.plain_number == bindparam("number", type_=Text), ~_MAY_BE_LISTED)
+    _OF_READ.where(
+        device_certificates.c.plain_number == bindparam("number", type_=Text),
+        *(_is_wanted(device_certificates.c[name], name) for name in ("srn", "notified_body")),
+        ~_MAY_BE_LISTED,
+    )
     .order_by(device_certificates.c.read_at.desc(), *(device_certificates.c[name] for name in OF_READ[:4]))
     .limit(_MOST)
     .offset(_SKIPPED)
