@@ -8,6 +8,7 @@ import pytest
 
 from registerwatch.copy.certificates.certificate_queries import CertificateQueries
 from registerwatch.platform.clock import iso_utc
+from registerwatch.platform.structs import replace
 from registerwatch.register.models import Certificate
 from registerwatch_standins.register.records import Registration
 from tests.mcp.messages import used
@@ -408,6 +409,108 @@ async def test_a_manufacturers_certificate_is_found_by_its_number_among_many_oth
     for wanted in ({}, {"srn": "DE-MF-000000000"}, {"srn": "DE-MF-000000000", "notified_body": BODY}):
         found = (await harness.get("/v1/certificates", number=NUMBER, **wanted)).json()["named_by_devices"]
         assert [each["srn"] for each in found] == ["DE-MF-000000000"] if wanted else len(found) == 20
+
+
+async def named(harness: ServiceHarness) -> list[tuple[dict[str, Any], str]]:
+    """Each certificate that records of devices name, as programs and as the page have it."""
+    listed = (await harness.get("/v1/certificates", number=NUMBER)).json().get("named_by_devices", [])
+    found = (await harness.get("/v1/search", q=NUMBER)).json().get("named_by_devices", [])
+    tool = (await used(harness, "search_devices", q=NUMBER)).payload.get("named_by_devices", [])
+    page = Markup.of(await harness.client.get(f"/?q={NUMBER}"))
+    rows = [row[2] for row in page.rows if row[0].startswith(NUMBER)]
+    assert listed == found == tool
+    return list(zip(listed, rows, strict=True))
+
+
+@pytest.mark.parametrize(("status", "standing"), [("issued", "No longer listed"), ("withdrawn", "Withdrawn")])
+async def test_a_certificate_that_its_only_device_names_no_more_is_said_to_be_listed_no_longer(
+    harness: ServiceHarness, status: str, standing: str
+) -> None:
+    [device] = harness.separate_devices(1)
+    first_at = harness.now
+    udi, _ = await read_device(harness, device, status=status, expiry="2030-09-16")
+    harness.clock.move(30 * 24 * HOUR)
+    harness.world.change(device.uuid, certificates=())
+    assert (await harness.get("/v1/refresh", q=udi)).json()["refreshed"]
+
+    [(found, row)] = await named(harness)
+
+    read = found["device_read"]
+    assert (read["standing"], read["read_at"], found["dropped_at"]) == (
+        standing,
+        iso_utc(first_at),
+        iso_utc(harness.now),
+    )
+    was = "valid" if status == "issued" else status
+    assert row.startswith(f"✕ {standing} ")
+    assert f"The record of the device {udi} had it ({was}) as of {moment(first_at)}, and does not have it as of" in row
+
+
+async def test_a_certificate_whose_device_is_gone_stands_as_on_its_page_with_when_that_was(
+    harness: ServiceHarness,
+) -> None:
+    [other] = harness.separate_devices(1)
+    uuid = "00000000-0000-4000-8000-000000000001"
+    device = harness.world.register(replace(other, uuid=uuid, primary_di="07000000000005"))
+    udi, _ = await read_device(harness, device, status="issued", expiry="2030-09-16")
+    harness.clock.move(30 * 24 * HOUR)
+    harness.world.remove(device.uuid)
+    await harness.get("/v1/refresh", q=udi)
+
+    [(found, row)] = await named(harness)
+
+    assert (found["device_read"]["standing"], found["device_unlisted_at"]) == ("Valid", iso_utc(harness.now))
+    assert row.startswith("✓ Valid")
+    assert row.endswith(f"The register does not list that device any more, as of {moment(harness.now)}")
+
+
+async def test_a_certificate_that_its_device_names_with_a_revision_now_is_told_once(harness: ServiceHarness) -> None:
+    [device] = harness.separate_devices(1)
+    await read_device(harness, device)
+    harness.clock.move(600)
+    await read_device(harness, device, status="issued", revision="02")
+
+    [(found, _)] = await named(harness)
+
+    assert (found["revision"], found["device_read"]["read_at"]) == ("02", iso_utc(harness.now))
+    assert "dropped_at" not in found
+
+
+async def test_what_neither_the_list_nor_the_device_has_any_more_does_not_stand_as_the_device_had_it(
+    harness: ServiceHarness,
+) -> None:
+    [device] = harness.separate_devices(1)
+    udi, srn = await read_device(harness, device, status="issued", expiry="2030-09-16")
+    await list_certificate(harness, srn, harness.now - 2 * HOUR, unlisted_at=harness.now - HOUR)
+    harness.clock.move(600)
+    harness.world.change(device.uuid, certificates=())
+    assert (await harness.get("/v1/refresh", q=udi)).json()["refreshed"]
+    await harness.update_index()
+
+    said, shown = await answers(harness, srn), await pages(harness, srn, udi)
+
+    assert not any("device_read" in each for each in said.values())
+    assert {standing.partition(" register")[0] for standing, _ in shown.values()} == {"✕ No longer listed"}
+
+
+async def test_a_newer_withdrawal_is_told_also_where_that_device_has_the_certificate_no_more(
+    harness: ServiceHarness,
+) -> None:
+    one, other = two_devices_of_one_manufacturer(harness)
+    srn = one.manufacturer.srn
+    await list_certificate(harness, srn, harness.now - HOUR)
+    first, _ = await read_device(harness, one, status="issued", expiry="2030-09-16")
+    harness.clock.move(600)
+    await read_device(harness, other)
+    harness.clock.move(600)
+    harness.world.change(other.uuid, certificates=())
+    assert (await harness.get("/v1/refresh", q=other.primary_di)).json()["refreshed"]
+
+    one_read = (await harness.get(f"/v1/certificates/{certificate_id(1)}")).json()["device_read"]
+    page = Markup.of(await harness.client.get(f"/d/{first}"))
+
+    assert one_read["standing"] == "Withdrawn"
+    assert "A newer read of another device differs" in page.main
 
 
 @pytest.mark.parametrize(

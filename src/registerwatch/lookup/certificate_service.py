@@ -25,7 +25,7 @@ from registerwatch.platform.clock import utc_in_words
 from registerwatch.platform.db.row_pages import RowPage
 from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.certificate_reads import (
-    CertificateRead,
+    NamedCertificate,
     NewerRead,
     confirmed_at,
     listed_otherwise,
@@ -102,7 +102,7 @@ class CertificatesPage(msgspec.Struct, frozen=True):
     page: RowPage[StoredCertificate]
     counts: CertificateCounts
     knowledge: ListKnowledge
-    of_devices: Sequence[CertificateRead] = ()
+    of_devices: Sequence[NamedCertificate] = ()
     """Where a number was asked for: certificates that only records of devices name."""
 
 
@@ -236,7 +236,7 @@ class CertificateService:
             if any(newer)
         }
 
-    async def _of_devices(self, selection: CertificateSelection) -> Sequence[CertificateRead]:
+    async def _of_devices(self, selection: CertificateSelection) -> Sequence[NamedCertificate]:
         """Certificates with the number of a selection that only records of devices name, of its manufacturer and its
         notified body.
         """

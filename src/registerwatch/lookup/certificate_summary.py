@@ -10,7 +10,7 @@ from registerwatch.copy.certificates.certificate_queries import StoredCertificat
 from registerwatch.lookup.certificate_service import CERTIFICATES, CertificatesOfActor, ListKnowledge
 from registerwatch.platform.clock import iso_utc
 from registerwatch.register.certificate_kinds import kind_of_certificate
-from registerwatch.register.certificate_reads import CertificateRead, ListedStanding
+from registerwatch.register.certificate_reads import ListedStanding, NamedCertificate
 from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.codes import label
 from registerwatch.register.models import field_doc
@@ -126,10 +126,26 @@ class CertificateOfDevices(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     type_code: Annotated[
         str, field_doc("The register's code of it.", "refdata.certificate-mdr-type.quality-management-system")
     ]
-    device_read: Annotated[ReadOfDevice, field_doc("What the record says that was read last.")]
+    device_read: Annotated[ReadOfDevice, field_doc("What the record says that was last read with it.")]
+    dropped_at: Annotated[
+        str | msgspec.UnsetType,
+        field_doc(
+            "When the record of that device was read without it, UTC. Left out where it was not.",
+            "2026-11-23T19:30:11Z",
+            form=INSTANT,
+        ),
+    ] = msgspec.UNSET
+    device_unlisted_at: Annotated[
+        str | msgspec.UnsetType,
+        field_doc(
+            "When the register no longer listed that device, UTC. Left out while it does.",
+            "2026-11-23T19:30:11Z",
+            form=INSTANT,
+        ),
+    ] = msgspec.UNSET
 
     @classmethod
-    def of(cls, found: CertificateRead, today: date) -> "CertificateOfDevices":
+    def of(cls, found: NamedCertificate, today: date) -> "CertificateOfDevices":
         """The read of a device as of a day."""
         shown = found.shown(today)
         type_code = shown.certificate.type_code
@@ -141,6 +157,8 @@ class CertificateOfDevices(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             type=kind_of_certificate(type_code),
             type_code=type_code,
             device_read=ReadOfDevice.of_shown(found.read.udi, found.read.as_of, shown),
+            dropped_at=found.dropped_at or msgspec.UNSET,
+            device_unlisted_at=found.device_unlisted_at or msgspec.UNSET,
         )
 
 

@@ -34,11 +34,27 @@ class CertificateRead(msgspec.Struct, frozen=True):
     notified_body: str
     read: DeviceRead
 
+
+class NamedCertificate(CertificateRead, frozen=True):
+    """A certificate that only records of devices name, as the one had it that was last read with it."""
+
+    dropped_at: str | None = None
+    """When that record was read without it; None where it was not."""
+    device_unlisted_at: str | None = None
+    """When the register no longer listed that device; None while it does."""
+
     def shown(self, today: date) -> ShownCertificate:
-        """The certificate with its state on a day, the worst where the device lists it more than once."""
-        return min(
-            (shown_certificate(each, today) for each in self.read.certificates), key=lambda each: each.state.rank
-        )
+        """The certificate with its state on a day, the worst where the record has it more than once. Without it there,
+        it is no longer listed, where it had not ended before.
+        """
+        worst = self.as_named(today)
+        unlisted = shown_certificate(worst.certificate, today, is_listed=False)
+        return worst if self.dropped_at is None else min(worst, unlisted, key=lambda each: each.state.rank)
+
+    def as_named(self, today: date) -> ShownCertificate:
+        """The same as long as the record has it."""
+        shown = (shown_certificate(each, today) for each in self.read.certificates)
+        return min(shown, key=lambda each: each.state.rank)
 
 
 class ListRead(msgspec.Struct, frozen=True):

@@ -24,6 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from registerwatch.copy.certificates.certificate_numbers import plain_number
 from registerwatch.copy.certificates.certificate_statements import OF_READ
 from registerwatch.copy.certificates.device_certificates import Listed, ListedCertificate, read_of, reads_of_listed
+from registerwatch.copy.certificates.naming_records import NamingRecord, named_certificates, naming_records
 from registerwatch.copy.history.history import HistoryKind
 from registerwatch.copy.history.history_reader import HistoryReader
 from registerwatch.copy.history.record_history import StoredChange
@@ -46,6 +47,7 @@ from registerwatch.register.certificate_reads import (
     DeviceRead,
     ListedStanding,
     ListRead,
+    NamedCertificate,
     listed_standing,
 )
 from registerwatch.register.certificate_states import ShownCertificate, shown_certificate
@@ -146,7 +148,7 @@ class CertificatesWithNumber(msgspec.Struct, frozen=True):
     """
 
     listed: Sequence[StoredCertificate]
-    of_devices: Sequence[CertificateRead]
+    of_devices: Sequence[NamedCertificate]
     walk: StoredWalk | None
 
     @property
@@ -190,9 +192,10 @@ class CertificateQueries:
     async def newest_of(self, srn: str, limit: int) -> tuple[Sequence[StoredCertificate], int]:
         """The newest certificates of a manufacturer, at most `limit`, and how many it has."""
         asked = {"srn": srn, "most": limit, "skipped": 0}
-        found = _certificates(await self._database.rows(_NEWEST_OF, **asked))
+        found: Sequence[StoredCertificate] = _certificates(await self._database.rows(_NEWEST_OF, **asked))
         if found:
             found = _with_reads(found, found, await self._database.rows(_READS_OF_NEWEST, **asked))
+            found = await self._without_former_reads(found)
         if len(found) < limit:
             return found, len(found)
         ((total,),) = await self._database.rows(_COUNT_OF, srn=srn)
@@ -202,17 +205,21 @@ class CertificateQueries:
         """Certificates with this number, whatever its spaces and capitals, at most `limit`."""
         asked = {"number": plain_number(number)}
         found = _certificates(await self._database.rows(_WITH_NUMBER, **asked, most=limit, skipped=0))
-        return _with_reads(found, found, await self._database.rows(_READS_WITH_NUMBER, **asked)) if found else []
+        if not found:
+            return []
+        found = _with_reads(found, found, await self._database.rows(_READS_WITH_NUMBER, **asked))
+        return await self._without_former_reads(found)
 
     async def of_devices_alone(
         self, number: str, limit: int, *, srn: str | None = None, notified_body: str | None = None
-    ) -> Sequence[CertificateRead]:
-        """The newest reads by devices of certificates with this plain number that the list does not have and never
-        had, the last read first; of a manufacturer and a notified body where these are given.
+    ) -> Sequence[NamedCertificate]:
+        """Certificates with this plain number that records of devices name and the list does not have and never had,
+        the last read first; of a manufacturer and a notified body where these are given.
         """
         asked = {"number": number, "srn": srn, "notified_body": notified_body}
         rows = await self._database.rows(_OF_DEVICES_ALONE, **asked, most=limit, skipped=0)
-        return [read_of(row) for row in rows]
+        reads = [read_of(row) for row in rows]
+        return named_certificates(reads, await self._records({each.read.udi for each in reads}))
 
     async def numbered(self, number: str, limit: int) -> CertificatesWithNumber:
         """Everything with this number, whatever its spaces and capitals, at most `limit` of each kind."""
@@ -243,7 +250,8 @@ class CertificateQueries:
             if row is None:
                 return None
             *own, scopes, facts, last_change = row
-            [certificate] = await _as_read(connection, [_certificate(own)])
+            found = await _as_read(connection, [_certificate(own)])
+        [certificate] = await self._without_former_reads(found)
         return FoundCertificate(certificate, scopes, facts, last_change or 0)
 
     async def page(
@@ -257,7 +265,8 @@ class CertificateQueries:
             statement = statement.where(certificates.c.id < after)
         async with self._database.reading() as connection:
             page = RowPage.cut(_certificates((await connection.execute(statement)).all()), limit)
-            return replace(page, rows=await _as_read(connection, page.rows))
+            found = await _as_read(connection, page.rows)
+        return replace(page, rows=await self._without_former_reads(found))
 
     async def counts(self, selection: CertificateSelection) -> CertificateCounts:
         """How many certificates a selection has."""
@@ -293,6 +302,24 @@ class CertificateQueries:
         """The certificates among these whose scopes name a Basic UDI-DI."""
         rows = await self._database.rows(_NAMING, basic_udi=basic_udi)
         return frozenset(certificate_id for (certificate_id,) in rows).intersection(certificate_ids)
+
+    async def _without_former_reads(self, found: Sequence[StoredCertificate]) -> Sequence[StoredCertificate]:
+        """Certificates without later reads of devices, where neither the list nor the device has one any more. A
+        certificate that is listed has the newer read of the list soon.
+        """
+        reads = {each.id: each.read.udi for each in found if each.read is not None and each.unlisted_at is not None}
+        records = await self._records(set(reads.values()))
+        return [
+            replace(each, read=None) if _is_former(each, records.get(reads.get(each.id, ""))) else each
+            for each in found
+        ]
+
+    async def _records(self, udis: Collection[str]) -> Mapping[str, NamingRecord]:
+        """The current records of these UDI-DIs."""
+        if not udis:
+            return {}
+        async with self._database.reading() as connection:
+            return await naming_records(connection, udis)
 
     async def refusals_of(self, srn: str, limit: int) -> RowPage[StoredRefusal]:
         """Refused applications of a manufacturer, the last registered ones first."""
@@ -347,6 +374,13 @@ def _with_reads(
         replace(each, read=found[each.id].newest, possible=found[each.id].possible) if each.id in found else each
         for each in certificates
     ]
+
+
+def _is_former(certificate: StoredCertificate, record: NamingRecord | None) -> bool:
+    """Whether the record whose read a certificate has does not name it any more, or is not listed."""
+    if record is None or certificate.read is None:
+        return False
+    return record.delisted_at is not None or record.dropped_at(certificate, certificate.read.as_of) is not None
 
 
 def _list_read(row: Sequence[Any]) -> ListRead:

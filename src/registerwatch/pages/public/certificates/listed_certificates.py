@@ -18,7 +18,7 @@ from registerwatch.pages.rendering import moment
 from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.register.certificate_identity import may_be_same, same_certificates
 from registerwatch.register.certificate_kinds import kind_of_certificate, what_was_examined
-from registerwatch.register.certificate_reads import CertificateRead, DeviceRead, ListedStanding
+from registerwatch.register.certificate_reads import DeviceRead, ListedStanding, NamedCertificate
 from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.models import Certificate
 
@@ -95,13 +95,18 @@ class CertificateRow(msgspec.Struct, frozen=True, dict=True):
 class CertificateOfDevice(msgspec.Struct, frozen=True):
     """A certificate on a day that only records of devices name."""
 
-    found: CertificateRead
+    found: NamedCertificate
     today: date
 
     @property
     def shown(self) -> ShownCertificate:
         """The certificate with its state."""
         return self.found.shown(self.today)
+
+    @property
+    def as_named(self) -> ShownCertificate:
+        """The certificate as the record had it."""
+        return self.found.as_named(self.today)
 
 
 class CertificateSection(msgspec.Struct, frozen=True):
