@@ -411,6 +411,24 @@ async def test_a_manufacturers_certificate_is_found_by_its_number_among_many_oth
         assert [each["srn"] for each in found] == ["DE-MF-000000000"] if wanted else len(found) == 20
 
 
+@pytest.mark.parametrize(
+    ("certificate", "of_device"),
+    [({}, {"manufacturer_srn": ""}), ({"confirmed": False, "listed_in": "search"}, {})],
+)
+async def test_a_search_that_does_not_look_for_a_certificate_of_a_record_does_not_say_that_no_record_names_it(
+    harness: ServiceHarness, certificate: dict[str, Any], of_device: dict[str, Any]
+) -> None:
+    await note_walk(harness.database)
+    own = Certificate(NUMBER, status_code=WITHDRAWN, **certificate)
+    await harness.store(a_full_reading("u-1", a_udi(1), certs=(own,), **of_device))
+    await harness.update_index()
+
+    page = Markup.of(await harness.client.get(f"/?q={NUMBER}"))
+
+    assert "no record of a device here names" not in page.main
+    assert "where the record has no SRN of the manufacturer, or where the last read could not confirm it" in page.main
+
+
 async def named(harness: ServiceHarness) -> list[tuple[dict[str, Any], str]]:
     """Each certificate that records of devices name, as programs and as the page have it."""
     listed = (await harness.get("/v1/certificates", number=NUMBER)).json().get("named_by_devices", [])
@@ -541,9 +559,9 @@ async def test_a_search_for_a_number_that_finds_nothing_says_how_the_list_was_re
 
     assert (found["total"], found["certificate_list"]["state"]) == (0, state)
     assert words in page.main
-    assert "record of a device here names one with it" in page.main
+    assert "was found in records of devices here" in page.main
     assert "certificate_list" not in (await harness.get("/v1/search", q="set")).json()
-    assert "record of a device here" not in Markup.of(await harness.client.get("/?q=04012345678901")).main
+    assert "records of devices here" not in Markup.of(await harness.client.get("/?q=04012345678901")).main
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])
