@@ -286,6 +286,23 @@ async def test_a_read_that_may_be_of_several_listed_certificates_is_told_of_thos
         assert (f"A newer read of the device {udi} says: withdrawn" in row[1]) == (revision in told)
 
 
+async def test_a_worse_read_that_can_only_be_of_a_replaced_certificate_is_told_of_that_one(
+    harness: ServiceHarness,
+) -> None:
+    _, srn = await read_device(harness, revision="02")
+    dropped_at = harness.now - HOUR
+    await list_certificate(harness, srn, dropped_at, unlisted_at=dropped_at)
+    other = a_certificate(2, srn=srn, seen_at=dropped_at, number=NUMBER, revision="01")
+    await store_certificates(harness.database, other)
+
+    listed = (await harness.get("/v1/certificates", number=NUMBER)).json()["certificates"]
+
+    assert {each["revision"]: each.get("device_read", {}).get("standing") for each in listed} == {
+        "": "Withdrawn",
+        "01": None,
+    }
+
+
 async def test_what_a_read_for_a_watch_found_after_the_list_is_told_as_the_newer_one(
     harness: ServiceHarness,
 ) -> None:

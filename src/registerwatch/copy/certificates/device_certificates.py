@@ -201,7 +201,7 @@ def _reads_of_number(listed: Sequence[ListedCertificate], reads: Sequence[Certif
     possible: defaultdict[str, list[DeviceRead]] = defaultdict(list)
     for read in reads:
         current = [one for one in listed if _is_until(read, until.get(one.id))]
-        for one in _may_be(read, current) if read not in certain else ():
+        for one in (_may_be(read, current) or _may_be(read, listed)) if read not in certain else ():
             possible[one.id].append(read.read)
     newest = {
         key: max((each.read for each in found), key=lambda each: each.as_of) for key, found in about.items() if found
