@@ -130,6 +130,25 @@ def test_a_content_is_read_though_the_template_of_its_process_was_killed() -> No
     assert len(_read(b"GTIN\n04012345000009\n").rows) == 1
 
 
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_process_goes_on_where_all_are_told_to_stop_since_the_service_finishes_its_work(
+    endless: str, stop: signal.Signals
+) -> None:
+    end, others = ProcessEnd(), set(_copies())
+    work = threading.Thread(target=_run_to_its_end, args=(endless, end))
+    work.start()
+    try:
+        until(lambda: bool(set(_copies()) - others), "a process")
+        for each in (*_templates(), *_copies()):
+            each.send_signal(stop)
+
+        assert len(_read(b"GTIN\n04012345000009\n").rows) == 1
+        assert work.is_alive()
+    finally:
+        end.end()
+        work.join()
+
+
 def test_a_content_is_read_after_one_whose_process_was_killed() -> None:
     for _ in range(3):
         with pytest.raises(ProcessFailed):

@@ -86,6 +86,8 @@ def serve_copies(answer: Callable[[int], None]) -> None:
     the service has ended. The module must have loaded everything and have no threads.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that copies that have ended leave nothing behind
+    for stop in (signal.SIGINT, signal.SIGTERM):  # all processes may get them, and the service finishes its work
+        signal.signal(stop, signal.SIG_IGN)
     with socket.socket(fileno=sys.stdin.fileno()) as requests:
         while connections := socket.recv_fds(requests, 1, 1)[1]:
             [connection] = connections
