@@ -129,7 +129,8 @@ async def _measured(stored: Stored, path: Path) -> dict[str, float]:
         found: dict[str, float] = {}
         table = await _read(content, found)
         shares = PlanShares(plans(settings.trial_watch_cap), needs_confirmation=False)
-        lists = ListWorker(service.database, SystemClock(), service.records, _ReadBefore(table), shares, service.work)
+        readers = _ReadBefore(table), service.watches.code_reader
+        lists = ListWorker(service.database, SystemClock(), service.records, *readers, shares, service.work)
         first = await _sent(client, content)
         await lists.work_off()
         found["first_keep"], _ = await _took(client.post(f"{first}/keep", json={}))

@@ -350,6 +350,7 @@ def build_service(
             clock,
             copy,
             watches.imports,
+            watches.code_reader,
             shares,
             work,
             DiskCheck(*folders, min_free_bytes=MIN_FREE_FOR_FILES),

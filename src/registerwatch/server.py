@@ -15,8 +15,8 @@ from registerwatch.web.limits.connections import raise_file_limit
 from registerwatch.web.limits.http_server import server_config
 
 SWITCH_SECONDS = 0.0005
-"""How long a thread that does not pause by itself (`with_pauses`), such as one that makes a file, keeps the interpreter
-while the event loop waits for it. Python's default is 5 ms, for each step of a request (docs/performance.md).
+"""How long a thread, such as one that makes a file, keeps the interpreter while the event loop waits for it. Python's
+default is 5 ms, for each step of a request (docs/performance.md).
 """
 
 

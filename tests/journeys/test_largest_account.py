@@ -47,7 +47,10 @@ async def test_nothing_that_the_largest_account_asks_for_keeps_others_waiting(ha
         assert answer.status_code == 200, path
     assert len(await harness.get_list(owner.api_key, "watches")) == WATCHES
     await _import(harness, owner, [a_udi(WATCHES + number) for number in range(499)])
-    await _import(harness, owner, [f"{SLOW_CODE}{number}" for number in range(499)])
+    slow = [f"{SLOW_CODE}{number}" for number in range(499)]
+    await _import(harness, owner, slow)
+    damaged = await pages.upload("/app/scan", "x", b"\xff\xd8\xff", field="photo", codes="\n".join(slow))
+    assert damaged.status_code == 400, "no photo, and the codes are looked up"
 
 
 async def _import(harness: ServiceHarness, owner: NewAccount, codes: list[str]) -> None:

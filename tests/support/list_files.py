@@ -8,6 +8,7 @@ from registerwatch.accounts.plans import plans
 from registerwatch.files.lists.worker import ListWorker
 from registerwatch.files.tables.process import BOUNDS, BUSY, WAIT_SECONDS, TableReader, _read
 from registerwatch.platform.bounded_process import BoundedProcesses, ProcessBounds, ProcessEnd, ProcessOutput
+from registerwatch.watches.imports.code_process import CodeReader
 from tests.support.harness import ServiceHarness
 
 Reading = Callable[[bytes], bytes]
@@ -28,12 +29,14 @@ def in_this_process(read: Reading = _read, *, budget: WorkBudget | None = None) 
     return TableReader(processes)
 
 
-def list_worker(harness: ServiceHarness, reader: TableReader | None = None) -> ListWorker:
+def list_worker(
+    harness: ServiceHarness, reader: TableReader | None = None, codes: CodeReader | None = None
+) -> ListWorker:
     """Another worker over the same database, as another node has one."""
     service = harness.service
     shares = PlanShares(plans(service.settings.trial_watch_cap), needs_confirmation=True)
-    reader = reader or in_this_process()
-    return ListWorker(service.database, harness.clock, service.records, reader, shares, service.work)
+    reader, codes = reader or in_this_process(), codes or service.watches.code_reader
+    return ListWorker(service.database, harness.clock, service.records, reader, codes, shares, service.work)
 
 
 async def work_on_lists(harness: ServiceHarness) -> None:

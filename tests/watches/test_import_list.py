@@ -1,13 +1,17 @@
 """Importing a list: what counts as a line, what is added, what is left."""
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.repository import lock_account
 from registerwatch.errors import InvalidInput
 from registerwatch.register.models import Certificate
 from registerwatch.watches import repository
+from registerwatch.watches.imports.code_process import CodeReader
 from registerwatch.watches.imports.import_list import ImportResult, ImportService
 from registerwatch.watches.imports.import_text import MAX_LINE_LENGTH, MAX_LINES, identifiers
 from registerwatch.watches.models import Watch
@@ -86,9 +90,8 @@ def test_any_text_gives_cells_without_space_around_them_or_is_refused(csv: str) 
 
 @pytest.fixture
 def import_service(harness: ServiceHarness) -> ImportService:
-    return ImportService(
-        harness.database, harness.clock, harness.service.records, fresh_for=FRESH, work=harness.service.work
-    )
+    codes = harness.service.watches.code_reader
+    return ImportService(harness.database, harness.clock, harness.service.records, fresh_for=FRESH, codes=codes)
 
 
 async def subjects(harness: ServiceHarness, caller: Caller) -> list[str]:
@@ -197,6 +200,20 @@ async def test_a_list_of_what_is_watched_already_fits_under_a_cap_that_is_reache
     await import_service.add_all(caller, csv)
 
     assert await import_service.add_all(caller, csv) == ImportResult(0, 25, [])
+
+
+async def test_a_dry_run_waits_for_no_change_of_the_account(harness: ServiceHarness) -> None:
+    caller = await harness.owner()
+    codes = CodeReader()  # which counts nothing
+    service = ImportService(harness.database, harness.clock, harness.service.records, fresh_for=FRESH, codes=codes)
+
+    async with harness.database.transaction() as connection:
+        await lock_account(connection, caller.account.id)
+        async with asyncio.timeout(20):
+            tried = await service.add_all(caller, a_udi(1), dry_run=True)
+
+    assert (tried.added, tried.dry_run) == (1, True)
+    assert await subjects(harness, caller) == []
 
 
 async def test_an_import_asks_the_register_nothing(harness: ServiceHarness) -> None:

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from registerwatch.errors import CapReached, PeriodEnded
 from registerwatch.files.tables.cells import bare
-from registerwatch.watches.imports.import_plan import KnownSubject, plan_lines, read_lines
+from registerwatch.watches.imports.code_process import code_of
+from registerwatch.watches.imports.import_plan import KnownSubject, ReadLine, plan_lines
 from registerwatch.watches.imports.import_table import ListLine
 from tests.register.builders import PROPERTY, UDI, a_full_reading, a_row, a_udi
 from tests.support.harness import SRN, ServiceHarness
@@ -16,6 +17,10 @@ TRIAL_CAP = 25
 
 def listed(*cells: str) -> list[ListLine]:
     return [ListLine(number, cell) for number, cell in enumerate(cells, start=2)]
+
+
+def read(*cells: str) -> list[ReadLine]:
+    return [ReadLine.of(line, code_of(line.cell)) for line in listed(*cells)]
 
 
 async def test_each_line_has_a_fate_and_what_the_copy_knows(harness: ServiceHarness) -> None:
@@ -75,7 +80,7 @@ cells = st.sampled_from([*(a_udi(number) for number in range(6)), "", "x", "7", 
 def test_every_line_has_one_fate_and_what_is_new_fits_under_the_cap(
     typed: list[str], present: set[str], cap: int
 ) -> None:
-    planned = plan_lines(read_lines(listed(*typed)), present, set(), cap)
+    planned = plan_lines(read(*typed), present, set(), cap)
 
     new = [line.subject for line in planned if line.fate == "new"]
     assert [line.number for line in planned] == list(range(2, len(typed) + 2))
@@ -92,7 +97,7 @@ def test_every_line_has_one_fate_and_what_is_new_fits_under_the_cap(
 def test_a_scanned_code_in_a_cell_keeps_its_separators_and_means_its_udi_di() -> None:
     cell = bare("010401234567890110A1\x1d17280131")
 
-    [line] = plan_lines(read_lines(listed(cell)), present=(), known=(), cap=TRIAL_CAP)
+    [line] = plan_lines(read(cell), present=(), known=(), cap=TRIAL_CAP)
 
     assert cell == "010401234567890110A1<GS>17280131"
     assert (line.subject, line.fate) == ("04012345678901", "new")
@@ -101,14 +106,14 @@ def test_a_scanned_code_in_a_cell_keeps_its_separators_and_means_its_udi_di() ->
 def test_a_line_that_can_be_two_known_devices_is_invalid_and_names_both() -> None:
     known = {"00000002345673", "00023456000073"}
 
-    [line] = plan_lines(read_lines(listed("02345673")), present=(), known=known, cap=TRIAL_CAP)
+    [line] = plan_lines(read("02345673"), present=(), known=known, cap=TRIAL_CAP)
 
     assert line.fate == "invalid"
     assert all(udi in line.reason for udi in known)
 
 
 def test_a_basic_udi_di_in_a_list_is_told_to_be_one() -> None:
-    [line] = plan_lines(read_lines(listed("++A999MODELIDENTIFIER11S8")), present=(), known=(), cap=TRIAL_CAP)
+    [line] = plan_lines(read("++A999MODELIDENTIFIER11S8"), present=(), known=(), cap=TRIAL_CAP)
 
     assert line.fate == "invalid"
     assert "Basic UDI-DI" in line.reason
@@ -127,7 +132,7 @@ CODE = a_udi(3)
 def test_a_code_of_one_device_is_that_device_unless_it_is_watched_or_stored_itself(
     present: set[str], known: set[str], owners: list[str], cell: str
 ) -> None:
-    [line] = plan_lines(read_lines(listed(cell)), present, known, TRIAL_CAP, {CODE: owners})
+    [line] = plan_lines(read(cell), present, known, TRIAL_CAP, {CODE: owners})
 
     if CODE in present or CODE in known or not owners:
         assert line.subject == CODE

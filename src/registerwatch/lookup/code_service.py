@@ -1,11 +1,11 @@
 """Finds the UDI-DI or SRN that a typed or scanned code means, with the help of the copy."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from registerwatch.copy.documents.documents import CodedDevice, DocumentReader, listed_or_all
 from registerwatch.errors import InvalidInput
+from registerwatch.lookup.known_devices import one_of, the_owner
 from registerwatch.register.identifiers import (
-    ParsedCode,
     can_be_stored,
     kind,
     read_code,
@@ -14,13 +14,6 @@ from registerwatch.register.identifiers import (
     udis_like_srn,
 )
 from registerwatch.register.other_codes import OtherCode
-
-MAX_NAMED = 5
-"""Devices that the sentence about an ambiguous code names."""
-
-
-class AmbiguousCode(InvalidInput):
-    """The copy has several devices that a code can mean."""
 
 
 class CodeService:
@@ -64,7 +57,7 @@ class CodeService:
         if (is_asked_next and not others) or await self._is_stored(written):
             return written
         known = {each for each in others if await self._is_stored(each)}
-        found = one_of(read, known)
+        found = one_of([each.spellings for each in read.devices], known)
         if found is None:
             device = await coded_device(self._documents, (written, *others))
             found = device.udi if device else None
@@ -91,31 +84,9 @@ async def coded_device(documents: DocumentReader, codes: Iterable[str]) -> Coded
     return found[0] if found else None
 
 
-def the_owner(udis: Collection[str]) -> str | None:
-    """The one device among those that have a code, None for none. Raises `AmbiguousCode` for several."""
-    distinct = list(dict.fromkeys(udis))
-    if len(distinct) > 1:
-        more = f" and {len(distinct) - MAX_NAMED} more" if len(distinct) > MAX_NAMED else ""
-        named = ", ".join(distinct[:MAX_NAMED])
-        raise AmbiguousCode(f"Several devices have this code: {named}{more}. Send the UDI-DI of the one that you mean.")
-    return distinct[0] if distinct else None
-
-
 def meanings(text: str, udi: str, codes: Sequence[OtherCode]) -> tuple[OtherCode, ...]:
     """The meanings of a text for a device, where it is one of its other codes and not its UDI-DI."""
     if not codes:
         return ()
     spellings = {*udi_spellings(text)}
     return () if udi in spellings else tuple(each for each in codes if each.code in spellings)
-
-
-def one_of(read: ParsedCode, known: Collection[str]) -> str | None:
-    """The one candidate of a code among the known UDI-DIs, as it is known; None for none.
-
-    Raises `AmbiguousCode` where several are.
-    """
-    found = [next((each for each in device.spellings if each in known), None) for device in read.devices]
-    distinct = list(dict.fromkeys(each for each in found if each))
-    if len(distinct) > 1:
-        raise AmbiguousCode(f"This code can be {' or '.join(distinct)}. Send the one that you mean.")
-    return distinct[0] if distinct else None

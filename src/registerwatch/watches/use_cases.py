@@ -14,6 +14,7 @@ from registerwatch.settings import Settings
 from registerwatch.sources.request_budget import RequestBudget
 from registerwatch.watches.bulk import BulkService
 from registerwatch.watches.events.event_marks import EventMarks
+from registerwatch.watches.imports.code_process import CodeReader, code_processes
 from registerwatch.watches.imports.import_file import ListFileReader, import_processes
 from registerwatch.watches.imports.import_list import ImportService
 from registerwatch.watches.news.expiry import ExpiryService
@@ -40,6 +41,7 @@ class Watches(msgspec.Struct, frozen=True):
     sync: SyncService
     recheck: RecheckService
     imports: ImportService
+    code_reader: CodeReader
     listing: ListingService
     list_files: ListFileReader
     certificates: CertificateService
@@ -75,6 +77,7 @@ def build_watches(
         return side_by_side((await budget.pace()).per_minute)
 
     certificates = CertificateService(database, clock)
+    code_reader = CodeReader(code_processes(work))
     reader = SubjectReader(database, clock, copy, refresher, lists)
     return Watches(
         service=WatchService(database, clock, reader, codes),
@@ -90,8 +93,14 @@ def build_watches(
         ),
         listing=ListingService(database, clock),
         imports=ImportService(
-            database, clock, copy, fresh_for=settings.fresh_seconds, work=work, remembered=refresher.remembered
+            database,
+            clock,
+            copy,
+            fresh_for=settings.fresh_seconds,
+            codes=code_reader,
+            remembered=refresher.remembered,
         ),
+        code_reader=code_reader,
         list_files=ListFileReader(TableReader(import_processes(work))),
         certificates=certificates,
         tags=TagService(database),

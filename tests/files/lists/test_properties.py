@@ -13,6 +13,7 @@ from registerwatch.copy.standings import stored_standings
 from registerwatch.files.lists.line_match import Known, ReadLine, match
 from registerwatch.files.lists.models import COVERAGES
 from registerwatch.register.codes import StatusFilter
+from registerwatch.watches.imports.code_process import code_of
 from tests.files.lists.steps import ListSteps
 from tests.register.builders import a_full_reading, a_udi
 from tests.support.harness import ServiceHarness
@@ -49,7 +50,7 @@ def compared(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> di
         count: Counter[str] = Counter()
         found = {}
         for line in lines:
-            key = ReadLine.of_code(line["code"]).key
+            key = ReadLine.of_code(line["code"], code_of(line["code"])).key
             count[key] += 1
             found[key, count[key]] = line["cells"]
         return found
@@ -118,7 +119,7 @@ async def test_lines_that_follow_the_copy_are_as_if_they_were_matched_anew(
         lines = await lists.lines(list_id)
         today = harness.service.lists.service.today()
         for line in lines:
-            read = ReadLine.of_code(line["code"])
+            read = ReadLine.of_code(line["code"], code_of(line["code"]))
             async with harness.service.database.reading() as connection:
                 known = await stored_standings(connection, read.spellings)
             anew = match(read, Known(known), today)

@@ -11,6 +11,7 @@ import pytest
 from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.limits.work_budget import WINDOW_SECONDS, WorkBudget
 from registerwatch.accounts.plans import UNCONFIRMED_STORED_BYTES, plans
+from registerwatch.accounts.tables import work_used
 from registerwatch.errors import CapReached, DatabaseUnavailable, Overloaded
 from registerwatch.files.lists import repository
 from registerwatch.files.lists import worker as list_worker_module
@@ -19,9 +20,11 @@ from registerwatch.files.lists.service import NO_FILE, NO_ROOM
 from registerwatch.files.lists.worker import NO_TIME_LEFT, _Work
 from registerwatch.files.tables.process import TOO_MUCH_WORK, _read
 from registerwatch.files.tables.table import ReadChoices, Table, TableRow
-from registerwatch.platform.bounded_process import ProcessFailed
+from registerwatch.platform.bounded_process import ProcessFailed, ProcessOutput
 from registerwatch.platform.disk import MIN_FREE_FOR_FILES
 from registerwatch.platform.leases import LEASE_SECONDS
+from registerwatch.watches.imports.code_process import TOO_MUCH_WORK as TOO_SLOW_CODES
+from registerwatch.watches.imports.code_process import CodeReader, code_processes
 from tests.files.lists.steps import ListSteps
 from tests.files.tables.workbooks import a_written_workbook
 from tests.pages.account.pages_client import PagesClient
@@ -280,6 +283,51 @@ async def test_a_file_that_used_up_what_a_process_may_use_is_not_read_again(
     assert (await lists.get(path))["upload"]["error"] == TOO_MUCH_WORK
     assert (await lists.request("PATCH", path, json={"code_column": 1})).json()["error"] == NO_FILE
     assert [each["content"] for each in harness.all_rows()["list_uploads"]] == [None]
+
+
+async def test_a_file_whose_codes_take_too_long_fails_in_a_sentence_and_its_list_stays_as_it_was(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    def endless(*_: object) -> ProcessOutput:
+        raise ProcessFailed
+
+    list_id = await lists.kept(a_file(2))
+    _, upload_id = await lists.send(a_file(3), keep=True)
+    await list_worker(harness, codes=CodeReader(code_processes(run=endless))).work_off()
+
+    failed = (await lists.get(f"/v1/lists/{list_id}/uploads/{upload_id}"))["upload"]
+    assert (failed["state"], failed["error"]) == ("failed", TOO_SLOW_CODES)
+    assert await numbers(lists, list_id) == [2, 3]
+
+
+async def test_a_file_whose_reading_has_begun_is_read_to_its_end_though_the_share_of_the_hour_is_used(
+    limited: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = ListSteps(limited, await limited.sign_up())
+    list_id, _ = await lists.send(a_file(), keep=True)
+
+    async def use_up_the_share() -> None:
+        [row] = await limited.rows(work_used)
+        await limited.service.work.spend(row["account_id"], 3_600)
+
+    before_store(monkeypatch, 1, use_up_the_share)
+    await limited.service.lists.worker.work_off()
+
+    assert await numbers(lists, list_id) == list(range(2, LINES + 2))
+
+
+async def test_lines_that_are_matched_again_by_themselves_are_counted_for_nobody(
+    harness: ServiceHarness, lists: ListSteps
+) -> None:
+    list_id = await lists.kept(a_file(3))
+    used = await harness.rows(work_used)
+    await harness.store(a_full_reading(udi=a_udi(1)))
+    harness.clock.move(24 * 3600 + 1)
+
+    await harness.service.lists.worker.follow()
+
+    assert await lists.coverage(list_id) == {"lines": 3, "found": 1, "unknown": 2}
+    assert await harness.rows(work_used) == used
 
 
 async def test_files_and_lines_have_a_cap_in_bytes_which_is_small_until_the_address_is_confirmed(

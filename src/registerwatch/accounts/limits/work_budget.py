@@ -35,13 +35,10 @@ class WorkBudget:
         self._shares = shares
         self._refuses = refuses
 
-    async def run(self, account_id: int, work: Callable[[], T]) -> T:
-        """The result of a function, run in a thread and measured. Raises `RateLimited` where nothing is left."""
-        await self.require(account_id)
-        return await self.measured(account_id, work)
-
     async def measured(self, account_id: int, work: Callable[[], T]) -> T:
-        """The same as `run` for the rest of begun work: counted and not refused."""
+        """The result of a function, run in a thread and measured. It is not refused: the work of which it is a part has
+        begun.
+        """
         seconds: list[float] = []
         try:
             return await asyncio.to_thread(_measured, work, seconds)

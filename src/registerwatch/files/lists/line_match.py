@@ -1,28 +1,24 @@
 """Matching the lines of a list with what the copy has. Pure; the day is an argument."""
 
-import re
 from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 
 import msgspec
 
 from registerwatch.copy.standings import StoredStanding
-from registerwatch.errors import InvalidInput
 from registerwatch.files.lists.models import Coverage, ListLine, Standing
 from registerwatch.files.tables.cells import PROBLEMS
 from registerwatch.files.tables.table import TableRow
-from registerwatch.lookup.code_service import AmbiguousCode
+from registerwatch.lookup.known_devices import AmbiguousCode
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import IN_FORCE, CertificateState, shown_certificates
 from registerwatch.register.codes import StatusFilter
-from registerwatch.register.identifiers import why_none
 from registerwatch.register.models import Certificate
 from registerwatch.register.standing import covered_until
 from registerwatch.watches.imports.list_codes import CodedDevices, CodeOfList
 
 NO_CODE = "the row has no code."
 OFF_MARKET = frozenset({StatusFilter.OFF.code, StatusFilter.NOT_EU.code})
-_NEITHER_DIGIT_NOR_LETTER = re.compile(r"[\W_]+")
 _COUNTING = IN_FORCE | {CertificateState.NOT_YET}
 
 
@@ -57,29 +53,30 @@ class ReadLine(msgspec.Struct, frozen=True):
     """A line with its code, not yet matched. `reason` says why it is not a code."""
 
     code: str
-    key: str
     meant: CodeOfList | None
     reason: str = ""
-    spellings: Collection[str] = ()
-    """The identifiers to look up in the copy."""
 
     @classmethod
-    def of(cls, row: TableRow) -> "ReadLine":
-        """Read the code of a row."""
-        if row.problem:
-            return cls(row.code, _plain(row.code), None, PROBLEMS[row.problem])
-        return cls.of_code(row.code)
+    def of(cls, row: TableRow, read: CodeOfList | str) -> "ReadLine":
+        """A row with what was read of its code: its meanings, or why it is none."""
+        return cls.of_code(row.code, PROBLEMS[row.problem] if row.problem else read)
 
     @classmethod
-    def of_code(cls, code: str) -> "ReadLine":
-        """Read a code as it was in the file."""
+    def of_code(cls, code: str, read: CodeOfList | str) -> "ReadLine":
+        """A code as it was in the file, with what was read of it."""
         if not code:
-            return cls(code, "", None, NO_CODE)
-        try:
-            meant = CodeOfList.of(code)
-        except InvalidInput as error:
-            return cls(code, _plain(code), None, str(error))
-        return cls(code, meant.parsed.subject or _plain(code), meant, spellings=meant.spellings)
+            return cls(code, None, NO_CODE)
+        return cls(code, None, read) if isinstance(read, str) else cls(code, read)
+
+    @property
+    def key(self) -> str:
+        """The same for lines of other files that mean the same."""
+        return (self.meant and self.meant.subject) or _plain(self.code)
+
+    @property
+    def spellings(self) -> Collection[str]:
+        """The identifiers to look up in the copy."""
+        return self.meant.spellings if self.meant is not None else ()
 
 
 def match(line: ReadLine, known: Known, today: date) -> Match:
@@ -93,8 +90,8 @@ def match(line: ReadLine, known: Known, today: date) -> Match:
     stored = known.stored.get(subject)
     if stored is not None:
         return match_of(subject, stored, today)
-    problem = why_none(subject)
-    return Match(subject, "unknown") if problem is None else Match(None, "invalid", problem)
+    problem = line.meant.problem if subject == line.meant.certain else ""
+    return Match(None, "invalid", problem) if problem else Match(subject, "unknown")
 
 
 def match_of(subject: str, stored: StoredStanding, today: date) -> Match:
@@ -137,4 +134,4 @@ def _kept_until(certificates: Collection[Certificate], today: date) -> str | Non
 
 def _plain(code: str) -> str:
     """A code as digits and capital letters alone."""
-    return _NEITHER_DIGIT_NOR_LETTER.sub("", code).upper()
+    return "".join(filter(str.isalnum, code)).upper()

@@ -1,6 +1,5 @@
 """The use cases of an account's saved lists."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -44,6 +43,7 @@ from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.run_uncancelled import run_uncancelled
 from registerwatch.platform.disk import DiskCheck
 from registerwatch.register.standing import NOTHING_KNOWN, SubjectStanding
+from registerwatch.watches.imports.code_process import CodeReader
 from registerwatch.watches.imports.import_list import ImportService
 from registerwatch.watches.imports.import_table import ListLine as ImportLine
 
@@ -151,6 +151,7 @@ class ListService:
         clock: Clock,
         copy: RecordStore,
         imports: ImportService,
+        codes: CodeReader,
         shares: PlanShares,
         work: WorkBudget,
         disk: DiskCheck,
@@ -162,6 +163,7 @@ class ListService:
         self._clock = clock
         self._copy = copy
         self._imports = imports
+        self._codes = codes
         self._shares = shares
         self._work = work
         self._disk = disk
@@ -258,9 +260,12 @@ class ListService:
         """Add lines with these codes at the end of a list. Returns how many are new. Codes that the list has, in any
         spelling, stay as they are.
 
-        Raises `InvalidInput`, `PeriodEnded`, `CapReached`.
+        Raises `InvalidInput`, `PeriodEnded`, `CapReached`, `Overloaded`; and `RateLimited`, if the account has used its
+        share of the processor.
         """
-        lines = await asyncio.to_thread(lambda: [ReadLine.of_code(bare(each)) for each in codes])
+        typed = [bare(each) for each in codes]
+        meant = await self._codes.read(typed, caller.account.id, caller.network)
+        lines = [ReadLine.of_code(code, each) for code, each in zip(typed, meant, strict=True)]
         read = {line.key: line for line in lines if line.code}
         async with self._changing(caller) as connection:
             own = await _own(connection, caller, list_id)

@@ -12,6 +12,7 @@ from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.disk import DiskCheck
 from registerwatch.settings import Settings
+from registerwatch.watches.imports.code_process import CodeReader, code_processes
 from registerwatch.watches.imports.import_list import ImportService
 
 
@@ -28,14 +29,18 @@ def build_lists(
     clock: Clock,
     copy: RecordStore,
     imports: ImportService,
+    codes: CodeReader,
     shares: PlanShares,
     work: WorkBudget,
     disk: DiskCheck,
 ) -> Lists:
-    """Build the use cases. No files are accepted while `disk` is nearly full."""
+    """Build the use cases. `codes` reads what people wait for; the codes of files are read beside it. No files are
+    accepted while `disk` is nearly full.
+    """
     reader = TableReader(table_processes(budget=work))
-    worker = ListWorker(database, clock, copy, reader, shares, work)
+    codes_of_files = CodeReader(code_processes(WorkBudget(database, clock, shares, refuses=False)))
+    worker = ListWorker(database, clock, copy, reader, codes_of_files, shares, work)
     service = ListService(
-        database, clock, copy, imports, shares, work, disk, worker.wake, fresh_for=settings.fresh_seconds
+        database, clock, copy, imports, codes, shares, work, disk, worker.wake, fresh_for=settings.fresh_seconds
     )
     return Lists(service, worker)

@@ -26,12 +26,14 @@ from registerwatch.files.tables.table import Table, TableRow
 from registerwatch.platform.clock import Clock, day_of
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.leases import NO_LEASE, LeaseLost
-from registerwatch.platform.thread_pauses import with_pauses
+from registerwatch.watches.imports.code_process import CodeReader
 
 AT_ONCE = 1_000
 """Lines that are matched and stored together; if a node is killed, at most this many are done again."""
 IDLE_SECONDS = 2.0
 CHANGES_AT_ONCE = 2_000
+NO_ACCOUNT = 0
+"""Stands for the accounts whose lines are matched again, as the copy may have changed: none is charged for that."""
 KEPT_WAITING_SECONDS = 7 * 24 * 3600
 """How long an upload that is not kept is stored."""
 
@@ -42,7 +44,9 @@ log = structlog.get_logger(__name__)
 
 
 class ListWorker:
-    """The worker of one process. Any number of processes may have one."""
+    """The worker of one process. Any number of processes may have one. `codes` refuses no account: the work on its file
+    has begun.
+    """
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class ListWorker:
         clock: Clock,
         copy: RecordStore,
         reader: TableReader,
+        codes: CodeReader,
         shares: PlanShares,
         budget: WorkBudget,
     ) -> None:
@@ -57,6 +62,7 @@ class ListWorker:
         self._clock = clock
         self._copy = copy
         self._reader = reader
+        self._codes = codes
         self._shares = shares
         self._budget = budget
         self._woken = asyncio.Event()
@@ -103,7 +109,7 @@ class ListWorker:
             return False
         upload = claimed.upload
         measured = partial(self._budget.measured, claimed.account_id)
-        work = _Work(self._database, self._clock, self._copy, claimed, measured)
+        work = _Work(self._database, self._clock, self._copy, self._codes, claimed, measured)
         try:
             async with repository.lease_of(self._database, self._clock, claimed).renewed():
                 await self._work_on(work, claimed.content, claimed.account_id)
@@ -174,8 +180,9 @@ class ListWorker:
             waiting = await line_repository.due(connection, now, AT_ONCE)
         if not waiting:
             return False
-        codes = {each.code for each in waiting}
-        read = await asyncio.to_thread(lambda: {code: ReadLine.of_code(code) for code in with_pauses(codes)})
+        codes = sorted({each.code for each in waiting})
+        meant = await self._codes.read(codes, NO_ACCOUNT)
+        read = {code: ReadLine.of_code(code, each) for code, each in zip(codes, meant, strict=True)}
         async with self._database.transaction() as connection:
             await repository.locked_revisions(connection)
             due = [each for each in await line_repository.due(connection, now, AT_ONCE) if each.code in read]
@@ -200,6 +207,7 @@ class _Work:
         database: Database,
         clock: Clock,
         copy: RecordStore,
+        codes: CodeReader,
         claimed: ClaimedUpload,
         measured: Callable[[Callable[[], Any]], Awaitable[Any]],
     ) -> None:
@@ -208,6 +216,7 @@ class _Work:
         self._database = database
         self._clock = clock
         self._copy = copy
+        self._codes = codes
         self._measured = measured
         self._matched = self.upload.matched
 
@@ -225,7 +234,8 @@ class _Work:
 
     async def store(self, table: Table, rows: Sequence[TableRow], today: date) -> None:
         """Match some rows, and store them as lines."""
-        lines = await self._measured(partial(_read_lines, rows))
+        read = await self._codes.read([row.code for row in rows], self._claimed.account_id)
+        lines = [ReadLine.of(row, each) for row, each in zip(rows, read, strict=True)]
         async with self._database.reading() as connection:
             known = await known_of(connection, self._copy, lines)
         now = int(self._clock.now())
@@ -278,10 +288,6 @@ class _Work:
 
 def _bytes_of(table: Table) -> int:
     return sum(len("".join(row.cells).encode()) for row in table.rows)
-
-
-def _read_lines(rows: Sequence[TableRow]) -> list[ReadLine]:
-    return [ReadLine.of(row) for row in with_pauses(rows)]
 
 
 def _matches(lines: Iterable[ReadLine], known: Known, today: date) -> list[Match]:

@@ -12,8 +12,9 @@ from registerwatch.bootstrap import Service
 from registerwatch.copy.history.portfolio_history import MarketChange
 from registerwatch.copy.search.filters import FLAG_FACETS, Facet
 from registerwatch.ingest.refresh import limits_for
-from registerwatch.lookup.code_service import AmbiguousCode, meanings
+from registerwatch.lookup.code_service import meanings
 from registerwatch.lookup.devices import DeviceAnswer, NoDevice, ServedDevice
+from registerwatch.lookup.known_devices import AmbiguousCode
 from registerwatch.pages.addresses import device_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.public.certificates.listed_certificates import CertificateSection, section_beside_device

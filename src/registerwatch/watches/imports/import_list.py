@@ -5,16 +5,15 @@ listed, else the first successful read, by the next recheck or earlier. The base
 copy; if not all of them were read, that first read completes it.
 """
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.accounts.limits.work_budget import WorkBudget
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.repository import locked
 from registerwatch.copy.names import StoredName, stored_names
@@ -23,6 +22,7 @@ from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
 from registerwatch.register.outcomes import NotFound, ReadFailed
 from registerwatch.watches import repository
+from registerwatch.watches.imports.code_process import CodeReader
 from registerwatch.watches.imports.import_plan import (
     NOT_LOOKED,
     ImportPlan,
@@ -30,7 +30,6 @@ from registerwatch.watches.imports.import_plan import (
     PlannedFate,
     ReadLine,
     plan_lines,
-    read_lines,
 )
 from registerwatch.watches.imports.import_table import ListLine
 from registerwatch.watches.imports.import_text import identifiers
@@ -110,32 +109,36 @@ class ImportService:
         copy: RecordStore,
         *,
         fresh_for: float,
-        work: WorkBudget,
+        codes: CodeReader,
         remembered: Remembered = lambda _subject: None,
     ) -> None:
         self._database = database
         self._clock = clock
         self._copy = copy
         self._fresh_for = fresh_for
-        self._work = work
+        self._codes = codes
         self._remembered = remembered
 
     async def add_all(self, caller: Caller, text: str, *, dry_run: bool = False) -> ImportResult:
-        """Add what is not watched yet, until the cap is reached; what was added stays. Raises `InvalidInput`.
+        """Add what is not watched yet, until the cap is reached; what was added stays. With `dry_run` nothing is added:
+        the result says what would be.
 
-        With `dry_run` nothing is added: the result says what would be.
+        Raises `InvalidInput`; `Overloaded` if too many lists are being read; and `RateLimited` if the account has used
+        its share of the processor.
         """
-        lines = await self._work.run(caller.account.id, partial(_lines_of, text))
+        lines = await self._read(caller, await asyncio.to_thread(_lines_of, text))
+        if dry_run:
+            async with self._database.reading() as connection:
+                return _result(await self._planned(connection, caller, lines), dry_run=True)
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             plan = await self._planned(connection, caller, lines)
-            if not dry_run:
-                await self._add(connection, caller, plan)
-        return _result(plan, dry_run=dry_run)
+            await self._add(connection, caller, plan)
+        return _result(plan, dry_run=False)
 
     async def plan(self, caller: Caller, lines: Sequence[ListLine]) -> ImportPlan:
-        """Plan the import of a list, with what the copy knows of each line. Nothing is added."""
-        read = await self._work.run(caller.account.id, partial(read_lines, lines))
+        """Plan the import of a list, with what the copy knows of each line. Nothing is added. Raises as `add_all`."""
+        read = await self._read(caller, lines)
         async with self._database.reading() as connection:
             plan = await self._planned(connection, caller, read)
             return plan.with_known(await self._known(connection, caller, plan))
@@ -146,11 +149,12 @@ class ImportService:
         """Add what is not watched yet, with these tags; returns what became of each line. With `tags_watched` the
         watches that were there before get the tags too.
 
-        Raises `PeriodEnded`, and `CapReached` where the account would have too many tags; then nothing is added.
+        Raises as `add_all`, and `PeriodEnded`, and `CapReached` where the account would have too many tags; then
+        nothing is added.
         """
         caller.account.require_active(self._clock.now())
         account_id = caller.account.id
-        read = await self._work.run(account_id, partial(read_lines, lines))
+        read = await self._read(caller, lines)
         async with self._database.transaction() as connection:
             await locked(connection, caller)
             plan = await self._planned(connection, caller, read)
@@ -160,6 +164,11 @@ class ImportService:
                 tagged = await repository.ids_of(connection, account_id, [line.subject for line in lines_of_tag])
                 await add_tags(connection, account_id, list(tagged.values()), tags)
             return plan.with_known(await self._known(connection, caller, plan))
+
+    async def _read(self, caller: Caller, lines: Sequence[ListLine]) -> list[ReadLine]:
+        cells = [line.cell for line in lines]
+        codes = await self._codes.read(cells, caller.account.id, caller.network)
+        return [ReadLine.of(line, read) for line, read in zip(lines, codes, strict=True)]
 
     async def _planned(self, connection: AsyncConnection, caller: Caller, lines: Sequence[ReadLine]) -> ImportPlan:
         present = await repository.subjects(connection, caller.account.id)
@@ -211,8 +220,8 @@ class ImportService:
         return [baselines.get(each) or unread.get(each) or NewWatch(each) for each in subjects]
 
 
-def _lines_of(text: str) -> list[ReadLine]:
-    return read_lines(ListLine(*each) for each in identifiers(text))
+def _lines_of(text: str) -> list[ListLine]:
+    return [ListLine(*each) for each in identifiers(text)]
 
 
 def _once(subjects: Iterable[str]) -> list[str]:

@@ -11,19 +11,10 @@ import msgspec
 from registerwatch.errors import InvalidInput
 from registerwatch.files.tables.cells import PROBLEMS
 from registerwatch.platform.structs import replace
-from registerwatch.platform.thread_pauses import with_pauses
-from registerwatch.register.identifiers import (
-    Kind,
-    can_be_stored,
-    kind,
-    udi_spellings,
-    udis_like_srn,
-    why_none,
-)
+from registerwatch.register.identifiers import Kind, kind
 from registerwatch.register.standing import DELISTED, NOT_IN_REGISTER, Badge
 from registerwatch.watches.imports.import_table import ListLine
 from registerwatch.watches.imports.list_codes import NO_CODES, CodedDevices, CodeOfList
-from registerwatch.watches.subjects import subject as subject_of
 
 MAX_SHOWN = 120
 """Characters of a line that are repeated in the answer."""
@@ -38,7 +29,7 @@ asked.
 
 
 class ReadLine(msgspec.Struct, frozen=True):
-    """A line of a list with its code, read once: reading takes far longer than planning."""
+    """A line of a list with its code."""
 
     number: int
     typed: str
@@ -46,28 +37,26 @@ class ReadLine(msgspec.Struct, frozen=True):
     """None if the line is not an identifier."""
     reason: str
     """Why it is not an identifier, or why its certain meaning cannot be a device or an actor."""
-    doubtful: Sequence[str] = ()
-    """Subjects that the line may mean, if only the copy can decide."""
-    possible_udis: Sequence[str] = ()
-    """Every UDI-DI that the line can mean: the copy may have it as another code of a device."""
 
     @classmethod
-    def of(cls, line: ListLine) -> "ReadLine":
-        """Read a line."""
+    def of(cls, line: ListLine, read: CodeOfList | str) -> "ReadLine":
+        """A line with what was read of its cell: a code, or why it is none."""
+        if line.problem:
+            read = PROBLEMS[line.problem]
         typed = _shown(line.cell)
-        try:
-            code = CodeOfList.of(line.cell) if not line.problem else None
-        except InvalidInput as error:
-            return cls(line.number, typed, None, str(error))
-        if code is None:
-            return cls(line.number, typed, None, PROBLEMS[line.problem])
-        written = _subject_or_none(line.cell)
-        wrong = _why_none(written, code) if written is not None else None
-        is_doubtful = wrong or udis_like_srn(line.cell) or not {*code.parsed.device_spellings} <= {written}
-        doubtful = [written, *udi_spellings(line.cell, code.parsed)] if is_doubtful else []
-        possible = [written, *code.parsed.device_spellings] if written is None or kind(written) == "udi" else []
-        reason = wrong if code.certain == written else _why_none(code.certain, code)
-        return cls(line.number, typed, code, reason or "", _storable(doubtful), _storable(possible))
+        if isinstance(read, str):
+            return cls(line.number, typed, None, read)
+        return cls(line.number, typed, read, read.problem)
+
+    @property
+    def doubtful(self) -> Sequence[str]:
+        """Subjects that the line may mean, if only the copy can decide."""
+        return self.code.spellings if self.code is not None and self.code.is_doubtful else ()
+
+    @property
+    def possible_udis(self) -> Sequence[str]:
+        """Every UDI-DI that the line can mean."""
+        return self.code.possible_udis if self.code is not None else ()
 
 
 class KnownSubject(msgspec.Struct, frozen=True):
@@ -142,11 +131,6 @@ class ImportPlan:
         return ImportPlan(lines, self.present, self.cap)
 
 
-def read_lines(lines: Iterable[ListLine]) -> list[ReadLine]:
-    """Read the code of each line. Half a millisecond for a line that is made to be slow."""
-    return [ReadLine.of(line) for line in with_pauses(lines)]
-
-
 def plan_lines(
     lines: Iterable[ReadLine],
     present: Collection[str],
@@ -175,10 +159,6 @@ def plan_lines(
     return planned
 
 
-def _why_none(identifier: str, code: CodeOfList) -> str | None:
-    return why_none(identifier, code.parsed if identifier == code.text else None)
-
-
 def _planned(line: ReadLine, present: Collection[str], known: Collection[str], coded: CodedDevices) -> PlannedLine:
     """A line that can be added, or is invalid."""
     if line.code is None:
@@ -191,20 +171,9 @@ def _planned(line: ReadLine, present: Collection[str], known: Collection[str], c
     return PlannedLine(line.number, line.typed, subject, "invalid" if reason else "new", reason)
 
 
-def _storable(subjects: Iterable[str | None]) -> list[str]:
-    return list(dict.fromkeys(each for each in subjects if each and can_be_stored(each)))
-
-
 def _shown(cell: str) -> str:
     """The beginning of a cell, without lone surrogates, which no answer can hold."""
     return cell[:MAX_SHOWN].encode("utf-8", "replace").decode()
-
-
-def _subject_or_none(cell: str) -> str | None:
-    try:
-        return subject_of(cell)
-    except InvalidInput:
-        return None
 
 
 def _cap_reason(cap: int) -> str:

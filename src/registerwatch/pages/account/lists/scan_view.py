@@ -9,10 +9,10 @@ import msgspec
 from starlette.requests import Request
 
 from registerwatch.bootstrap import Service
-from registerwatch.errors import RateLimited
+from registerwatch.errors import InvalidInput, Overloaded, RateLimited
 from registerwatch.pages.account.visitor import Visitor
 from registerwatch.pages.addresses import actor_address, device_address
-from registerwatch.register.identifiers import ParsedCode, PartName, kind, parse
+from registerwatch.register.identifiers import ParsedCode, PartName, kind
 from registerwatch.register.standing import (
     DELISTED,
     NEEDS_ATTENTION,
@@ -133,7 +133,8 @@ async def scanned_codes(
     request: Request, service: Service, visitor: Visitor, collected: Sequence[str], latest: Sequence[str] = ()
 ) -> ScannedCodes:
     """Look up codes. For the latest codes, devices not in the copy are read from the register, few at a time. If the
-    account's share of the processor is used, codes are returned without a lookup.
+    account's share of the processor is used, too many lists are being read, or they take too long, codes are returned
+    without a lookup.
     """
     codes = list(dict.fromkeys([*collected, *latest]))
     if not codes:
@@ -141,12 +142,15 @@ async def scanned_codes(
     today = visitor.day_of(service.clock.now())
     try:
         plan = await _planned(service, visitor, codes)
-    except RateLimited as error:
-        return _not_looked_at(collected, latest, today, str(error))
-    by_code = dict(zip(codes, plan.lines, strict=True))
-    if await _read_unread(request, service, [by_code[each] for each in latest]):
-        plan = await _planned(service, visitor, codes)
         by_code = dict(zip(codes, plan.lines, strict=True))
+        if await _read_unread(request, service, [by_code[each] for each in latest]):
+            plan = await _planned(service, visitor, codes)
+            by_code = dict(zip(codes, plan.lines, strict=True))
+        caller = visitor.caller
+        read = await service.watches.code_reader.parse(codes, today.year, caller.account.id, caller.network)
+    except (InvalidInput, Overloaded, RateLimited) as error:
+        return _not_looked_at(collected, latest, today, str(error))
+    parsed = dict(zip(codes, read, strict=True))
     watched = await service.watches.service.ids_of(visitor.caller, [line.subject for line in plan.lines])
     standings = await service.records.standings([line.subject for line in plan.lines if line.fate != "invalid"])
 
@@ -161,7 +165,7 @@ async def scanned_codes(
             certificates = stored.certificates_in_file(today, fresh_for)
         failure = service.refresher.failure(line.subject) or ""
         is_watched = line.subject in watched
-        return ScannedCode(code, parse(code, today.year), line, today, is_watched, failure, standing, certificates)
+        return ScannedCode(code, parsed[code], line, today, is_watched, failure, standing, certificates)
 
     return ScannedCodes(
         [each for each in map(scanned, collected) if each.state != "invalid"],
