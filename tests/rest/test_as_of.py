@@ -93,7 +93,7 @@ class AsOfChecks:
         looks = [*self.journal.before(udi, instant), *self.journal.lists_before(instant)]
         assert told["unchanged_since"] in {iso_utc(each.at) for each in looks}, about
         if record.is_full:
-            assert told["missing"] == [], about
+            self._parts_of(udi, instant, told, about)
             self._certificates_of(udi, instant, device, about)
         elif not record.may_be_full:
             assert told["missing"] == ["certificates", "dates", "names"], about
@@ -143,12 +143,21 @@ class AsOfChecks:
         assert (told["note"], self.is_pruned, told["complete"]) == (DROPPED, True, False), about
         assert len(later) * records >= KEPT, about
 
+    def _parts_of(self, udi: str, instant: int, told: Answer, about: str) -> None:
+        """Nothing is missing, or what a list does not have of the newer version that it showed after the read."""
+        _, *later = self._since_full(udi, instant, told["device"]["uuid"])
+        assert told["missing"] in ([], ["dates", "names"] if later else []), about
+
+    def _since_full(self, udi: str, instant: int, uuid: str) -> list[Seen]:
+        """The last look before an instant that showed a record in full, and those that came after it."""
+        looks = self.journal.before(udi, instant)
+        return looks[max(place for place, each in enumerate(looks) if self.journal.shows_in_full(each, uuid)) :]
+
     def _certificates_of(self, udi: str, instant: int, device: Answer, about: str) -> None:
         """Certificates are those of the read in full, or as a list showed them later."""
-        uuid, looks = device["uuid"], self.journal.before(udi, instant)
-        place = max(place for place, each in enumerate(looks) if self.journal.shows_in_full(each, uuid))
-        full, lists = looks[place], self.journal.lists_before(instant)
-        reads: list[Seen] = [full, *(each for each in looks[place + 1 :] if each.look is Look.SWEEP)]
+        uuid, lists = device["uuid"], self.journal.lists_before(instant)
+        full, *later = self._since_full(udi, instant, uuid)
+        reads: list[Seen] = [full, *(each for each in later if each.look is Look.SWEEP)]
         possible = {each for seen in reads for each in self.journal.certificates(uuid, seen.moment)}
         told = {_key(each) for each in device["certs"]}
         if len(reads) == 1 and not any(each.at >= full.at for each in lists):
