@@ -4,7 +4,7 @@
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,7 +148,7 @@ class AsOfChecks:
         _, *later = self._since_full(udi, instant, told["device"]["uuid"])
         assert told["missing"] in ([], ["dates", "names"] if later else []), about
 
-    def _since_full(self, udi: str, instant: int, uuid: str) -> list[Seen]:
+    def _since_full(self, udi: str, instant: int, uuid: str) -> Sequence[Seen]:
         """The last look before an instant that showed a record in full, and those that came after it."""
         looks = self.journal.before(udi, instant)
         return looks[max(place for place, each in enumerate(looks) if self.journal.shows_in_full(each, uuid)) :]
