@@ -122,6 +122,24 @@ def test_where_no_process_can_be_started_the_content_is_not_called_unreadable() 
         run_process("no_such_module", b"", READ, ProcessEnd())
 
 
+async def test_an_account_is_not_charged_for_a_process_that_could_not_begin() -> None:
+    spent: list[float] = []
+
+    class Budget:
+        async def require(self, account_id: int) -> None:
+            """Everybody has something left."""
+
+        async def spend(self, account_id: int, seconds: float) -> None:
+            spent.append(seconds)
+
+    shared = BoundedProcesses(
+        "no_such_module", READ, most=1, most_per_account=1, wait_seconds=1, busy=BUSY, budget=Budget()
+    )
+    with pytest.raises(Overloaded, match="can start no process"):
+        await shared.run(b"", 1)
+    assert spent == [0.0]
+
+
 def test_a_content_is_read_though_the_template_of_its_process_was_killed() -> None:
     assert len(_read(b"GTIN\n04012345000009\n").rows) == 1
     [template] = [each for each in _templates() if TABLES in each.cmdline()]

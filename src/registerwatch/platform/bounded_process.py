@@ -162,7 +162,9 @@ class BoundedProcesses:
             return await run_uncancelled(self._counted(content, account_id, end), on_cancel=end.end)
 
     async def _counted(self, content: bytes, account_id: int, end: ProcessEnd) -> bytes:
-        """The module's output for a content. A process that reports no seconds is charged all that it may have used."""
+        """The module's output for a content. A process that could not begin is charged nothing, one that reports no
+        seconds all that it may have used.
+        """
         began, seconds = time.monotonic(), None
         try:
             output = await asyncio.to_thread(self._run, self._module, content, self._bounds, end)
@@ -170,6 +172,9 @@ class BoundedProcesses:
             return output.content
         except ContentRefused as refused:
             seconds = refused.seconds
+            raise
+        except Overloaded:
+            seconds = 0.0
             raise
         finally:
             if self._budget is not None:
