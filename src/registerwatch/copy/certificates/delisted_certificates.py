@@ -20,7 +20,7 @@ from registerwatch.register.certificate_identity import has_same_number, same_ce
 from registerwatch.register.models import Certificate, Device
 
 
-class ListedCertificate(msgspec.Struct, frozen=True):
+class CertificateOfList(msgspec.Struct, frozen=True):
     """A certificate of the list, and the revision of the copy before the list was read that showed it last."""
 
     srn: str
@@ -39,7 +39,7 @@ class CertificateList(msgspec.Struct, frozen=True):
     it could not be read: then one that is missing may be listed.
     """
 
-    certificates: Sequence[ListedCertificate] = ()
+    certificates: Sequence[CertificateOfList] = ()
     complete_at: int | None = None
 
     def lacks(self, certificate: Certificate, named: Collection[Certificate], read_at: int) -> bool:
@@ -60,7 +60,7 @@ async def list_for(connection: AsyncConnection, devices: Sequence[Device]) -> Ce
         return CertificateList()
     rows = await connection.execute(statements.WITH_NUMBERS, {"numbers": list(numbers)})
     certificates = [
-        ListedCertificate(
+        CertificateOfList(
             row.srn,
             certificate_of(row),
             row.listed_revision,
