@@ -103,6 +103,7 @@ async def test_what_there_cannot_be_is_refused_with_what_there_is(harness: Servi
         "expires_before=soon": "such as 2027-01-31",
         "number=%20": "at least one of",
         f"number={'9' * 121}": "120",
+        "number=Z-1%00": "NUL",
         "srn=DE-MF-000006413&limit=0": "limit",
         "srn=DE-MF-000006413&limit=101": "limit",
         "srn=DE-MF-000006413&after=%27;DROP": "`after`",

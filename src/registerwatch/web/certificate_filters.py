@@ -44,9 +44,11 @@ def srn_of(text: str) -> str:
 
 
 def number_of(text: str) -> str | None:
-    """A plain certificate number; None for an empty one."""
+    """A plain certificate number; None for an empty one. Raises `InvalidInput` for one that no database can hold."""
     if len(text) > MAX_NUMBER_LENGTH:
         raise InvalidInput(f"A certificate number has at most {MAX_NUMBER_LENGTH} characters.")
+    if "\0" in text:
+        raise InvalidInput("A certificate number has no NUL character.")
     return plain_number(text) or None
 
 
