@@ -30,6 +30,7 @@ LISTS = {
 """Lists that hold nothing, as long as an import may be."""
 
 
+@pytest.mark.nightly
 def test_a_body_without_an_end_fills_no_memory_whatever_the_method(service: AttackedService) -> None:
     blocks, key = service.length.times(40, 400) * MEGABYTE // len(BLOCK), service.sign_up()
     with service.attacked("bodies of 400 MB by every method"):

@@ -3,6 +3,8 @@
 import time
 from datetime import datetime
 
+import pytest
+
 from tests.attacks.service import AttackedService
 from tests.support.processes import until
 
@@ -14,6 +16,7 @@ READS = 3
 """Of the watch of somebody else, at different times. The short form ends with them, on a busy machine too."""
 
 
+@pytest.mark.nightly
 def test_who_imports_again_and_again_delays_nobody_else(service: AttackedService) -> None:
     codes = service.register.choose(IMPORTED + 1)[1:]
     keys = [service.sign_up() for _ in range(TRIALS)]

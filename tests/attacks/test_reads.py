@@ -27,6 +27,7 @@ def test_searches_of_a_long_list_keep_nobody_waiting(service: AttackedService) -
             assert all("retry-after" in each.headers for each in answers if each.status_code in BUSY)
 
 
+@pytest.mark.nightly
 def test_answers_that_are_taken_slowly_are_ended_and_give_their_memory_back(service: AttackedService) -> None:
     key = service.sign_up()
     path = _kept_list(service, key, 100)

@@ -35,6 +35,7 @@ OWN_LIST = b"GTIN\n04012345000009\n" + (b" " * 999 + b"\n") * 72
 """It needs a place, too."""
 
 
+@pytest.mark.nightly
 def test_workbooks_of_millions_of_empty_cells_keep_no_list_of_others_waiting(service: AttackedService) -> None:
     workbook = a_written_workbook(f"<row>{'<c/>' * CELLS}</row>")
     assert len(workbook) < 64 << 10

@@ -21,6 +21,7 @@ STRANGERS = 4
 BETWEEN_PAGES = 0.02
 
 
+@pytest.mark.nightly
 def test_a_crawler_of_records_that_were_loaded_in_bulk_leaves_watchers_their_part(service: AttackedService) -> None:
     loaded = processes.run("copy", "fill", "--source", "datalake", env=service.node.env)
     assert loaded.returncode == 0, loaded.stderr

@@ -154,6 +154,7 @@ def test_failed_requests_are_said_instead_of_counted(setup: Setup) -> None:
         rate(service.port, [Request("/missing")], 1)
 
 
+@pytest.mark.nightly
 def test_whatever_was_started_ends_with_the_block(setup: Setup) -> None:
     ports: list[int] = []
     with pytest.raises(KeyboardInterrupt), serving(setup, SERVER_CORE) as server:
@@ -191,6 +192,7 @@ def test_growth_is_the_slope_of_memory_after_the_beginning(sizes: list[int], slo
     assert growth(usages).value == pytest.approx(slope)
 
 
+@pytest.mark.nightly
 def test_the_command_prints_tables_and_writes_a_report_that_can_be_written_anew(setup: Setup) -> None:
     docs, anew = setup.folder / "docs", setup.folder / "anew"
     size = ["--devices", str(setup.devices), "--rounds", "1", "--workdir", str(setup.folder)]

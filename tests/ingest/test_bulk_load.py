@@ -95,6 +95,7 @@ async def test_a_fill_stores_every_record_once_and_tells_its_progress(
 
 
 @sources
+@pytest.mark.nightly
 async def test_a_fill_that_is_interrupted_after_every_batch_makes_the_same_copy(
     start_service: ServiceStarter, folder: Path, source: str
 ) -> None:
@@ -372,6 +373,7 @@ async def _everything_settled() -> None:
 
 
 @on_sqlite
+@pytest.mark.nightly
 async def test_a_walk_to_what_is_known_that_is_broken_off_leaves_no_gap(start_service: ServiceStarter) -> None:
     """While nobody walks, new registrations push what a broken walk has stored to later pages."""
     world = GeneratedWorld(2_000, seed=7)

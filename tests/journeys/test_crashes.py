@@ -69,6 +69,7 @@ def test_nodes_that_are_killed_lose_no_change_and_tell_none_twice(
         _assert_every_change_is_mailed_once(told, mails.mails, asyncio.run(_doubtful(database_url)))
 
 
+@pytest.mark.nightly
 def test_sweeps_that_are_killed_lose_no_news_and_tell_none_twice(database_url: str, tmp_path: Path) -> None:
     rng = random.Random(f"sweeps {CRASHES}")
     with register(seed=6) as world, DeliveryReceiver().listening() as receiver:

@@ -111,6 +111,7 @@ def test_redis_and_postgresql_go_away_and_come_back(journey: Journey) -> None:
     until(fleet.is_told, "what changed before and meanwhile to be told")
 
 
+@pytest.mark.nightly
 def test_indexes_that_are_deleted_are_told_and_built_anew_while_people_search(journey: Journey) -> None:
     for node in (journey.fleet.first, journey.fleet.second):
         began = time.monotonic()

@@ -110,7 +110,7 @@ def judge(served: Served, tools: Sequence[str], payloads: Sequence[Any], errors:
     assert told["list_changes"] == {"events": []}
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", some_by_day(("auto", "legacy"), ("auto",)))
 @pytest.mark.parametrize("key", [False, True], ids=["without a key", "with a key"])
 async def test_the_official_client_for_python_uses_every_tool(
     served: Served, mode: Literal["auto", "legacy"], key: bool
@@ -148,6 +148,7 @@ def test_the_official_client_for_typescript_uses_every_tool(
     judge(served, told["tools"], payloads, [each["isError"] for each in told["said"]], key=key)
 
 
+@pytest.mark.nightly
 def test_the_inspector_on_the_command_line_lists_tools_and_calls_one(
     served: Served, packages: Path, tmp_path: Path
 ) -> None:

@@ -118,6 +118,7 @@ def test_a_service_that_is_asked_to_end_says_so_and_serves_on_until_balancers_ha
         assert server.wait(20) in {0, -signal.SIGTERM}, "the second time it ends at once"
 
 
+@pytest.mark.nightly
 def test_work_tells_its_metrics_where_it_is_given_a_port_and_ends_when_asked(tmp_path: Path, database_url: str) -> None:
     env = environment(tmp_path, database_url, REGISTER_URL="http://127.0.0.1:9/eudamed")
     base = f"http://127.0.0.1:{(port := free_port())}"

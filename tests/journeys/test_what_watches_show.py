@@ -280,6 +280,7 @@ async def test_a_record_that_is_old_to_strangers_is_read_for_the_first_who_asks_
         assert all(each is None or iso_utc(NOW + 6 * HOUR) < each for each in parts), code
 
 
+@pytest.mark.nightly
 async def test_devices_that_share_a_record_do_not_show_that_it_was_read_for_a_watch(
     start_service: ServiceStarter,
 ) -> None:
@@ -322,6 +323,7 @@ async def test_a_refresh_answers_alike_and_asks_as_much_of_the_register_watched_
     assert asked[True] == asked[False]
 
 
+@pytest.mark.nightly
 async def test_reads_for_watches_that_fail_leave_public_answers_as_they_are(stage: Stage) -> None:
     await stage.watch()
     before = await stage.walk()
@@ -396,6 +398,7 @@ async def test_news_that_watching_brings_of_one_part_shows_no_time_of_a_read_of_
         assert await told() == {**before, "reference": "READ-1", "read_at": now, "basic_read_at": now}
 
 
+@pytest.mark.nightly
 async def test_an_import_takes_no_baseline_of_what_was_read_for_others_a_moment_ago(stage: Stage) -> None:
     await stage.watch(hours=6)
     other = await stage.harness.sign_up("other@stranger.example")

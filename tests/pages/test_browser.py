@@ -81,6 +81,7 @@ def test_hostile_names_are_shown_and_not_run(page: Page) -> None:
     assert complaints(page) == []
 
 
+@pytest.mark.nightly
 def test_a_lost_connection_is_told_and_typing_on_recovers(context: BrowserContext) -> None:
     page = new_page(context)
     page.goto("/")
@@ -106,6 +107,7 @@ def test_a_query_that_makes_no_sense_is_told_in_place(page: Page) -> None:
     expect(page).to_have_url(re.compile(r"/$"))
 
 
+@pytest.mark.nightly
 def test_a_record_that_is_being_read_appears_in_full_by_itself(page: Page, served: Served) -> None:
     page.clock.install()
     page.goto(f"/d/{UNREAD}")
@@ -182,6 +184,7 @@ def test_facets_stand_beside_the_results_or_folded_above_them_and_typing_keeps_t
     visitor.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scripted", some_by_day((True, False), (True,)), ids=["script", "no script"])
 def test_a_forgotten_password_is_replaced_by_keyboard_alone(browser: Browser, served: Served, scripted: bool) -> None:
     email = f"jürgen{scripted}@acme.example"
@@ -277,6 +280,7 @@ def test_a_complaint_has_the_focus_on_its_field_and_describes_it(
     visitor.close()
 
 
+@pytest.mark.nightly
 def test_no_request_tells_the_address_of_a_mailed_link(page: Page) -> None:
     given: list[str] = []
     page.on("request", lambda request: given.append(request.all_headers().get("referer", "")))

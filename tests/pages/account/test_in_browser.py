@@ -75,6 +75,7 @@ def test_a_change_is_one_line_on_a_narrow_screen(context: BrowserContext, accoun
     assert max(tops) - min(tops) < 4
 
 
+@pytest.mark.nightly
 def test_a_form_that_is_sent_after_the_session_ended_keeps_what_was_typed(
     context: BrowserContext, served: Served, account: FilledAccount
 ) -> None:
@@ -111,6 +112,7 @@ def test_after_signing_out_the_back_button_and_other_tabs_show_nothing(
     assert context.cookies() == []
 
 
+@pytest.mark.nightly
 def test_ending_the_other_sessions_signs_out_the_other_browser(
     browser: Browser, context: BrowserContext, served: Served, account: FilledAccount
 ) -> None:

@@ -115,6 +115,7 @@ def test_a_photo_is_read_as_soon_as_it_is_chosen(context: BrowserContext) -> Non
     assert [each for each in complaints(page) if "400" not in each] == []
 
 
+@pytest.mark.nightly
 def test_the_live_camera_adds_what_it_sees_once(context: BrowserContext) -> None:
     context.add_init_script(DETECTOR.replace("%s", UDI, 1).replace("%s", a_udi(7), 1))
     page = scan_page(context)
@@ -150,6 +151,7 @@ def test_a_print_has_the_table_of_codes_and_no_fields(context: BrowserContext) -
         expect(page.locator(hidden)).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_a_session_that_ends_meanwhile_loses_nothing(context: BrowserContext, served: Served) -> None:
     page = scan_page(context)
     page.keyboard.type(UDI)
