@@ -70,6 +70,7 @@ class _Entry(msgspec.Struct, frozen=True):
     start: str
     """Its path up to the first parameter."""
     pattern: re.Pattern[str]
+    """As Starlette has it, but a parameter that may be any path may have line breaks too, as a scanned code has."""
     convertors: Mapping[str, Convertor[Any]]
     is_of_api: bool
     scope: Scope
@@ -81,7 +82,7 @@ class _Entry(msgspec.Struct, frozen=True):
         return cls(
             str(context.path),
             str(context.path_format).partition("{")[0],
-            context.path_regex,
+            re.compile(context.path_regex.pattern, re.DOTALL),
             context.param_convertors,
             isinstance(route, APIRoute),
             {"endpoint": context.endpoint, "route": route, _APP: app},
@@ -89,7 +90,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
     def values(self, path: str) -> dict[str, Any]:
         """The values of the parameters in a path of it."""
-        found = self.pattern.match(path) if self.convertors else None
+        found = self.pattern.fullmatch(path) if self.convertors else None
         return {} if found is None else {name: each.convert(found[name]) for name, each in self.convertors.items()}
 
 
@@ -107,12 +108,10 @@ class _MethodRoutes:
 
     def find(self, path: str) -> _Entry | None:
         """The first route that takes this path."""
-        if path in self._fixed or "\n" in path:  # the pattern of a fixed path takes a line break at its end too
-            return self._fixed.get(path)
-        return self._first_variable(path)
+        return self._fixed.get(path) or self._first_variable(path)
 
     def _first_variable(self, path: str) -> _Entry | None:
         for each in self._variable:
-            if path.startswith(each.start) and each.pattern.match(path):
+            if path.startswith(each.start) and each.pattern.fullmatch(path):
                 return each
         return None
