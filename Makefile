@@ -20,7 +20,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
 run: $(VENV)/run.stamp ## set up, then try everything at http://localhost:8000
-	MALLOC_ARENA_MAX=2 $(BIN)/registerwatch demo $(DEMO)
+	MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=524288 $(BIN)/registerwatch demo $(DEMO)
 
 test: $(VENV)/dev.stamp ## set up what the tests need, then run what every change must pass
 	@$(BIN)/python tools/system_packages.py

@@ -112,7 +112,7 @@ def service_environment(data_dir: Path, settings: Mapping[str, str]) -> dict[str
     foreign = {name: value for name, value in os.environ.items() if not name.startswith("REGISTERWATCH_")}
     own = {"DATA_DIR": str(data_dir), "RATE_LIMITS": "off", "CACHE_HOURS": "100000"}
     own |= {"REGISTER_URL": NO_REGISTER, "DATALAKE_URL": NO_REGISTER, **settings}
-    arenas = {"MALLOC_ARENA_MAX": "2"}  # as the image and the units set it
+    arenas = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "524288"}  # as the image and the units set it
     return foreign | arenas | {f"REGISTERWATCH_{name}": value for name, value in own.items()}
 
 

@@ -23,6 +23,8 @@ from tests.journeys.held_servers import Register, register
 from tests.support import processes
 from tests.support.paces import start_fast
 
+MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "524288"}
+"""As the image and the units set it."""
 MAX_GROWTH = 48 << 20
 """Bytes of memory that an attack may leave behind. Hashing a password maps 19 MB in each of two arenas, which stay."""
 CLIENTS, CLIENTS_BY_DAY = 20, 4
@@ -272,7 +274,7 @@ def attacked_service(folder: Path, database_url: str, length: Length, **settings
         }
         start_fast(database_url)
         env = processes.environment(folder / "data", database_url, **values)
-        node = Node("attacked", ("serve",), {**env, "MALLOC_ARENA_MAX": "2"}, folder / "log")
+        node = Node("attacked", ("serve",), {**env, **MEMORY}, folder / "log")
         parts.callback(node.end)
         with length.on_core(min):
             node.start()
