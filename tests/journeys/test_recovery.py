@@ -210,7 +210,13 @@ class Theft:
                 fields = {"password": password, "proof-code": self.thief.code()}
                 if (await pages.post("/app/settings/delete", **fields)).status_code == 200:
                     return True
-        return False
+        return "mailbox" in self.stolen and await self._deletes_by_the_link()
+
+    async def _deletes_by_the_link(self) -> bool:
+        """Send a link to set a password to where links that prove an address lead."""
+        await self.thief.posted("/v1/password/forgot", email=self.thief.email)
+        fields = {"token": await mailed(self.thief.harness, self.thief.email), "choice": "delete", "sure": "yes"}
+        return (await self.thief.browser().post("/account/confirm", **fields)).status_code == 200
 
     async def is_in(self) -> str:
         """What the thief has of the account."""

@@ -39,6 +39,7 @@ WRONG_PASSWORD = "This is not the password of this address."  # noqa: S105
 NOT_OPEN = "Nobody can open an account here by themselves: ask who runs this service."
 MEMBER_ALONE = "This address owns its account: take the account over, or delete it."
 OWNER_ALONE = "This address is a member of its account: leave it, and open one of your own."
+PROVEN = "The address is proven already. A link to set a password does that alone: open it as it was mailed."
 
 
 class ConfirmationService:
@@ -134,12 +135,12 @@ class ConfirmationService:
     async def keep(self, token: str, password: str) -> None:
         """Prove an owner's address, and keep what was made: the person with the password made it.
 
-        Raises `LinkNotValid`, `WrongPassword`, `InvalidInput` for a member, whose password another person chose.
+        Raises `LinkNotValid`, `WrongPassword`, `InvalidInput` for a member, whose password another person chose, and
+        for a proven address.
         """
         async with self._database.reading() as connection:
             holder = await self._holder(connection, token)
-            if holder.role is not Role.OWNER:
-                raise InvalidInput(OWNER_ALONE)
+            require_unproven_owner(holder)
             user = await repository.user(connection, holder.account_id, holder.user_id)
         stored = user.password_hash if user is not None else None
         if not await self._passwords.is_right(password, stored):
@@ -174,22 +175,26 @@ class ConfirmationService:
     async def take_over(self, token: str, password: str) -> None:
         """Prove an owner's address, end all that was made before, and set a password.
 
-        Raises `LinkNotValid`, `InvalidInput` for a password that cannot be set and for a member.
+        Raises `LinkNotValid`, `InvalidInput` for a password that cannot be set, for a member and for a proven address.
         """
         password_hash = await self._hashed(token, password)
         async with self._database.transaction() as connection:
             holder = await self._locked(connection, token)
-            if holder.role is not Role.OWNER:
-                raise InvalidInput(OWNER_ALONE)
+            require_unproven_owner(holder)
             await take_account_over(connection, holder, password_hash, self._now())
 
     async def delete(self, token: str) -> None:
-        """Delete the account of an owner's address. Raises `LinkNotValid`, `InvalidInput` for a member."""
+        """Delete the account of an owner's address. Raises `LinkNotValid`, `InvalidInput` for a member and for a proven
+        address.
+        """
+
+        async def is_allowed(connection: AsyncConnection) -> bool:
+            require_unproven_owner(await self._holder(connection, token))
+            return True
+
         async with self._database.reading() as connection:
             holder = await self._holder(connection, token)
-        if holder.role is not Role.OWNER:
-            raise InvalidInput(OWNER_ALONE)
-        await self._deletion.delete_without_password(holder.account_id)
+        await self._deletion.delete_where(holder.account_id, is_allowed)
         async with self._database.transaction() as connection:
             await confirmation_repository.forget_links(connection, holder.email)
 
@@ -252,6 +257,16 @@ class ConfirmationService:
 
     def _now(self) -> int:
         return int(self._clock.now())
+
+
+def require_unproven_owner(holder: LinkHolder) -> None:
+    """Raise `InvalidInput` for a member and for a proven address: a reader of its mailbox, who may lack the second
+    factor, deletes no account by a link that sets a password, nor takes it over without the notice of a new one.
+    """
+    if holder.role is not Role.OWNER:
+        raise InvalidInput(OWNER_ALONE)
+    if holder.is_confirmed:
+        raise InvalidInput(PROVEN)
 
 
 async def take_account_over(connection: AsyncConnection, holder: LinkHolder, password_hash: str, now: int) -> None:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from registerwatch.accounts.models import Role
+from registerwatch.accounts.passwords.confirmation import PROVEN
 from registerwatch.accounts.passwords.passwords import MIN_PASSWORD_LENGTH
 from registerwatch.accounts.sessions.clients import Client
 from registerwatch.bootstrap import Service
@@ -154,6 +155,8 @@ async def _carried_out(service: Service, token: str, choice: str, fields: Mappin
 async def _confirm_page(request: Request, service: Service, token: str, problem: str = "") -> Response:
     """Ask for an answer. Raises `LinkNotValid`."""
     holder, access = await service.accounts.confirmations.look(token)
+    if holder.role is Role.OWNER and holder.is_confirmed:
+        raise LinkNotValid(PROVEN)
     return link_page(
         request,
         "confirm.html",
