@@ -362,6 +362,10 @@ async def test_a_lone_surrogate_is_refused_or_left_out_and_never_breaks_an_answe
             response = await sent(harness, path, {**BODIES[path], field: text}, owner.session)
             assert response.status_code in {400, 401}, (path, field, response.text)
             assert response.json()["error"]
+        for named in ({"channel": text}, {"channel": "webhook", "choice": {"tags": [text]}}):
+            fields = {"url": "https://hooks.acme.example/registerwatch", **named}
+            answer = await sent(harness, "/v1/channels", fields, owner.session)
+            assert (answer.status_code, answer.json()["code"]) == (400, "invalid-input")
         assert await harness.all_rows_but_failed_sign_ins() == before
     for number, text in enumerate(("\ud800", "A\udfffcme", "\ud83d" * 90)):
         fields = {"name": text, "email": f"new{number}@acme.example", "password": PASSWORD}

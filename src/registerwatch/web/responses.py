@@ -34,8 +34,12 @@ def private_response(content: object) -> Response:
 
 
 def error_response(message: str, status: int, code: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The one shape of an error, with the id of the request where there is one. Errors are not cached."""
-    return error_answer(ErrorBody(message, code=code), status, headers)
+    """The one shape of an error, with the id of the request where there is one. Errors are not cached.
+
+    A message may repeat what was sent, in which halves of surrogate pairs can be escaped alone; no answer can hold them.
+    """
+    sayable = message.encode("utf-8", "replace").decode()
+    return error_answer(ErrorBody(sayable, code=code), status, headers)
 
 
 def error_answer(body: AnyError, status: int, headers: Mapping[str, str] | None = None) -> Response:
