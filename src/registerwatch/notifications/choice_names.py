@@ -41,7 +41,8 @@ class ChoiceNames:
         if len(wanted) > MAX_NAMED:
             raise InvalidInput(TOO_LONG)
         async with self._database.reading() as connection:
-            ids = await watch_repository.ids_of(connection, caller.account.id, wanted)
+            possible = [each for each in wanted if identifiers.can_be_stored(each)]
+            ids = await watch_repository.ids_of(connection, caller.account.id, possible)
         if missing := [each for each in wanted if each not in ids]:
             listed = ", ".join(f"“{each[:40]}”" for each in missing[:MAX_LISTED])
             raise InvalidInput(NOT_WATCHED.format(subjects=listed))

@@ -1,11 +1,13 @@
 """Notifications in the browser: what goes where, one's own e-mail, channels of the account, pauses."""
 
+import pytest
+
 from registerwatch.accounts.tables import users
 from registerwatch.notifications.tables import webhooks
 from tests.notifications.steps import queue_change
 from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
 from tests.pages.markup import Markup, accessibility_problems
-from tests.support.harness import WEBHOOK_URL, ServiceHarness
+from tests.support.harness import EMAIL, WEBHOOK_URL, ServiceHarness
 
 HOST = "hooks.acme.example"
 LIST, ONE = "/app/notifications", "/app/notifications/1"
@@ -156,3 +158,15 @@ async def test_todays_page_tells_which_channels_fail_and_when_nobody_is_told(
     assert "Nobody is told of changes" not in page.main
     assert "Channels that fail 1 Of 1" in page.main
     assert page.link("ERP") == ONE
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite", "postgresql"], indirect=True)
+async def test_what_no_watch_can_be_called_is_refused_as_any_other_name(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    own = await add_email(harness, EMAIL)
+    fields = {"frequency": "daily", "hour": "8", "weekday": "0", "severity": "low", "name": ""}
+    for watches in ("0401\x00", "0401\x01", "04012345678901"):
+        answer = await owner_pages.post(f"{LIST}/{own}", watches=watches, **fields)
+        assert answer.status_code == 400
+        assert "You do not watch" in answer.text
