@@ -36,7 +36,7 @@ def private_response(content: object) -> Response:
 def error_response(message: str, status: int, code: str, headers: Mapping[str, str] | None = None) -> Response:
     """The one shape of an error, with the id of the request where there is one. Errors are not cached.
 
-    A message may repeat what was sent, in which halves of surrogate pairs can be escaped alone; no answer can hold them.
+    A message may repeat what was sent, in which half of a surrogate pair can be escaped alone; no answer can hold it.
     """
     sayable = message.encode("utf-8", "replace").decode()
     return error_answer(ErrorBody(sayable, code=code), status, headers)
