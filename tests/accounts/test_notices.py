@@ -5,6 +5,8 @@ import re
 import pytest
 from structlog.testing import capture_logs
 
+from registerwatch.accounts.models import Role
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.errors import MailNotSent
 from registerwatch.mail.mailer import Mail
 from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, auth_headers
@@ -97,6 +99,36 @@ async def test_a_member_is_told_of_their_own_password_and_the_owner_too(harness:
     await harness.post("/v1/password/reset", token=link.partition("=")[2], password="a member's own")
 
     assert await told(harness) == [(EMAIL, "password"), (MEMBER, "password")]
+
+
+async def another_owner(harness: ServiceHarness, owner: NewAccount) -> int:
+    """Another owner with a proven address; their id."""
+    added = (await harness.post("/v1/users", owner.session, email=MEMBER, password=PASSWORD)).json()["users"][1]["id"]
+    link = await harness.service.accounts.password_reset.link(MEMBER)
+    await harness.post("/v1/password/reset", token=link.partition("=")[2], password="a member's own")
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner.session))
+    await harness.service.accounts.members.set_role(caller, added, Role.OWNER)
+    await told(harness)
+    return int(added)
+
+
+async def test_an_owner_who_is_removed_is_told(harness: ServiceHarness) -> None:
+    owner = await proven_owner(harness)
+    other = await another_owner(harness, owner)
+
+    await harness.client.delete(f"/v1/users/{other}", headers=auth_headers(owner.session))
+
+    assert await told(harness) == [(EMAIL, "users"), (MEMBER, "users")]
+
+
+async def test_an_owner_whom_a_reset_of_another_one_removes_is_told(harness: ServiceHarness) -> None:
+    owner = await proven_owner(harness)
+    await another_owner(harness, owner)
+    token = (await harness.service.accounts.password_reset.link(EMAIL)).partition("=")[2]
+
+    await harness.client.post("/password/reset", data={"token": token, "password": "another phrase", "end": "all"})
+
+    assert await told(harness) == [(MEMBER, "users"), (EMAIL, "password")]
 
 
 async def test_an_address_that_nobody_has_proven_is_told_nothing(harness: ServiceHarness) -> None:

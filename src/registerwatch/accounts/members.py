@@ -145,12 +145,12 @@ class MemberService:
                 raise InvalidInput(NO_USER)
             if user.role is Role.OWNER and len(await repository.owners(connection, account.id)) == 1:
                 raise InvalidInput(LAST_OWNER)
+            notices = await self._notices.prepare(
+                connection, caller, NoticeKind.USERS, f"removed the user {user.email}", about=user.email
+            )  # before it is done: who is removed is told, too
             await repository.remove_user(connection, account.id, user_id)
             await confirmation_repository.withdraw_invitations_by(connection, account.id, user.email)
             await self._note(connection, caller, Action.USER_REMOVED, user.email)
-            notices = await self._notices.prepare(
-                connection, caller, NoticeKind.USERS, f"removed the user {user.email}"
-            )
             profile = await profile_of(connection, account, caller.role)
         self._notices.send(notices)
         return profile

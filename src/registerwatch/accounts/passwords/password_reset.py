@@ -1,5 +1,6 @@
 """Sets passwords: for a caller who is signed in, or by a mailed link."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
@@ -30,7 +31,7 @@ from registerwatch.accounts.sessions.clients import UNKNOWN_CLIENT, Client
 from registerwatch.accounts.sessions.earlier_access import ways_in_words
 from registerwatch.accounts.validation import email_address
 from registerwatch.errors import InvalidInput, LinkNotValid, NoSuchAccount, Unauthenticated
-from registerwatch.mail.mailer import Mailer
+from registerwatch.mail.mailer import Mail, Mailer
 from registerwatch.mail.texts import password_reset
 from registerwatch.platform.clock import Clock
 from registerwatch.platform.db.engine import Database
@@ -180,6 +181,7 @@ class PasswordResetService:
             if ends is None:
                 ends = EndedAccess.OWN_SESSIONS if holder.is_confirmed else EndedAccess.ALL
             is_new_gone = ends is EndedAccess.ALL and await _remove_new_factors(connection, holder, client, now)
+            removed = await self._mails_to_removed(connection, holder, ends)
             await _end_access(connection, holder, ends, password_hash, now)
             await repository.set_password(connection, account_id, holder.user_id, password_hash)
             await repository.note_password_setter(connection, account_id, holder.user_id, unproven_at=None)
@@ -195,8 +197,18 @@ class PasswordResetService:
             notices = await self._notices.prepare_for(
                 connection, account_id, NoticeKind.PASSWORD, sentence, about=holder.email
             )
-        self._notices.send(notices)
+        self._notices.send([*removed, *notices])
         return report
+
+    async def _mails_to_removed(
+        self, connection: AsyncConnection, holder: LinkHolder, ends: EndedAccess
+    ) -> Sequence[Mail]:
+        """The mails to other owners, whom ending everything removes, before that is done."""
+        if ends is not EndedAccess.ALL or holder.role is not Role.OWNER:
+            return ()
+        sentence = f"{holder.email} set a new password by a mailed link, and removed all other users"
+        mails = await self._notices.prepare_for(connection, holder.account_id, NoticeKind.USERS, sentence)
+        return [mail for mail in mails if mail.to != holder.email]
 
     async def _send_link(self, email: str) -> None:
         try:
