@@ -346,6 +346,19 @@ async def test_who_confirms_an_address_goes_on_by_a_button(harness: ServiceHarne
     assert shown(deleted, 200, "The account is deleted").link("Search the register") == "/"
 
 
+async def test_a_member_with_a_proven_address_sets_no_password_where_nobody_is_told(harness: ServiceHarness) -> None:
+    owner = await harness.sign_up()
+    await harness.post("/v1/users", owner.session, email=MEMBER, password=PASSWORD)
+    await choose(harness, (await mailed(harness, MEMBER))[1], "join", password=NEW)
+    token = await reset_link(harness, MEMBER)
+    assert choices(Markup.of(await harness.get(CONFIRM, token=token))) == ["open", "leave"]
+
+    refused = await choose(harness, token, "join", password="somebody else's words")
+
+    assert "proven already" in shown(refused, 400, "Do you belong to this account?").main
+    assert await login(harness, MEMBER, NEW) == 200
+
+
 async def test_a_link_that_sets_a_password_deletes_no_account_of_a_proven_address(harness: ServiceHarness) -> None:
     """A reader of the mailbox may lack the second factor, which every other way to delete an account asks for."""
     await harness.prove_address(await harness.sign_up())

@@ -39,7 +39,7 @@ WRONG_PASSWORD = "This is not the password of this address."  # noqa: S105
 NOT_OPEN = "Nobody can open an account here by themselves: ask who runs this service."
 MEMBER_ALONE = "This address owns its account: take the account over, or delete it."
 OWNER_ALONE = "This address is a member of its account: leave it, and open one of your own."
-PROVEN = "The address is proven already. A link to set a password does that alone: open it as it was mailed."
+PROVEN = "The address is proven already. A link to set a password does that on its own page: open it as it was mailed."
 
 
 class ConfirmationService:
@@ -156,13 +156,15 @@ class ConfirmationService:
     async def join(self, token: str, password: str) -> None:
         """Prove a member's address, and replace the password that another person chose.
 
-        Raises `LinkNotValid`, `InvalidInput` for a password that cannot be set and for an owner.
+        Raises `LinkNotValid`, `InvalidInput` for a password that cannot be set, for an owner and for a proven address.
         """
         password_hash = await self._hashed(token, password)
         async with self._database.transaction() as connection:
             holder = await self._locked(connection, token)
             if holder.role is Role.OWNER:
                 raise InvalidInput(MEMBER_ALONE)
+            if holder.is_confirmed:
+                raise InvalidInput(PROVEN)
             account_id, user_id = holder.account_id, holder.user_id
             await repository.set_password(connection, account_id, user_id, password_hash)
             await repository.note_password_setter(connection, account_id, user_id, unproven_at=None)
