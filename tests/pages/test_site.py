@@ -35,6 +35,7 @@ PAGES = {
     "/a/DE-MF-000000999": 404,
     "/a/nobody": 404,
     "/nowhere": 404,
+    f"/app/watches/{LONG}": 404,
     "/static/nothing.css": 404,
     "/?status=maybe": 400,
     "/?page=0": 400,
