@@ -112,6 +112,23 @@ async def another_owner(harness: ServiceHarness, owner: NewAccount) -> int:
     return int(added)
 
 
+async def test_an_owner_is_told_who_accepted_an_invitation(harness: ServiceHarness) -> None:
+    owner = await proven_owner(harness)
+    invitations = harness.service.accounts.invitations
+    await invitations.invite(
+        await harness.service.accounts.sessions.caller(credential_of(None, owner.session)), "guest@acme.example"
+    )
+    await harness.finish_background_work()
+    [mail] = harness.mail.mails
+    harness.mail.mails.clear()
+
+    await invitations.accept(mail.text.partition("token=")[2].split()[0], "a guest's own phrase")
+
+    await harness.finish_background_work()
+    assert f"guest@acme.example joined the account, invited by {EMAIL}" in harness.mail.mails[0].text
+    assert await told(harness) == [(EMAIL, "users")]
+
+
 async def test_an_owner_who_is_removed_is_told(harness: ServiceHarness) -> None:
     owner = await proven_owner(harness)
     other = await another_owner(harness, owner)

@@ -10,6 +10,7 @@ from registerwatch.accounts.limits.mail_limits import MailLimit, take_slot
 from registerwatch.accounts.limits.mail_tasks import MailTasks
 from registerwatch.accounts.members import USERS_CLOSED
 from registerwatch.accounts.models import Caller, Role
+from registerwatch.accounts.notices import AccountNotices, NoticeKind, no_notices
 from registerwatch.accounts.passwords import confirmation_repository
 from registerwatch.accounts.passwords.confirmation_repository import Invitation, OpenInvitation
 from registerwatch.accounts.passwords.passwords import Passwords, acceptable
@@ -51,6 +52,7 @@ class InvitationService:
         *,
         public_url: str,
         owners_may_add_users: bool,
+        notices: AccountNotices | None = None,
     ) -> None:
         self._database = database
         self._passwords = passwords
@@ -59,6 +61,7 @@ class InvitationService:
         self._mailer = mailer
         self._public_url = public_url
         self._owners_may_add_users = owners_may_add_users
+        self._notices = notices or no_notices(clock)
         self.mails = MailTasks("invitation")
 
     @property
@@ -158,8 +161,11 @@ class InvitationService:
                 await confirmation_repository.confirm(connection, account.id, user_id, now)
                 await confirmation_repository.remove_invitation(connection, account.id, asked.digest)
                 await repository.note(connection, account.id, now, found.email, Action.INVITATION_ACCEPTED)
+                sentence = f"{found.email} joined the account, invited by {found.invited_by}"
+                notices = await self._notices.prepare_for(connection, account.id, NoticeKind.USERS, sentence)
         except IntegrityError:
             raise InvalidInput(HAS_ACCOUNT) from None
+        self._notices.send(notices)
 
 
 def _digest(token: str) -> str:

@@ -153,6 +153,7 @@ def build_accounts(
             mailer,
             public_url=public_url,
             owners_may_add_users=owners_may_add_users,
+            notices=notices,
         ),
         notices=notices,
         admin=AccountAdmin(database, table, clock, trial_seconds=trial_seconds, public_url=public_url),
