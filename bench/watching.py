@@ -48,7 +48,7 @@ NUMBERS = "WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n
 ACCOUNTS = f"""{NUMBERS} INSERT INTO accounts (id, email, name, plan, expires_at, created_at)
     SELECT n + 1, 'owner' || (n + 1) || '@example.org', 'Example', 'operator', :now + 100000000, :now FROM numbers"""
 WEBHOOKS = f"""{NUMBERS} INSERT INTO webhooks (account_id, url, secret, is_first, created_at)
-    SELECT n + 1, 'https://example.org/', 'whsec_bench', 1, :now FROM numbers"""
+    SELECT n + 1, 'https://example.org/', 'whsec_YmVuY2g=', 1, :now FROM numbers"""
 WATCHES = f"""{NUMBERS}, chosen (account, number) AS (
         SELECT n / :each, (n / :each * 37 + n % :each * :step) % :subjects FROM numbers
     )
@@ -63,6 +63,8 @@ DELIVERIES = f"""{NUMBERS} INSERT INTO deliveries
     SELECT 'whd_' || n, n % :addresses + 1, n % :addresses + 1, n, :type, :now, :now, 0, 0, '' FROM numbers"""
 COUNTS = text("SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM deliveries)")
 ADDRESSES = 50
+LONGEST_SECONDS = 300
+"""What all deliveries may take: one that fails is tried again much later."""
 assert MAX_PER_TARGET * ADDRESSES >= MAX_CONCURRENT, "no address holds the others up"
 BODY = body_of(Notification("whd_bench", EventType.CHANGED, 0, "owner@example.org"), []).encode()
 
@@ -193,8 +195,9 @@ async def _delivered(path: Path, url: str, count: int) -> float:
         deliveries = DeliveryService(database, SystemClock(), {WebhookChannel.name: _channel(connections)})
         started = time.perf_counter()
         loop = asyncio.create_task(deliver(deliveries))
-        while deliveries.results["accepted"] < count:  # noqa: ASYNC110  # the loop has no sign that it is through
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(LONGEST_SECONDS):
+            while deliveries.results["accepted"] < count:  # noqa: ASYNC110  # the loop has no sign that it is through
+                await asyncio.sleep(0.01)
         seconds = time.perf_counter() - started
         loop.cancel()
         await asyncio.gather(loop, return_exceptions=True)
