@@ -35,6 +35,8 @@ MAX_WORK_GROWTH = 2.0
 """How many times as long as before the work of another account waits at most: a watch, a delivery, a file."""
 MIN_WORK_SECONDS = 0.5
 """What work may wait at rest, as workers look for it so often."""
+PAUSE_SECONDS, READS_OF_WORK = 1.0, 40
+"""Between two rounds of work: long enough that it uses an eighth of what may be read of the register."""
 SECONDS_AT_REST = 4.0
 SETTLING_SECONDS = 20.0
 
@@ -282,13 +284,14 @@ def attacked_service(folder: Path, database_url: str, length: Length, **settings
         service = AttackedService(node, world, length, folder)
         service.subject, *_, of_worker = world.choose(100)
         service.key, _ = _watching(service, service.subject)
-        service.others = OtherPeople(_plan(service, of_worker))
+        pause = 60 * READS_OF_WORK / int(values["REGISTER_REQUESTS_PER_MINUTE"])
+        service.others = OtherPeople(_plan(service, of_worker, max(PAUSE_SECONDS, pause)))
         parts.callback(service.others.end)
         node.ask("/v1/login", {"email": "nobody@trial.example", "password": "wrong"})  # it maps memory for hashing
         yield service
 
 
-def _plan(service: AttackedService, of_worker: str) -> Plan:
+def _plan(service: AttackedService, of_worker: str, pause: float) -> Plan:
     """Clients that read, and name a watch of theirs; in the short form they have two accounts together."""
     accounts = [_watching(service, service.subject) for _ in range(service.length.times(2, CLIENTS))]
     reads = [f"/v1/devices/{service.subject}", "/v1/search?q=set", "/v1/me", "/v1/watches"]
@@ -297,7 +300,7 @@ def _plan(service: AttackedService, of_worker: str) -> Plan:
         name = Request("PATCH", f"/v1/watches/{watch_id}", {"label": "Ward 3"})
         clients.append((key, [*(Request("GET", path) for path in reads), name]))
     key, _ = _watching(service, of_worker)
-    worker = Worker(key, service.register.uuids[of_worker])
+    worker = Worker(key, service.register.uuids[of_worker], pause)
     return Plan(service.node.url, service.register.url, clients, worker)
 
 

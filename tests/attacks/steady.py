@@ -27,8 +27,6 @@ INTERVAL_SECONDS = 0.2
 """Between two requests of one client."""
 TIMEOUT_SECONDS = 60.0
 LOOK_SECONDS = 0.02
-PAUSE_SECONDS = 1.0
-"""Between two rounds of work that waits in tables."""
 
 
 class Request(msgspec.Struct):
@@ -40,10 +38,13 @@ class Request(msgspec.Struct):
 
 
 class Worker(msgspec.Struct):
-    """The account with work: it watches one device alone, with this `uuid` in the register."""
+    """The account with work: it watches one device alone, with this `uuid` in the register, and pauses for some seconds
+    between two rounds of work.
+    """
 
     key: str
     uuid: str
+    pause: float
 
 
 class Plan(msgspec.Struct):
@@ -141,16 +142,22 @@ def work_steadily(plan: Plan, receiver: Receiver, seen: Seen, ended: threading.E
             register.ask("POST", "/_control/change", {"uuid": plan.worker.uuid, "fields": {"reference": word}})
             register.close()  # it keeps no connection for long
             with _timed(seen, "watch"):
-                client.ask("POST", "/v1/sync", {})
+                _sync(client)
             with _timed(seen, "delivery"):
                 receiver.wait_for(word)
             with _timed(seen, "file"):
                 _match_file(client)
         except Failed as error:
             seen.failures.append(str(error))
-        if ended.wait(PAUSE_SECONDS):
+        if ended.wait(plan.worker.pause):
             break
     client.close()
+
+
+def _sync(client: Client) -> None:
+    synced = client.ask("POST", "/v1/sync", {})
+    if synced["synced"] != 1:
+        raise Failed(f"the watch was not read: {synced['error']}")
 
 
 def _match_file(client: Client) -> None:
