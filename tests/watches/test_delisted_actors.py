@@ -226,7 +226,7 @@ async def test_a_line_of_a_list_is_found_as_soon_as_its_manufacturer_is(harness:
     assert (line["coverage"], line["status"]) == ("found", "Active")
 
 
-async def test_a_load_that_lists_an_actor_again_makes_its_watches_due(
+async def test_a_load_that_lists_an_actor_again_ends_its_denial_and_makes_its_watches_due(
     harness: ServiceHarness, world: ForgetfulWorld, srn: str
 ) -> None:
     owner = await harness.sign_up()
@@ -239,6 +239,9 @@ async def test_a_load_that_lists_an_actor_again_makes_its_watches_due(
     await harness.fill_copy()
 
     assert (await due_subjects(harness))[0] == srn
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert ("listed" in watch, watch["last_error"]) == (False, "")
+    assert "listed" not in (await harness.get(f"/v1/actors/{srn}")).json()
 
 
 async def test_a_read_that_began_before_a_denial_does_not_list_the_actor_again(

@@ -33,6 +33,8 @@ from tests.watches.certificate_steps import (
     sweep,
 )
 from tests.watches.steps import tried_at
+from tests.watches.sweep_steps import OFF
+from tests.watches.sweep_steps import sweep as sweep_devices
 
 TWIN = "ffffffff-0000-4000-8000-000000000000"
 DAY = 24 * 3600
@@ -279,6 +281,71 @@ async def test_a_read_in_part_that_finds_a_device_ends_its_denial_on_every_surfa
     assert "No longer listed" not in scan
 
 
+async def found_by_a_list(
+    harness: ServiceHarness, world: ForgetfulWorld, key: str, *, was_read: bool = True, uuid: str | None = None
+) -> Registration:
+    """A watched device that the register denied, and that the list of its manufacturer has now as no longer placed on
+    the market, as the same record or one of another uuid. Its own record cannot be read.
+    """
+    record = a_device(harness)
+    if not was_read:
+        world.forgotten.add(record.uuid)
+    await harness.post_watches(key, record.primary_di, record.manufacturer.srn)
+    await sweep_devices(harness)
+    world.forgotten.add(record.uuid)
+    await harness.post_sync(key)
+    if uuid is None:
+        world.forgotten.clear()
+        world.change(record.uuid, status=OFF)
+    else:
+        world.register(replace(record, uuid=uuid, status=OFF))
+    harness.faults.fail("basic", "http-500")
+    for _ in range(2):
+        harness.clock.move(3600)
+        await sweep_devices(harness)
+    await harness.post_sync(key)
+    return record
+
+
+async def test_a_list_that_finds_a_device_ends_its_denial_and_tells_what_changed_while_its_record_cannot_be_read(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient
+) -> None:
+    key = (await harness.post("/v1/keys", await owner_pages.rest_session())).json()["api_key"]
+
+    udi = (await found_by_a_list(harness, world, key)).primary_di
+
+    device = (await harness.get(f"/v1/devices/{udi}")).json()
+    watch = next(each for each in await harness.get_list(key, "watches") if each["subject"] == udi)
+    assert (watch["status"], watch.get("listed")) == (device["status"], device.get("listed"))
+    assert (watch["status"], watch["health"]["state"]) == ("No longer placed on the EU market", "ok")
+    assert watch["last_error"].startswith("The register (register.test) has a fault of its own")
+    told = [each["summary"] for each in await harness.get_list(key, "events") if each["subject"] == udi]
+    assert told == ["status: On the EU market → No longer placed on the EU market; version: 1 → 2"]
+    head, _, timeline = (await owner_pages.page(f"/app/watches/{watch['id']}")).main.partition("What happened")
+    assert "! No longer placed on the EU market ! Last read failed" in head
+    assert timeline.count("Not over yet.") == 1, "the failed read alone"
+    assert await denials(owner_pages, watch["id"]) == ["! No longer listed"]
+
+
+@pytest.mark.parametrize(
+    ("was_read", "uuid"), [(False, None), (True, TWIN)], ids=["never listed before", "another record"]
+)
+async def test_a_list_that_finds_a_device_in_a_record_that_was_never_read_ends_its_denial(
+    harness: ServiceHarness, world: ForgetfulWorld, uuid: str | None, *, was_read: bool
+) -> None:
+    owner = await harness.sign_up()
+
+    record = await found_by_a_list(harness, world, owner.api_key, was_read=was_read, uuid=uuid)
+
+    device = (await harness.get(f"/v1/devices/{record.primary_di}")).json()
+    watches = await harness.get_list(owner.api_key, "watches")
+    watch = next(each for each in watches if each["subject"] == record.primary_di)
+    assert "listed" not in device
+    assert ("listed" in watch, watch["health"]["state"]) == (False, "ok" if was_read else "unread")
+    told = [each for each in await harness.get_list(owner.api_key, "events") if each["subject"] == record.primary_di]
+    assert told == [], "a row of a record that was not read is no proof"
+
+
 # Watches that are made after the register denied their device
 
 
@@ -420,6 +487,8 @@ async def test_watches_are_read_next_where_a_bulk_source_lists_their_device_agai
     await harness.fill_copy()
 
     assert await tried_at(harness) == [0]
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert ("listed" in watch, watch["last_error"]) == (False, "")
     await harness.service.watches.recheck.run()
     [watch] = await harness.get_list(owner.api_key, "watches")
     assert ("listed" in watch, watch["last_error"]) == (False, "")

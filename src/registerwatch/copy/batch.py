@@ -175,11 +175,6 @@ class _Merged(msgspec.Struct, frozen=True, gc=False):
         return self.reading.completeness is Completeness.SOME
 
     @property
-    def is_listed_again(self) -> bool:
-        """Whether the record was delisted until this reading."""
-        return self.before is not None and self.before.delisted_at is not None and self.delisted_at is None
-
-    @property
     def proves_its_part(self) -> bool:
         """Whether a reading of a part is proof, where the UDI-DI has no other known record.
 
@@ -295,6 +290,8 @@ class Batch:
         self.observations: list[DeviceObservation] = []
         self.unconfirmed: list[str] = []
         """UDI-DIs that may have changed, without proof."""
+        self.listed_again: list[str] = []
+        """UDI-DIs of which no record was listed, until a reading of a part of one."""
         self.certificates = OwnCertificates()
         """The certificates of current records."""
         self.added = 0
@@ -311,7 +308,8 @@ class Batch:
         for key, result in merged.items():
             self._add_read(result, key in current)
             if key in current:
-                self._add_observation(result, is_alone=records[result.device.udi] == 1)
+                is_found = key[0] not in listed and result.delisted_at is None
+                self._add_observation(result, is_alone=records[key[0]] == 1, is_found=is_found)
         for key, row in stored.items():
             if key not in merged and (row.is_altered or row.is_current != (key in current)):
                 self._add_unread(row, key in current)
@@ -414,9 +412,10 @@ class Batch:
         if not is_same:
             self.changes.append(DeviceChange(result.old, result.device, is_current))
 
-    def _add_observation(self, result: _Merged, *, is_alone: bool) -> None:
-        """Add what a reading proves about the current record of its UDI-DI."""
-        row = result.before
+    def _add_observation(self, result: _Merged, *, is_alone: bool, is_found: bool) -> None:
+        """Add what a reading proves about the current record of its UDI-DI. `is_found` says that no record of it was
+        listed until this reading.
+        """
         if not result.is_part:
             has_all = result.reading.completeness is Completeness.EVERYTHING
             self.observations.append(
@@ -430,12 +429,13 @@ class Batch:
                     oldest_at=result.reading.certificates_at(self.read_at),
                 )
             )
-        elif result.is_listed_again:
-            self.unconfirmed.append(result.device.udi)  # its watches say that it is gone
-        elif not (is_alone and result.proves_its_part):
-            if row is None or not row.is_current or result.changed:
-                self.unconfirmed.append(result.device.udi)
-        elif not result.is_stored:
+            return
+        row, is_proof = result.before, is_alone and result.proves_its_part
+        if is_found:
+            self.listed_again.append(result.device.udi)
+        if is_found or (not is_proof and (row is None or not row.is_current or result.changed)):
+            self.unconfirmed.append(result.device.udi)
+        if is_proof and not result.is_stored:
             self.observations.append(DeviceObservation(result.device, in_full=False))
 
     def _add_unread(self, row: StoredRow, is_current: bool) -> None:

@@ -242,6 +242,7 @@ class RecordStore:
             batch.observations,
             context,
             unconfirmed=[*due, *others, *batch.unconfirmed],
+            listed_again=batch.listed_again,
             now=now,
             read_at=batch.read_at,
         )
@@ -496,8 +497,8 @@ class RecordStore:
     ) -> None:
         """Store actors of a bulk source. An actor that was read from the register itself only gets a missing status.
 
-        One that the register has denied is listed again if that was more than a day ago, as devices are, and watches on
-        it are due.
+        One that the register has denied is listed again if that was more than a day ago, as devices are; its watches
+        no longer say that it is gone, and are due.
         """
         if not actors:
             return
@@ -511,8 +512,9 @@ class RecordStore:
         for row in back:
             await _set_listing(connection, row.srn, None, of.revision)
         await _note_actors(connection, [RecordChange(each.srn, {"delisted_at": each.delisted_at}) for each in back], of)
+        srns = [each.srn for each in back]
         await self._observer.observe(
-            connection, [], ReadContext(), unconfirmed=[each.srn for each in back], now=read_at, read_at=read_at
+            connection, [], ReadContext(), unconfirmed=srns, listed_again=srns, now=read_at, read_at=read_at
         )
 
 

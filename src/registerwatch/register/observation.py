@@ -124,13 +124,16 @@ class Observer(Protocol):
         context: ReadContext,
         *,
         unconfirmed: Sequence[str] = (),
+        listed_again: Sequence[str] = (),
         now: int,
         read_at: int,
     ) -> None:
         """Take a read's observations, in the transaction that stores them.
 
         `unconfirmed` are subjects that may have changed, without proof: read from a bulk source that lags, seen only in
-        part, or read while a later read was stored. `read_at` is the instant before the first request of the read.
+        part, or read while a later read was stored. `listed_again` are those of them that the register did not have
+        when it was asked, and that the read found, if only in part. `read_at` is the instant before the first request
+        of the read.
         """
 
 
@@ -144,6 +147,7 @@ class NullObserver:
         context: ReadContext,
         *,
         unconfirmed: Sequence[str] = (),
+        listed_again: Sequence[str] = (),
         now: int,
         read_at: int,
     ) -> None:

@@ -45,16 +45,21 @@ class WatchObserver:
         context: ReadContext,
         *,
         unconfirmed: Sequence[str] = (),
+        listed_again: Sequence[str] = (),
         now: int,
         read_at: int,
     ) -> None:
-        """Compare and store; watches on `unconfirmed` subjects become due."""
+        """Compare and store. Watches on `unconfirmed` subjects become due; those on the ones of them that are
+        `listed_again` no longer say that the register does not have their subject.
+        """
         seen = {observation.subject: observation for observation in observations}
         if not seen and not unconfirmed:
             return
         found = await repository.watched(connection, [*seen, *unconfirmed], now)
         may_differ = set(unconfirmed)
         await repository.make_due(connection, [watch.id for watch in found if watch.subject in may_differ])
+        again = set(listed_again)
+        await _end_denials(connection, [watch.id for watch in found if watch.is_denied and watch.subject in again], now)
         comparable = [watch for watch in found if _is_comparable(seen, watch)]
         await _store_read(connection, comparable, seen, context, now, read_at)
         await self._compare(connection, comparable, seen, context, now, read_at)
@@ -131,6 +136,11 @@ def _is_comparable(seen: Mapping[str, Observation], watch: Watched) -> bool:
     """Whether an observation is compared with a watch, whose baseline must be a read in full."""
     observation = seen.get(watch.subject)
     return observation is not None and (observation.in_full or watch.snapshot is not None)
+
+
+async def _end_denials(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
+    await repository.note_listed(connection, watch_ids, now)
+    await read_failures.end_denials(connection, watch_ids, now)
 
 
 async def _store_read(

@@ -361,6 +361,14 @@ async def note_seen_without(
     await _set(connection, watch_ids, seen)
 
 
+async def note_listed(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
+    """Note that the register has the subjects of watches that said it does not. A failure of the last read stays."""
+    reason = func.substr(watches.c.last_error, len(THEN_FAILED) + 1)
+    has_failed = watches.c.last_error.startswith(THEN_FAILED, autoescape=True)
+    listed_now = {"last_error": case((has_failed, reason), else_=""), "failing_since": case((has_failed, now))}
+    await _set(connection, watch_ids, listed_now)
+
+
 async def set_snapshots(connection: AsyncConnection, kept: Sequence[Mapping[str, Any]]) -> None:
     """Store snapshots: for each watch `watch_id`, `snapshot`, `label`, `manufacturer_srn` and `basic_udi`."""
     if kept:

@@ -76,6 +76,13 @@ async def end(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -
         await connection.execute(update(read_failures).where(*_open(chunk)).values(ended_at=now))
 
 
+async def end_denials(connection: AsyncConnection, watch_ids: Sequence[int], now: int) -> None:
+    """Note that the register has the subjects of these watches again. Other failures go on."""
+    for chunk in chunks(watch_ids):
+        is_denial = read_failures.c.reason == NOT_REGISTERED
+        await connection.execute(update(read_failures).where(*_open(chunk), is_denial).values(ended_at=now))
+
+
 async def of_watch(connection: AsyncConnection, account_id: int, watch_id: int) -> Sequence[ReadFailure]:
     """The log of a watch of the account, the newest first."""
     found = (
