@@ -31,6 +31,7 @@ from tests.watches.certificate_steps import (
     read,
     read_all_scopes,
     sweep,
+    two_devices_of_one_manufacturer,
 )
 from tests.watches.steps import tried_at
 from tests.watches.sweep_steps import OFF
@@ -344,6 +345,40 @@ async def test_a_list_that_finds_a_device_in_a_record_that_was_never_read_ends_i
     assert ("listed" in watch, watch["health"]["state"]) == (False, "ok" if was_read else "unread")
     told = [each for each in await harness.get_list(owner.api_key, "events") if each["subject"] == record.primary_di]
     assert told == [], "a row of a record that was not read is no proof"
+
+
+async def test_what_the_record_of_a_device_that_is_gone_says_of_its_manufacturer_is_said_to_be_of_then(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient
+) -> None:
+    record, other = two_devices_of_one_manufacturer(harness)
+    key = (await harness.post("/v1/keys", await owner_pages.rest_session())).json()["api_key"]
+    [watch, _] = await harness.post_watches(key, record.primary_di, other.primary_di)
+    address, watch_address = f"/d/{record.primary_di}", f"/app/watches/{watch['id']}"
+    before = [(await owner_pages.page(each)).main for each in (address, watch_address)]
+    world.forgotten.add(record.uuid)
+    harness.clock.move(3600)
+    await harness.post_sync(key)
+    harness.world.change_actor(record.manufacturer.srn, status="inactive", name="Renamed GmbH")
+    harness.clock.move(3600)
+    await harness.post_sync(key)
+
+    after = [(await owner_pages.page(each)).main for each in (address, watch_address)]
+
+    then = "As when the device was last listed. Status then: Active"
+    assert [("Status: Active" in each, then in each) for each in before] == [(True, False)] * 2
+    assert [("Status: Active" in each, then in each) for each in after] == [(False, True)] * 2
+    both: Any = [record.primary_di, other.primary_di]
+    rows = Markup.of(await harness.get("/compare", d=both)).rows
+    compared = {row[0]: row[1:] for row in rows}
+    name, srn = record.manufacturer.name, record.manufacturer.srn
+    assert compared["Manufacturer = Same"] == [
+        f"{name} {srn} As when the device was last listed",
+        f"Renamed GmbH {srn}",
+    ]
+    assert compared["Manufacturer status ? Not known whether it differs"] == [
+        "When the device was last listed: Active",
+        "Inactive",
+    ]
 
 
 # Watches that are made after the register denied their device

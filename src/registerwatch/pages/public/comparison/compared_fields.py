@@ -8,10 +8,12 @@ import msgspec
 from registerwatch.pages.addresses import actor_address, search_address
 from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.public.device import DeviceView
+from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import ShownCertificate
 from registerwatch.register.standing import DELISTED
 
 NOT_READ_YET, NOT_GIVEN, NOT_NAMED = "Not read yet", "Not given", "Not named"
+AS_LAST_LISTED = "As when the device was last listed"
 
 
 class RowState(Enum):
@@ -106,7 +108,7 @@ def rows_of(views: Sequence[DeviceView | None]) -> list[ComparedRow]:
         row("Date of the market status", lambda view: _dated(view, view.device.status_date)),
         row("Risk class", lambda view: _given(view, view.device.risk_class)),
         row("Certificates", _standing),
-        row("Manufacturer", _manufacturer),
+        row("Manufacturer", _manufacturer if all(each.is_listed for each in found) else _manufacturer_by_srn),
         row("Manufacturer status", _manufacturer_status),
         *(representative if any(each.device.authorised_representative for each in found) else []),
         row("Basic UDI-DI", _basic_udi),
@@ -189,10 +191,21 @@ def _manufacturer(view: DeviceView) -> Cell:
     return _actor(device.manufacturer_name, device.manufacturer_srn)
 
 
+def _manufacturer_by_srn(view: DeviceView) -> Cell:
+    """The manufacturer beside a device that is no longer listed, whose record has an earlier name of it."""
+    cell, notes = _manufacturer(view), [] if view.is_listed else [Fact(AS_LAST_LISTED, is_compared=False)]
+    if not view.device.manufacturer_srn:
+        return replace(cell, facts=(*cell.facts, *notes))
+    name, *number = cell.facts
+    return replace(cell, facts=(replace(name, is_compared=not number), *number, *notes))
+
+
 def _manufacturer_status(view: DeviceView) -> Cell:
     status = view.device.manufacturer_status
     if view.is_maker_gone:
         return Cell((Fact(DELISTED[0]), *([Fact(f"Status in this record: {status}")] if status else [])))
+    if status and not view.is_listed:
+        return Cell((Fact(f"When the device was last listed: {status}"),), is_known=False)
     return _given(view, status)
 
 
