@@ -381,6 +381,27 @@ async def test_what_the_record_of_a_device_that_is_gone_says_of_its_manufacturer
     ]
 
 
+async def test_all_pages_of_a_device_or_an_actor_that_is_gone_say_so_in_the_same_words(
+    harness: ServiceHarness, world: ForgetfulWorld
+) -> None:
+    record, other = two_devices_of_one_manufacturer(harness)
+    udi, srn = record.primary_di, record.manufacturer.srn
+    for each in (udi, other.primary_di, srn):
+        await harness.get("/v1/refresh", q=each)
+    world.forgotten |= {record.uuid, srn}
+    harness.clock.move(60)
+    for each in (udi, srn):
+        await harness.get("/v1/refresh", q=each)
+
+    both: Any = [udi, other.primary_di]
+    pages = [await harness.get(each) for each in (f"/d/{udi}", f"/d/{udi}/history", f"/a/{srn}", f"/a/{srn}/history")]
+    pages.append(await harness.get("/compare", d=both))
+
+    texts = [Markup.of(each).main for each in pages]
+    assert [f"No longer listed. {NO_LONGER_LISTED}" in each for each in texts] == [True] * 5
+    assert not any("May be out of date" in each for each in texts)
+
+
 # Watches that are made after the register denied their device
 
 

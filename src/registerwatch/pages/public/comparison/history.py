@@ -45,7 +45,9 @@ async def device_history(request: Request, udi: str, service: InjectedService) -
     if instant is not None:
         return await _device_then(request, service, code, as_of(page.history, instant))
     name = await service.records.name_of(code)
-    return _history(request, service, name or code, device_address(code), page, found.problem, code)
+    return _history(
+        request, service, name or code, device_address(code), page, found.problem, code, is_listed=found.is_listed
+    )
 
 
 @router.get("/a/{srn:path}/history")
@@ -62,7 +64,15 @@ async def actor_history(request: Request, srn: str, service: InjectedService) ->
     page = await service.history.actor(code, limit=ENTRIES, before=before, only_changes=True, is_watched=is_watched)
     if instant is not None:
         return _actor_then(request, service, code, as_of(page.history, instant))
-    return _history(request, service, found.name or code, actor_address(code), page, found.error)
+    return _history(
+        request,
+        service,
+        found.name or code,
+        actor_address(code),
+        page,
+        found.error,
+        is_listed=found.listed is not False,
+    )
 
 
 def today_of(service: Service) -> date:
@@ -71,7 +81,15 @@ def today_of(service: Service) -> date:
 
 
 def _history(
-    request: Request, service: Service, name: str, address: str, page: HistoryPage, problem: str | None, udi: str = ""
+    request: Request,
+    service: Service,
+    name: str,
+    address: str,
+    page: HistoryPage,
+    problem: str | None,
+    udi: str = "",
+    *,
+    is_listed: bool,
 ) -> Response:
     return unindexed_page(
         request,
@@ -82,6 +100,7 @@ def _history(
         history=HistoryView(page, f"{address}/history"),
         is_first="before" not in request.query_params,
         problem=problem,
+        is_listed=is_listed,
         today=today_of(service),
         compared_udi=udi,
     )
