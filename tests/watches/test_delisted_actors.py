@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.pages.markup import Markup
 from tests.register.forgetful_world import ForgetfulWorld
 from tests.support.harness import ServiceHarness, ServiceStarter
 from tests.watches.steps import due_subjects
+from tests.watches.sweep_steps import a_manufacturer, number_of_devices, register_more, sweep, told
 
 DAY = 86_400
 
@@ -194,6 +196,30 @@ async def test_a_comparison_says_so_too_and_of_a_date_only_where_it_was_so_then(
     assert await said(d=device.primary_di, at=iso_utc(gone_at)) == [[each] * 2 for each in gone]
     then = [await harness.get(f"/d/{device.primary_di}/history", at=iso_utc(each)) for each in (listed_at, gone_at)]
     assert ["No longer listed" in Markup.of(each).main for each in then] == [False, True]
+
+
+@pytest.mark.parametrize("fault", ["gone", "not read"])
+async def test_a_watch_counts_a_device_that_is_registered_while_its_actor_cannot_be_read_as_other_pages_do(
+    harness: ServiceHarness, world: ForgetfulWorld, owner_pages: PagesClient, fault: str
+) -> None:
+    device = a_manufacturer(harness)
+    srn, number = device.manufacturer.srn, number_of_devices(harness, device)
+    key = (await harness.post("/v1/keys", await owner_pages.rest_session())).json()["api_key"]
+    [watch] = await harness.post_watches(key, srn)
+    await sweep(harness)
+    if fault == "gone":
+        world.forgotten.add(srn)
+    else:
+        harness.faults.fail("actor", "http-500")
+    await harness.post_sync(key)
+
+    register_more(harness, device, 1)
+    await sweep(harness)
+
+    assert await told(harness, key) == [{"devices_registered": 1}]
+    for page in (f"/a/{srn}", f"/app/watches/{watch['id']}"):
+        found = re.search(r"Registered devices\s*(\d+)", (await owner_pages.page(page)).main)
+        assert (found[1] if found else None) == str(number + 1)
 
 
 async def test_what_was_never_read_of_an_actor_is_no_change_when_it_is_back(

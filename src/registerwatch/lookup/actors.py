@@ -161,6 +161,10 @@ class ActorService:
             shown = await self._shown(srn, filters, page) or shown
         return await self._answer(shown, DROPPED if was_dropped else None)
 
+    async def registered(self, srn: str) -> int | None:
+        """The register's last count of an actor's registrations, None where it was never asked."""
+        return (await self._lists.facts(srn)).registered
+
     async def _settle(self, srn: str, seconds: float) -> None:
         """Wait for reads of the actor that are under way, its own record before its devices."""
         until = self._clock.monotonic() + seconds

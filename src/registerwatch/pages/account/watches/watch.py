@@ -167,17 +167,29 @@ async def _view(service: Service, visitor: Visitor, details: WatchDetails, befor
     ended = visitor.caller.account.ended(now)
     if ended is not None:
         return WatchView(details, now, visitor.zone, before, unseen=unseen, ended=ended)
-    device = actor = instants = None
+    device = actor = instants = registered = None
     if details.watch.kind == "udi":
         instants = await service.records.last_read(subject)
         device = await _device(service, subject, instants, today)
     else:
-        actor = await service.documents.actor(subject)
+        actor, registered = await service.documents.actor(subject), await service.actors.registered(subject)
     is_real = service.settings.reads_real_register
     certificates = None
     if is_actor_of_devices(subject) and details.watch.kind == "srn":
         certificates = await section_of_actor(service, subject, today, most=MAX_BESIDE)
-    return WatchView(details, now, visitor.zone, before, device, actor, is_real, unseen, certificates, instants)
+    return WatchView(
+        details,
+        now,
+        visitor.zone,
+        before,
+        device,
+        actor,
+        is_real,
+        unseen,
+        certificates,
+        instants,
+        registered=registered,
+    )
 
 
 async def _device(service: Service, udi: str, instants: LastRead | None, today: date) -> DeviceView | None:

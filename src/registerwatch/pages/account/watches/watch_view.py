@@ -69,6 +69,9 @@ class WatchView(msgspec.Struct, frozen=True):
     """When a device was last read, which only this account sees."""
     ended: EndedPeriod | None = None
     """The end of the account's period, since which nothing is read for the watch."""
+    registered: int | None = None
+    """How many devices of an actor are registered by the last count, which a list can have brought after its last read.
+    """
 
     @property
     def watch(self) -> Watch:
