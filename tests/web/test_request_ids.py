@@ -71,6 +71,15 @@ async def test_the_access_log_has_a_line_a_request_without_its_query(database_ur
     assert "secret" not in str(line)
 
 
+async def test_no_path_in_a_log_has_characters_that_a_terminal_obeys(database_url: str, tmp_path: object) -> None:
+    async with start_harness(database_url, tmp_path, access_log=True) as harness:  # type: ignore[arg-type]
+        with capture_logs() as logged:
+            await harness.client.get("/no/%1B[2J%C2%9B31m%E2%80%AEü x")
+
+    [line] = [each for each in logged if each["event"] == "request"]
+    assert line["path"] == "/no/%1B[2J%C2%9B31m%E2%80%AEü x"
+
+
 async def test_no_log_has_the_token_that_ends_the_mails_of_a_user(database_url: str, tmp_path: object) -> None:
     path = f"/mail/unsubscribe/1-2-{'x' * 24}"
     async with start_harness(database_url, tmp_path, access_log=True) as harness:  # type: ignore[arg-type]

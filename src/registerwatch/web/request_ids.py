@@ -2,6 +2,7 @@
 
 import re
 from random import getrandbits
+from urllib.parse import quote
 
 import structlog
 from starlette.types import Scope
@@ -29,9 +30,14 @@ def new_request_id() -> bytes:
 
 
 def loggable_path(path: str) -> str:
-    """A path as logs show it: without the token of an unsubscribe link."""
+    """A path as logs show it: without the token of an unsubscribe link, and with control characters encoded, which a
+    terminal would obey.
+    """
     before, found, _ = path.partition(UNSUBSCRIBE_PATH)
-    return before + found
+    shown = before + found
+    if shown.isprintable():
+        return shown
+    return "".join(each if each.isprintable() else quote(each, errors="replace") for each in shown)
 
 
 def current_request_id() -> str | None:

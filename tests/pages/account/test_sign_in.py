@@ -126,6 +126,24 @@ async def test_no_page_shows_a_password_that_was_sent_after_the_session_ended(br
     assert "secret" not in asked.text
 
 
+async def test_no_page_shows_the_address_of_a_channel_that_was_sent_after_the_session_ended(
+    browser_client: PagesClient,
+) -> None:
+    address = "https://chat.acme.example/hooks/secret-of-the-room"
+    await browser_client.sign_up()
+    browser_client.harness.clock.move(SESSION_SECONDS + 1)
+    asked = await browser_client.post("/app/notifications", channel="slack", name="Room", url=address)
+    hidden = {each["name"]: each["value"] for each in Markup.of(asked).all("input", type="hidden")}
+    assert hidden == {"kept-for": "/app/notifications", "kept:channel": "slack", "kept:name": "Room"}
+    assert "what you typed is kept, but for passwords and addresses of channels" in Markup.of(asked).main
+    assert "secret-of-the-room" not in asked.text
+    waiting = Markup.of(await browser_client.post("/login", email=EMAIL, password=STRONG_PASSWORD, **hidden))
+    carried = {each["name"]: each["value"] for each in waiting.all("input", type="hidden")}
+    again = await browser_client.post("/app/notifications", **carried)
+    assert again.status_code == 400
+    assert Markup.of(again).one("input", name="name")["value"] == "Room", "what is missing is the address alone"
+
+
 async def test_a_page_that_came_over_http_sends_no_form_where_people_use_https(start_service: ServiceStarter) -> None:
     async with start_service(public_url="https://registerwatch.example") as harness:
         pages = PagesClient(harness)

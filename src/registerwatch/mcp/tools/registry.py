@@ -28,7 +28,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     """The service, the HTTP request's credential, and functions about the request.
 
     `client` returns its network. `count` raises `RateLimited`. `denied` gets a caller who may not use a tool, the tool,
-    and the error's code. `scope` is the scope that the tool needs.
+    and the error's code; `failed` an unexpected error and the tool. `scope` is the scope that the tool needs.
     """
 
     service: Service
@@ -36,6 +36,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     client: Callable[[], str]
     count: Callable[[Limit], Awaitable[None]]
     denied: Callable[[Caller, str, str], None]
+    failed: Callable[[Exception, str], None]
     tool: str = ""
     scope: Scope = Scope.MANAGE
 
@@ -119,8 +120,8 @@ class Tool(msgspec.Struct, frozen=True):
             return self._failure(NO_DATABASE)
         except RegisterwatchError as error:
             return self._failure(str(error))
-        except Exception:
-            log.exception("unexpected error", tool=self.description.name)
+        except Exception as error:  # noqa: BLE001  # it is logged there
+            context.failed(error, self.description.name)
             return self._failure(INTERNAL)
 
     async def _refuse_unknown(self, arguments: object, context: ToolContext) -> None:

@@ -12,10 +12,10 @@ from starlette.responses import Response
 from registerwatch.errors import DatabaseUnavailable, InvalidInput, RateLimited, RegisterwatchError, SecretUnreadable
 from registerwatch.rest.openapi.description import UNKNOWN_FIELD
 from registerwatch.rest.routing.auth import known_caller
-from registerwatch.rest.routing.every_answer import OPEN_PATHS
+from registerwatch.rest.routing.every_answer import NOTED_ERROR, OPEN_PATHS
 from registerwatch.web.answers.answers import NOT_FOUND
 from registerwatch.web.injection import address_of
-from registerwatch.web.limits.refusal_log import DenialLog
+from registerwatch.web.limits.refusal_log import DenialLog, ErrorLog
 from registerwatch.web.request_ids import loggable_path
 from registerwatch.web.responses import INTERNAL, NO_DATABASE, error_response
 
@@ -76,6 +76,7 @@ class _Answers:
         self._error_page = error_page
         self._methods_at = methods_at
         self._denials = DenialLog()
+        self._errors = ErrorLog()
 
     async def refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, RegisterwatchError)
@@ -109,7 +110,8 @@ class _Answers:
         return self._answer(request, str(error.detail), error.status_code, InvalidInput.code, error.headers)
 
     async def unexpected(self, request: Request, error: Exception) -> Response:
-        log.error("unexpected error", path=loggable_path(request.url.path), exc_info=error)
+        self._errors.note(error, path=loggable_path(request.url.path))
+        request.scope.setdefault("state", {})[NOTED_ERROR] = True
         return self._answer(request, INTERNAL, 500, "internal")
 
     def _note_denial(self, request: Request, code: str) -> None:

@@ -34,6 +34,8 @@ EXPOSED_HEADERS = (
 )
 PREFLIGHT_SECONDS = b"86400"
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"})
+NOTED_ERROR = "registerwatch.noted_error"
+"""In the state of a request whose unexpected error is answered and logged, so that the server need not log it again."""
 HOT_ROUTES = (("/v1/devices/", "/v1/devices/{udi:path}"), ("/mcp", "/mcp"))
 """Routes that are answered before the router, by the beginning of their paths."""
 
@@ -87,10 +89,14 @@ class EveryAnswer:
             await send(message)
 
         app = _preflight if method == "OPTIONS" and is_open else self._app
-        if self._logs:
-            await self._logged(app, inner, receive, send_complete, method)
-        else:
-            await app(inner, receive, send_complete)
+        try:
+            if self._logs:
+                await self._logged(app, inner, receive, send_complete, method)
+            else:
+                await app(inner, receive, send_complete)
+        except Exception:
+            if NOTED_ERROR not in scope["state"]:
+                raise
 
     async def _logged(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, method: str) -> None:
         """A line for one request: method, path, status, milliseconds, client address.

@@ -1,4 +1,4 @@
-"""Log lines for refusals: with the client's address, and few of them however many refusals there are."""
+"""Log lines for refusals and unexpected errors: few of them, however many there are."""
 
 import time
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from registerwatch.platform.logs import LinesPerMinute
 
 MAX_LINES = 10
 MAX_DENIALS = 60
+MAX_ERRORS = 60
 
 log = structlog.get_logger(__name__)
 
@@ -54,3 +55,16 @@ class DenialLog:
                 client=client,
                 left_out=left_out,
             )
+
+
+class ErrorLog:
+    """Logs unexpected errors with their tracebacks."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._lines = LinesPerMinute(MAX_ERRORS, now)
+
+    def note(self, error: Exception, **where: str) -> None:
+        """Log an error, unless there were many. `where` is a path or a tool."""
+        left_out = self._lines.take()
+        if left_out is not None:
+            log.error("unexpected error", **where, left_out=left_out, exc_info=error)

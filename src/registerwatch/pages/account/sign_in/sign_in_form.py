@@ -19,10 +19,14 @@ KEPT_PREFIX = "kept:"
 """The prefix of hidden fields that hold a kept form."""
 KEPT_FOR = "kept-for"
 """The field with the address of the kept form."""
-NEVER_KEPT = frozenset({"password", "old-password", "proof-password", "proof-code"})
-"""Fields whose values no page may hold: the browser's next user could read hidden ones."""
+NEVER_KEPT = frozenset({"password", "old-password", "proof-password", "proof-code", "url"})
+"""Fields whose values no page may hold: the browser's next user could read hidden ones. `url` is the address of a
+channel or webhook, which can be a secret.
+"""
 SESSION_ENDED = "Your session has ended. Sign in again; nothing that you typed is lost."
-PASSWORDS_LOST = "Your session has ended. Sign in again; what you typed is kept, but for passwords."
+SECRETS_LOST = (
+    "Your session has ended. Sign in again; what you typed is kept, but for passwords and addresses of channels."
+)
 FILE_LOST = "Your session has ended. Sign in again, then choose the file once more: a browser sends it again only so."
 TOO_LARGE_TO_KEEP = "Your session has ended. Sign in again, then send the form once more: it is too large to be kept."
 
@@ -113,7 +117,7 @@ async def kept_form_page(request: Request) -> Response:
     if is_upload and form.files:
         return sign_in_page(request, Destination(next=safe_address(request.url.path)), 401, note=FILE_LOST)
     fields = [(name, value) for name, value in form.fields if name not in NEVER_KEPT]
-    note = SESSION_ENDED if len(fields) == len(form.fields) else PASSWORDS_LOST
+    note = SESSION_ENDED if len(fields) == len(form.fields) else SECRETS_LOST
     return sign_in_page(request, Destination(KeptForm(safe_address(_address(request)), fields)), 401, note=note)
 
 
