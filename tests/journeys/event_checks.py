@@ -271,12 +271,7 @@ class EventChecks:
             is_searched = records and self.requests.filter_works and self.certificates is None
             certificates = certificates_of(self.world, answering(records)) if is_searched else {}
             for key, each in certificates.items():
-                number, revision, _ = key  # without a revision it may be known with the one that it had
-                alike = [
-                    known
-                    for name, known in (told.certificates or {}).items()
-                    if name[0] == number and revision in (name[1], "")
-                ]
+                alike = [known for name, known in (told.certificates or {}).items() if name[:2] == key[:2]]
                 if not any(
                     (each.expiry or known.expiry, each.status) == (known.expiry, known.status) for known in alike
                 ):

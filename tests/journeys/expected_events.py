@@ -131,15 +131,10 @@ def kept(told: Told | None, seen: Seen) -> Told:
         return Told(fields, seen.certificates, seen.searched, listed, _by_search(seen), _unconfirmed(seen))
     pairs, gone, come = _matched(before, seen)
     certificates = {key: before.certificates[key] for key in gone} | {key: seen.certificates[key] for key in come}
-    named = {now: old if _lost_its_revision(old, now) else now for old, now in pairs}
-    certificates |= {named[now]: _filled(before.certificates[old], seen.certificates[now]) for old, now in pairs}
+    certificates |= {now: _filled(before.certificates[old], seen.certificates[now]) for old, now in pairs}
     staying = _staying(before, seen)
-    listed, by_search, unconfirmed = (
-        frozenset(named.get(key, key) for key in keys)
-        for keys in (seen.certificates, _by_search(seen), _unconfirmed(seen))
-    )
-    searched = before.searched or seen.searched
-    return Told(fields, certificates, searched, listed | staying, by_search | staying, unconfirmed)
+    listed, by_search = frozenset(seen.certificates) | staying, _by_search(seen) | staying
+    return Told(fields, certificates, before.searched or seen.searched, listed, by_search, _unconfirmed(seen))
 
 
 def _aligned(told: Told, seen: Seen) -> Seen:
@@ -203,11 +198,6 @@ def _certificate_changes(told: Told, seen: Seen) -> list[FieldChange]:
 def _may_be_new(told: Told, seen: Seen, key: CertificateKey) -> bool:
     """Whether a certificate that was not there before is new; one is not that the first search of all finds."""
     return not told.is_partial and (told.searched or not seen.searched or key in seen.in_record)
-
-
-def _lost_its_revision(old: CertificateKey, now: CertificateKey) -> bool:
-    """Whether a certificate that was listed with a revision is listed without one: the one that it had stays known."""
-    return old[0] == now[0] and bool(old[1]) and not now[1]
 
 
 def _by_search(seen: Seen) -> frozenset[CertificateKey]:

@@ -141,10 +141,11 @@ def _listed(row: Row[Any], today: date) -> Known:
 
 def _seen(entry: list[object], today: date) -> Known:
     """A certificate of a device."""
-    filled = [*entry, *("", "", "", "", "", False, "", "", False, False, False)[len(entry) :]]
-    number, revision, expiry, _, code, is_gone, body, _, _, _, is_undated, *_ = filled
+    filled = [*entry, *("", "", "", "", "", False, "", "", False, False, False, "", "", "", "", "")[len(entry) :]]
+    number, revision, expiry, _, code, is_gone, body, _, _, _, is_undated, *_, former_revision = filled
     has_its_end = not is_gone and not _is_over(str(code), "" if is_undated else str(expiry), today)
-    return Known(str(body), str(number), str(revision), str(expiry), has_its_end, bool(is_undated))
+    named = str(revision or former_revision)
+    return Known(str(body), str(number), named, str(expiry), has_its_end, bool(is_undated))
 
 
 def _is_over(status_code: str, expiry: str, today: date) -> bool:

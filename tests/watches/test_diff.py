@@ -245,20 +245,21 @@ def test_a_certificate_that_is_gone_is_silent_when_it_returns_and_its_changes_ar
     ]
 
 
-@pytest.mark.parametrize(("before", "after"), [("", "04"), ("04", "")])
-def test_a_revision_that_becomes_known_or_vanishes_is_no_news_and_no_second_row(before: str, after: str) -> None:
+@pytest.mark.parametrize(("before", "after", "former"), [("", "04", ""), ("04", "", "04")])
+def test_a_revision_that_becomes_known_or_vanishes_is_no_news_and_no_second_row(
+    before: str, after: str, former: str
+) -> None:
     first, now = a_certificate(revision=before, expiry="2030-01-01"), a_certificate(revision=after, expiry="2031-01-01")
     other = a_certificate(number="Z-2", revision="01")
 
     changes, kept = compare(a_snapshot(first, other), a_snapshot(now, other))
 
-    assert changes == [FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1", revision="04")]
-    assert kept.certs == (a_certificate(revision="04", expiry="2031-01-01"), other)
+    now_seen = replace(now, former_revision=former), other
+    assert changes == [FieldChange("cert_expiry", "2030-01-01", "2031-01-01", "Z-1", revision=after or None)]
+    assert kept.certs == now_seen
     _, without = compare(a_snapshot(first, other), a_snapshot(other))
     back, kept = compare(without, a_snapshot(now, other))
-    assert (back, kept.certs) == (changes, (a_certificate(revision="04", expiry="2031-01-01"), other)), (
-        "once it is back"
-    )
+    assert (back, kept.certs) == (changes, now_seen), "once it is back"
 
 
 def test_a_revision_that_is_not_told_is_one_of_several_only_where_the_others_are_there() -> None:

@@ -131,6 +131,18 @@ async def test_a_certificate_without_an_end_date_any_more_is_not_told_until_it_h
     assert await told(harness, caller) == [("Z-1", "in 7 days")]
 
 
+async def test_an_end_is_told_once_where_its_revision_is_lost_and_comes_back(harness: ServiceHarness) -> None:
+    caller = await long_account(harness)
+    ends = day(harness, 31)
+    await store(harness, Certificate("Z-1", revision="01", expiry=ends))
+    await run(harness)
+    for revision in ("", "01"):
+        await store(harness, Certificate("Z-1", revision=revision, expiry=ends))
+        await run(harness, 1)
+
+    assert await told(harness, caller) == [("Z-1", "in 30 days")]
+
+
 async def test_the_end_of_a_certificate_that_is_no_longer_called_withdrawn_is_told(harness: ServiceHarness) -> None:
     caller = await long_account(harness)
     ends = day(harness, 31)

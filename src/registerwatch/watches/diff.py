@@ -169,13 +169,12 @@ def _is_unchanged(before: SeenCertificate, after: SeenCertificate) -> bool:
 
 
 def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[FieldChange]:
-    named = after if after.revision else replace(after, revision=before.revision)
     if after.number != before.number:
         yield _change_of(after, NUMBER, before.number, after.number)
     if after.status and (old := _compared_status(before, after)) is not None:
-        yield _change_of(named, STATUS, old, after.status)
+        yield _change_of(after, STATUS, old, after.status)
     if after.expiry and after.expiry != before.expiry:
-        yield _change_of(named, EXPIRY, before.expiry, after.expiry)
+        yield _change_of(after, EXPIRY, before.expiry, after.expiry)
 
 
 def _compared_status(before: SeenCertificate, after: SeenCertificate) -> str | None:
@@ -210,9 +209,9 @@ def _filled(before: SeenCertificate, after: SeenCertificate) -> SeenCertificate:
     former_status, former_status_code = ("", "") if after.status else _last_status(before)
     return replace(
         after,
-        revision=after.revision or before.revision,
         expiry=after.expiry or before.expiry,
         is_undated=not after.expiry and bool(before.expiry),
         former_status=former_status,
         former_status_code=former_status_code,
+        former_revision="" if after.revision else before.revision or before.former_revision,
     )

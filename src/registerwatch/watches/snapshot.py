@@ -1,7 +1,7 @@
 """Snapshots of devices and actors: the compared fields as they were last seen.
 
-An empty value means that the register had none; `former` and `former_status` have the last one before. `None` for
-certificates means that they were never read.
+An empty value means that the register had none; `former`, `former_status` and `former_revision` have the last one
+before. `None` for certificates means that they were never read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,6 +44,8 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     former_status: str = ""
     """The last status that the register gave, where it gives none now: the next one is compared with it."""
     former_status_code: str = ""
+    former_revision: str = ""
+    """The last revision that the register gave, where it gives none now: reports of its end go by it."""
 
     @property
     def ends(self) -> str:
@@ -64,7 +66,7 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     def order(self) -> tuple[str | bool, ...]:
         """Sort key of number, revision, then all other fields except the first day and the kind."""
         body_and_flags = self.notified_body, self.listed_in, self.is_gone, self.is_unconfirmed, self.is_undated
-        former = self.former_status, self.former_status_code
+        former = self.former_status, self.former_status_code, self.former_revision
         return self.number, self.revision, *self.values, *body_and_flags, self.is_scoped, *former
 
 

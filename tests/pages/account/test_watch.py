@@ -151,6 +151,45 @@ async def test_a_certificate_whose_record_says_withdrawn_no_more_stands_alike_fo
     await harness.finish_background_work()
 
 
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_certificate_whose_record_has_lost_its_revision_has_none_on_any_surface_and_keeps_its_last_status(
+    harness: ServiceHarness, owner_pages: PagesClient
+) -> None:
+    device = next(each for each in harness.unique_devices(60) if each.basic_udi and not each.certificates)
+    soon = "2027-03-20"
+    certify(harness, device, revision="01", status="withdrawn", expiry=soon)
+    address = await watch_of(owner_pages, device.primary_di)
+    certify(harness, device, revision=None, status="", expiry=soon)
+    harness.clock.move(60)
+    page = await owner_pages.follow(await owner_pages.post(f"{address}/read"))
+    key = (await harness.post("/v1/keys", await owner_pages.rest_session(), label="tests")).json()["api_key"]
+    feed = (await harness.post("/v1/feeds", key)).json()["feed"]["expiring"]
+
+    [of_v1] = (await harness.get(f"/v1/devices/{device.primary_di}")).json()["certs"]
+    [ending] = await harness.get_list(key, "items")
+    texts = {
+        "watch": page.main,
+        "certificates": (await owner_pages.page("/app/certificates")).main,
+        "its file": (await owner_pages.get("/app/certificates.csv")).text,
+        "watches": (await owner_pages.get("/app/watches.csv")).text,
+        "calendar": (await harness.client.get(feed)).text,
+    }
+
+    assert (of_v1["number"], of_v1["revision"], ending["certificate"], ending.get("revision")) == (
+        NUMBER,
+        "",
+        NUMBER,
+        None,
+    )
+    for surface, text in texts.items():
+        assert NUMBER in text, surface
+        assert "evision 01" not in text, surface
+        assert f"{NUMBER},01," not in text, surface
+    assert "The register gives no status now; the last was: withdrawn." in page.main
+    assert await harness.events(await owner_pages.caller()) == []
+    await harness.finish_background_work()
+
+
 async def test_a_read_that_could_not_read_certificates_is_no_failed_one(
     harness: ServiceHarness, owner_pages: PagesClient
 ) -> None:

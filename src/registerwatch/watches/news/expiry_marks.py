@@ -69,10 +69,11 @@ class DueCertificate(msgspec.Struct, frozen=True):
 
 
 class EndingCertificate(msgspec.Struct, frozen=True):
-    """A certificate with its state, and the last end date that the register gave it."""
+    """A certificate with its state, and the last end date and the last revision that the register gave it before."""
 
     shown: ShownCertificate
     last_end: str
+    former_revision: str = ""
 
     @property
     def ends_then(self) -> bool:
@@ -90,21 +91,23 @@ def due_certificates(known: Sequence[EndingCertificate], since: date, until: dat
     for each in known:
         ends = _date(each.last_end)
         if ends is not None and since <= ends <= until:
-            found[_key(each.shown.certificate), ends].append(each)
+            found[_key(each), ends].append(each)
     return [_due(key, ends, alike, latest) for (key, ends), alike in found.items()]
 
 
 def _due(key: str, ends: date, alike: Sequence[EndingCertificate], latest: "_LatestEnds") -> DueCertificate:
     """Certificates that are alike and end on one day, as one."""
-    certificate = alike[-1].shown.certificate
     ending = [each.shown for each in alike if each.ends_then]
+    certificate = (ending or [each.shown for each in alike])[-1].certificate
     may_tell = any(not latest.has_later(each.certificate) for each in ending)
     standing = words_beside_end(ending)
     return DueCertificate(key, certificate.number, ends, may_tell, certificate.revision, standing)
 
 
-def _key(certificate: Certificate) -> str:
-    identity = certificate.notified_body, certificate.number, certificate.revision
+def _key(known: EndingCertificate) -> str:
+    """Identifies a certificate, also while the register does not give its revision."""
+    certificate = known.shown.certificate
+    identity = certificate.notified_body, certificate.number, certificate.revision or known.former_revision
     return msgspec.json.encode(identity).decode()[:MAX_KEY_LENGTH]
 
 

@@ -176,7 +176,8 @@ def _due_of_device(seen: _SnapshotPart, today: date, since: date, until: date) -
     certs = seen.certs or ()
     if not any(since.isoformat() <= each.expiry <= until.isoformat() for each in certs):
         return ()  # quickly, since most watches are like that
-    return due_certificates([EndingCertificate(shown_of(each, today), each.expiry) for each in certs], since, until)
+    ending = [EndingCertificate(shown_of(each, today), each.expiry, each.former_revision) for each in certs]
+    return due_certificates(ending, since, until)
 
 
 def _listed(row: Row[*tuple[Any, ...]], today: date) -> EndingCertificate:

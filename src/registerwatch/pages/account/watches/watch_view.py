@@ -17,6 +17,7 @@ from registerwatch.pages.public.certificates.listed_certificates import Certific
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
 from registerwatch.platform.clock import day_of
 from registerwatch.platform.structs import replace
+from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.codes import label
 from registerwatch.register.models import Certificate
@@ -121,9 +122,10 @@ class WatchView(msgspec.Struct, frozen=True):
 
     def former_status(self, certificate: Certificate) -> str:
         """The last status that the register gave of a certificate while it was watched, where it gives none now."""
-        identity = certificate.notified_body, certificate.number, certificate.revision
-        found = (each.former_status for each in self.seen.certs or () if each.identity == identity)
-        return "" if certificate.status else next(found, "")
+        shown = [each.certificate for each in self.certificates_of_device]
+        same = same_certificates(shown, self.seen.certs or ())
+        seen = next((of for each, of in zip(shown, same, strict=True) if each is certificate), ())
+        return "" if certificate.status else next((each.former_status for each in seen), "")
 
     @property
     def lacks_certificates(self) -> bool:
