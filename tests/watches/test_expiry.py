@@ -13,6 +13,7 @@ from sqlalchemy import delete, update
 
 from registerwatch.accounts.models import Caller
 from registerwatch.accounts.sessions.credentials import credential_of
+from registerwatch.accounts.tables import accounts
 from registerwatch.copy.tables import certificates
 from registerwatch.notifications.gathered_batches import GATHER_SECONDS
 from registerwatch.notifications.outbox import DeliveryOutbox
@@ -43,9 +44,10 @@ from registerwatch_standins.register.records import CertificateListing
 from tests.mcp.messages import used
 from tests.notifications.feeds import feed_reader
 from tests.notifications.mail_steps import email_channel, mail_user
-from tests.register.builders import UDI, a_full_reading
+from tests.pages.account.pages_client import STRONG_PASSWORD, PagesClient
+from tests.register.builders import UDI, a_full_reading, a_registered_certificate
 from tests.support.harness import SRN, ServiceHarness
-from tests.watches.certificate_steps import a_device, read_all_scopes, sweep
+from tests.watches.certificate_steps import RECORD, a_device, read_all_scopes, sweep
 from tests.watches.certificate_steps import list_certificate as list_in_register
 from tests.watches.news_rows import list_certificate
 from tests.watches.steps import add_webhook, take_awaiting
@@ -327,6 +329,43 @@ async def test_a_manufacturer_s_watch_tells_of_what_the_register_lists_for_it(ha
     await run(harness, 6)
     assert await told(harness, caller) == [("Z-1", "in 30 days"), ("Z-1", "today")]
     assert await told(harness, quiet) == [("Z-1", "today")]
+
+
+@pytest.mark.parametrize(
+    ("status", "in_list", "in_read", "expected"),
+    [
+        ("issued", 40, 40, [("in 30 days", None)]),
+        ("withdrawn", 40, 40, []),
+        ("suspended", 40, 40, [("in 30 days", "Suspended")]),
+        ("issued", 40, 400, []),
+        ("issued", 400, 40, [("in 30 days", None)]),
+    ],
+)
+async def test_the_end_of_a_manufacturer_s_certificate_is_told_as_its_page_has_it_by_the_newer_read_of_a_device(
+    harness: ServiceHarness, status: str, in_list: int, in_read: int, expected: list[tuple[str, str | None]]
+) -> None:
+    device, pages = a_device(harness), PagesClient(harness)
+    srn, end = device.manufacturer.srn, day(harness, in_read)
+    harness.world.list_certificate(srn, number="C-9", revision="01", expiry=day(harness, in_list))
+    await pages.sign_up()
+    added = await pages.post("/app/watches/add", subject=srn)
+    async with harness.database.transaction() as connection:
+        await connection.execute(update(accounts).values(expires_at=harness.now + 10_000 * DAY))
+    await sweep(harness)
+    certificate = a_registered_certificate("C-9", RECORD, revision="01", expiry=end, status=status)
+    harness.world.change(device.uuid, certificates=(certificate,))
+    harness.clock.move(DAY)
+    await harness.service.refresher.refresh(device.primary_di)
+    await run(harness)
+    await run(harness, 9)
+
+    changes = [change for event in await harness.events(await pages.caller()) for change in event.changes]
+    assert [(each.new, each.standing) for each in changes if each.field == "cert_ends"] == expected
+    await pages.sign_in(password=STRONG_PASSWORD)
+    [row] = [each for each in (await pages.page(added.headers["location"])).rows if each[0].startswith("C-9")]
+    assert (date_in_words(end) in " ".join(row), "Ends in 30 days" in " ".join(row)) == (True, bool(expected))
+    await harness.finish_background_work()
+    await pages.client.aclose()
 
 
 async def test_what_a_new_watch_shows_already_is_not_told(harness: ServiceHarness) -> None:

@@ -307,12 +307,8 @@ class CertificateQueries:
         """Certificates without later reads of devices, where neither the list nor the device has one any more. A
         certificate that is listed has the newer read of the list soon.
         """
-        reads = {each.id: each.read.udi for each in found if each.read is not None and each.unlisted_at is not None}
-        records = await self._records(set(reads.values()))
-        return [
-            replace(each, read=None) if _is_former(each, records.get(reads.get(each.id, ""))) else each
-            for each in found
-        ]
+        records = await self._records(_udis_of_unlisted(found))
+        return _without_former_reads(found, records)
 
     async def _records(self, udis: Collection[str]) -> Mapping[str, NamingRecord]:
         """The current records of these UDI-DIs."""
@@ -325,6 +321,16 @@ class CertificateQueries:
         """Refused applications of a manufacturer, the last registered ones first."""
         rows = await self._database.rows(_REFUSALS_OF, srn=srn, most=limit + 1, skipped=0)
         return RowPage.cut([_refusal(row) for row in rows], limit)
+
+
+async def certificates_as_read(connection: AsyncConnection, ids: Sequence[str]) -> Sequence[StoredCertificate]:
+    """Certificates by their ids, in any order, with the newest reads of devices that list them."""
+    found: list[StoredCertificate] = []
+    for start in range(0, len(ids), _CHUNK):
+        rows = await connection.execute(_LIST.where(certificates.c.id.in_(ids[start : start + _CHUNK])))
+        found += await _as_read(connection, _certificates(rows))
+    udis = _udis_of_unlisted(found)
+    return _without_former_reads(found, await naming_records(connection, udis)) if udis else found
 
 
 def _conditions(selection: CertificateSelection) -> list[ColumnElement[bool]]:
@@ -376,6 +382,23 @@ def _with_reads(
     ]
 
 
+def _udis_of_unlisted(found: Iterable[StoredCertificate]) -> Collection[str]:
+    """The devices whose reads certificates have that the list has no more."""
+    return {each.read.udi for each in found if each.read is not None and each.unlisted_at is not None}
+
+
+def _without_former_reads(
+    found: Sequence[StoredCertificate], records: Mapping[str, NamingRecord]
+) -> Sequence[StoredCertificate]:
+    """Certificates without reads by devices whose `records`, by UDI-DI, do not name them any more."""
+    return [
+        replace(each, read=None)
+        if each.read is not None and each.unlisted_at is not None and _is_former(each, records.get(each.read.udi))
+        else each
+        for each in found
+    ]
+
+
 def _is_former(certificate: StoredCertificate, record: NamingRecord | None) -> bool:
     """Whether the record whose read a certificate has does not name it any more, or is not listed."""
     if record is None or certificate.read is None:
@@ -394,6 +417,8 @@ def _refusal(row: Sequence[Any]) -> StoredRefusal:
     return StoredRefusal(**dict(zip(_OF_REFUSAL, own, strict=True)), notified_body_name=body_name or "")
 
 
+_CHUNK = 1_000
+"""Certificates that one statement asks for."""
 _COLUMNS = (
     "id",
     "uuid",

@@ -9,16 +9,17 @@ from datetime import date
 from typing import Any
 
 import msgspec
-from sqlalchemy import Row, func, select
+from sqlalchemy import ColumnElement, Row, exists, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from registerwatch.accounts.tables import accounts
-from registerwatch.copy.tables import certificates
+from registerwatch.copy.certificates.certificate_queries import StoredCertificate, certificates_as_read
+from registerwatch.copy.tables import certificates, device_certificates
 from registerwatch.platform.clock import day_of
 from registerwatch.platform.db.tables import ticks
-from registerwatch.register.certificate_states import shown_certificate
-from registerwatch.register.models import Certificate
+from registerwatch.platform.structs import replace
 from registerwatch.watches.diff import EXPIRY, FieldChange
 from registerwatch.watches.news.expiry_marks import DueCertificate, EndingCertificate, Notice, due_certificates
 from registerwatch.watches.options import WatchOptions, options_of
@@ -94,20 +95,25 @@ async def device_watches(
 async def manufacturer_watches(
     connection: AsyncConnection, now: int, after: int, limit: int, since: date, until: date
 ) -> tuple[int | None, Sequence[EndingWatch]]:
-    """Reads watches of manufacturers as `device_watches` does, with certificates that the register lists or listed."""
+    """Reads watches of manufacturers as `device_watches` does, with certificates that the register lists or listed, as
+    the newer of the list and the reads of devices has them.
+    """
     cert, near = certificates.c, certificates.alias("near").c
-    is_near = func.coalesce(near.expiry, near.last_expiry).between(since.isoformat(), until.isoformat())
+    may_be_near = or_(
+        func.coalesce(near.expiry, near.last_expiry).between(since.isoformat(), until.isoformat()),
+        _has_newer_read(near),
+    )
     page = _with_period(now).where(watches.c.kind == "srn", watches.c.id > after)
-    of_watch = select(near.id).where(near.srn == watches.c.subject, is_near, near.is_latest.is_(True))
+    of_watch = select(near.id).where(near.srn == watches.c.subject, may_be_near, near.is_latest.is_(True))
     rows = (await connection.execute(page.where(of_watch.exists()).order_by(watches.c.id).limit(limit))).all()
-    revision_is_near = select(near.id).where(near.srn == cert.srn, near.number == cert.number, is_near)
-    identity = cert.srn, cert.notified_body, cert.number, cert.revision
-    state = cert.valid_from, cert.expiry, cert.last_expiry, cert.status_code, cert.unlisted_at
-    listed = select(*identity, *state).where(cert.srn.in_({row.subject for row in rows}), cert.is_latest.is_(True))
+    revision_may_be_near = select(near.id).where(near.srn == cert.srn, near.number == cert.number, may_be_near)
+    listed = select(cert.id, cert.last_expiry).where(cert.srn.in_({row.subject for row in rows}))
+    listed = listed.where(cert.is_latest.is_(True), revision_may_be_near.exists())
+    last_ends = {row.id: row.last_expiry for row in await connection.execute(listed)}
     known: defaultdict[str, list[EndingCertificate]] = defaultdict(list)
-    for row in await connection.execute(listed.where(revision_is_near.exists())):
-        known[row.srn].append(_listed(row, day_of(now)))
-    due = {srn: due_certificates(each, since, until) for srn, each in known.items()}
+    for each in await certificates_as_read(connection, [*last_ends]):
+        known[each.srn].append(_listed(each, last_ends[each.id], day_of(now)))
+    due = {srn: due_certificates(of_maker, since, until) for srn, of_maker in known.items()}
     ending = [_watch(row, row.subject, due[row.subject]) for row in rows if due.get(row.subject)]
     return (rows[-1].id if rows else None), ending
 
@@ -180,18 +186,24 @@ def _due_of_device(seen: _SnapshotPart, today: date, since: date, until: date) -
     return due_certificates(ending, since, until)
 
 
-def _listed(row: Row[*tuple[Any, ...]], today: date) -> EndingCertificate:
-    """A certificate that the register lists or listed, with its state."""
-    certificate = Certificate(
-        row.number,
-        revision=row.revision,
-        expiry=row.expiry,
-        valid_from=row.valid_from,
-        status_code=row.status_code,
-        notified_body=row.notified_body,
+def _has_newer_read(listed: ReadOnlyColumnCollection[str, Any]) -> ColumnElement[bool]:
+    """Whether a device was read with a certificate after the list."""
+    read = device_certificates.c
+    is_same = (read.srn == listed.srn) & (read.plain_number == listed.plain_number)
+    return exists().where(is_same, read.read_at > func.coalesce(listed.unlisted_at, listed.seen_at))
+
+
+def _listed(certificate: StoredCertificate, last_end: str | None, today: date) -> EndingCertificate:
+    """A certificate that the register lists or listed, with its state and end by the newer read."""
+    shown = certificate.standing(today).shown
+    named = replace(
+        shown.certificate,
+        number=certificate.number,
+        revision=certificate.revision,
+        notified_body=certificate.notified_body,
     )
-    shown = shown_certificate(certificate, today, is_listed=row.unlisted_at is None)
-    return EndingCertificate(shown, row.expiry or row.last_expiry or "")
+    ends = named.expiry or certificate.expiry or last_end or ""
+    return EndingCertificate(replace(shown, certificate=named), ends)
 
 
 def _watch(row: Row[Any], manufacturer_srn: str, due: Sequence[DueCertificate]) -> EndingWatch:
