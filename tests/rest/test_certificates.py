@@ -9,6 +9,7 @@ from sqlalchemy import update
 from registerwatch.copy.tables import record_history
 from registerwatch.platform.clock import iso_utc
 from tests.mcp.messages import used
+from tests.pages.markup import Markup
 from tests.register.certificate_rows import (
     BODY,
     BODY_NAME,
@@ -176,6 +177,8 @@ async def test_a_scope_that_names_devices_and_one_that_nobody_read_are_two_thing
         ({"status": "restricted"}, "The register calls it restricted."),
         ({"expiry": "2027-01-14"}, "Its date of expiry has passed."),
         ({"expiry": "2027-01-15"}, ""),
+        ({"valid_from": "2027-06-01"}, "It proves nothing today: it is not valid before 1 Jun 2027."),
+        ({"valid_from": "2027-01-15"}, ""),
         ({"expiry": "soon"}, ""),
         ({"unlisted_at": SEEN_AT}, "The register no longer lists it."),
         ({"status": "something-else"}, ""),
@@ -189,6 +192,9 @@ async def test_what_proves_nothing_today_says_why(harness: ServiceHarness, field
     told = (await ask(harness, f"/v1/certificates/{certificate_id(1)}"))["proves"]
 
     assert told == f"{OF_MANUFACTURER} {words}".strip() if words.startswith(("It", "The")) else words in told
+    page = Markup.of(await harness.client.get(f"/c/{certificate_id(1)}"))
+    assert told in page.main
+    assert ("Not valid yet" in page.main) == ("not valid before" in told)
 
 
 async def test_every_status_has_words_and_unknown_ones_are_made_readable(harness: ServiceHarness) -> None:

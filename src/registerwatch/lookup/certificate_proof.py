@@ -3,6 +3,7 @@
 from datetime import date
 
 from registerwatch.copy.certificates.certificate_queries import StoredCertificate
+from registerwatch.platform.clock import date_in_words
 from registerwatch.register.certificate_states import (
     NO_END_DATE,
     NOT_IN_FORCE,
@@ -41,6 +42,8 @@ def _of_its_standing(shown: ShownCertificate) -> str:
         return f"It proves nothing today: the register calls it {word.lower()}."
     if shown.remaining is not None and shown.remaining < 0:
         return "Its date of expiry has passed."
+    if shown.state is CertificateState.NOT_YET:
+        return f"It proves nothing today: it is not valid before {date_in_words(shown.certificate.valid_from or '')}."
     if has_unknown_status(shown.certificate.status_code):
         return f"The register calls it “{word}”; whether it is in force then is not known."
     sentences = [f"It has {NO_END_DATE.lower()}."] if not shown.certificate.expiry else []
