@@ -119,9 +119,13 @@ def test_a_next_revision_of_another_status_is_told_with_how_it_stands() -> None:
     before = a_certificate(revision="1")
     withdrawn = a_certificate(uid="c-2", revision="2", status_code=WITHDRAWN)
 
-    changes = compare_certificates(stored_of(before), a_walk(before, withdrawn), has_baseline=True)
+    changes = compare_certificates(stored_of(before), a_walk(withdrawn), has_baseline=True)
     assert [each.changes for each in changes.news] == [
         (CertificateChange(REVISION, "1", "2", "Z-1", standing="Withdrawn"),)
+    ]
+    beside = compare_certificates(stored_of(before), a_walk(before, withdrawn), has_baseline=True)
+    assert [each.changes for each in beside.news] == [
+        (CertificateChange(NUMBER, "", "Z-1", "Z-1", "2", standing="Withdrawn"),)
     ]
     was_withdrawn = stored_of(changed(before, status_code=WITHDRAWN))
     again = compare_certificates(was_withdrawn, a_walk(withdrawn), has_baseline=True)
@@ -214,13 +218,17 @@ def test_an_unknown_status_is_told_readable() -> None:
     ]
 
 
-def test_a_new_record_under_a_known_number_is_its_next_revision() -> None:
+def test_a_new_record_in_the_stead_of_one_under_its_number_is_its_next_revision_and_beside_it_a_new_certificate() -> (
+    None
+):
     before, now = a_certificate(revision="1"), a_certificate(uid="c-2", revision="2", expiry="2032-01-01")
     revised = [(REVISION, "1", "2"), (EXPIRY, "2030-01-01", "2032-01-01")]
 
-    assert told(stored_of(before), a_walk(before, now)) == revised
-    assert told(stored_of(before), a_walk(now)) == revised, "whether the old one is listed still or not"
-    assert told(stored_of(before), in_part(before, now)) == revised
+    assert told(stored_of(before), a_walk(now)) == revised
+    unlisted = after(stored_of(before), compare_certificates(stored_of(before), a_walk(), has_baseline=True))
+    assert told(unlisted, a_walk(now)) == revised
+    assert told(stored_of(before), a_walk(before, now)) == [(NUMBER, "", "Z-1")], "no end was moved"
+    assert told(stored_of(before), in_part(before, now)) == [(NUMBER, "", "Z-1")]
     assert told(stored_of(before), in_part(now)) == [], "the old one may be what the new one is by now"
     both = stored_of(before, a_certificate(uid="c-3", revision="1a"))
     assert told(both, a_walk(before, both["c-3"].certificate, now)) == [(NUMBER, "", "Z-1")], "of which one?"
@@ -243,7 +251,7 @@ def test_the_end_of_a_next_revision_is_compared_with_that_of_the_one_before(
     before, now = a_certificate(revision="1"), a_certificate(uid="c-2", revision="2", expiry=end)
     revised = (CertificateChange(REVISION, "1", "2", "Z-1"), *changes)
 
-    [news] = compare_certificates(stored_of(before), a_walk(before, now), has_baseline=True).news
+    [news] = compare_certificates(stored_of(before), a_walk(now), has_baseline=True).news
     assert news.changes == revised
     undated = after(
         stored_of(before),
@@ -252,7 +260,7 @@ def test_the_end_of_a_next_revision_is_compared_with_that_of_the_one_before(
     [news] = compare_certificates(undated, a_walk(now), has_baseline=True).news
     assert news.changes == revised, "the last end that the one before had counts"
     twin = a_certificate(uid="c-3", revision="1", expiry="2031-01-01")
-    [news] = compare_certificates(stored_of(before, twin), a_walk(before, twin, now), has_baseline=True).news
+    [news] = compare_certificates(stored_of(before, twin), a_walk(now), has_baseline=True).news
     assert news.changes == revised[:1], "of two ends, which one was replaced?"
 
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from registerwatch.accounts.models import Caller
+from registerwatch.accounts.sessions.credentials import credential_of
 from registerwatch.accounts.tables import users
 from registerwatch.background.loops import deliver, send_mails
 from registerwatch.mail.mailer import BeforeData, Mail, SmtpMailer
@@ -32,6 +33,7 @@ from tests.support.certificates import certificate_for
 from tests.support.harness import SRN, UDI, ServiceHarness
 from tests.support.mailbox import BREAK, Mailbox, mailbox
 from tests.support.statements import counted_statements
+from tests.watches.certificate_steps import a_device, list_certificate, read_all_scopes, sweep
 from tests.watches.test_news import change_certificate, list_all
 from tests.watches.test_news import tell as tell_news
 
@@ -324,3 +326,30 @@ async def test_the_many_mails_that_wait_for_one_user_keep_nobody_elses_waiting(h
 
     assert {each.target.id for each in first} == {busy}
     assert [each.target.id for each in then] == [other]
+
+
+async def test_a_revision_beside_a_listed_one_is_a_new_certificate_for_manufacturer_and_device_once_in_a_mail(
+    harness: ServiceHarness,
+) -> None:
+    owner, device = await harness.sign_up(), a_device(harness)
+    srn = device.manufacturer.srn
+    list_certificate(harness, device, "C-9", revision="02", expiry="2033-01-01")
+    await harness.post_watches(owner.session, srn, device.primary_di)
+    await sweep(harness)
+    await read_all_scopes(harness)
+    await harness.post_sync(owner.session)
+    caller = await harness.service.accounts.sessions.caller(credential_of(None, owner.session))
+    await mail_user(harness, caller, USERS[0])
+    list_certificate(harness, device, "C-9", revision="03", expiry="2034-01-01")
+    await sweep(harness)
+    await read_all_scopes(harness)
+    harness.clock.move(1_200)
+    while await harness.deliver_due():
+        harness.clock.move(300)
+
+    new = FieldChange("certificate", "", "C-9", "C-9", revision="03")
+    events = await harness.events(caller)
+    assert {event.subject: event.changes for event in events} == {srn: [new], device.primary_di: [new]}
+    [mail] = [each for each in harness.mail.mails if each.to == USERS[0]]
+    assert mail.subject == "Low: new certificate C-9 (2 watches)"
+    assert mail.text.count("New certificate (revision 03)") == 1

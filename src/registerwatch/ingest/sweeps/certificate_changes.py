@@ -10,8 +10,9 @@ A certificate is identified by its id (the register's ulid). These rules suppres
 - Records that are alike in manufacturer, body, number and revision are twins. A twin identical to another is not news,
   nor is the same change of several twins.
 - A new record that replaces one that differs only by a revision missing in one of them is the same certificate.
-- A new record under a known number is its next revision, where one revision is known; else a new certificate. The end
-  of the next revision is compared with that of the one before.
+- A new record under a known number is its next revision where it comes in the stead of the one revision that is known,
+  and its end is compared with that of the one before. It is a new certificate beside a revision that is still listed,
+  and where several are known.
 - A record that is no longer listed is not news, nor is its return. A twin that is missing in a complete walk became the
   new twin; until a complete walk shows what is missing, the new one waits. So does a new record under the number of a
   record that the walk has not shown: both may be the same by now.
@@ -201,13 +202,16 @@ class _Comparison:
         return number not in self._rows and number in self._stored and self._stored[number].is_listed
 
     def _revised(self, row: RegisteredCertificate) -> list[CertificateChange]:
-        """The next revision of a certificate and its end where one other revision is known, else a new certificate."""
+        """The next revision of a certificate and its end where it replaces the one other revision that is known; else a
+        new certificate.
+        """
         others = [each for each in self._by_number[row.own_number] if each.revision != row.revision]
         come = {each.revision for each in others if each.id not in self._stored}
         known = [self._present[each.id] for each in others if each.id in self._stored]
+        is_beside = any(each.is_latest and each.id in self._rows for each in known)
         before = [each for each in known if each.is_latest and self._is_listed(each.id)] or known
         revisions = {each.revision for each in before}
-        if not row.revision or come or len(revisions) != 1:
+        if not row.revision or come or is_beside or len(revisions) != 1:
             return [_new(row)]
         statuses = {each.status_code for each in before}
         standing = None if statuses == {row.status_code} else words_by_status(row.status_code) or None
