@@ -65,12 +65,7 @@ class Told:
     listed: frozenset[CertificateKey] = frozenset()
     """The certificates that were listed last, not gone."""
     by_search: frozenset[CertificateKey] = frozenset()
-    """Those of them that a search listed in the last read, and no record: a read without a search proves nothing of
-    them.
-    """
-    unconfirmed: frozenset[CertificateKey] = frozenset()
-    """Those that were listed last by an earlier search alone: what goes of them was not replaced, as far as is known.
-    """
+    """Those of them that a search listed, and no record: a read without a search proves nothing of them."""
     is_partial: bool = False
     """Whether certificates were never read: `certificates` are those that were known beside reads that failed."""
 
@@ -128,13 +123,13 @@ def kept(told: Told | None, seen: Seen) -> Told:
         return replace(before, fields=fields)
     if before.certificates is None:
         listed = frozenset(seen.certificates)
-        return Told(fields, seen.certificates, seen.searched, listed, _by_search(seen), _unconfirmed(seen))
+        return Told(fields, seen.certificates, seen.searched, listed, _by_search(seen))
     pairs, gone, come = _matched(before, seen)
     certificates = {key: before.certificates[key] for key in gone} | {key: seen.certificates[key] for key in come}
     certificates |= {now: _filled(before.certificates[old], seen.certificates[now]) for old, now in pairs}
     staying = _staying(before, seen)
     listed, by_search = frozenset(seen.certificates) | staying, _by_search(seen) | staying
-    return Told(fields, certificates, before.searched or seen.searched, listed, by_search, _unconfirmed(seen))
+    return Told(fields, certificates, before.searched or seen.searched, listed, by_search)
 
 
 def _aligned(told: Told, seen: Seen) -> Seen:
@@ -201,11 +196,7 @@ def _may_be_new(told: Told, seen: Seen, key: CertificateKey) -> bool:
 
 
 def _by_search(seen: Seen) -> frozenset[CertificateKey]:
-    return frozenset(seen.certificates or ()) - seen.in_record if seen.searched else frozenset()
-
-
-def _unconfirmed(seen: Seen) -> frozenset[CertificateKey]:
-    return frozenset() if seen.searched else frozenset(seen.certificates or ()) - seen.in_record
+    return frozenset(seen.certificates or ()) - seen.in_record
 
 
 def _staying(told: Told, seen: Seen) -> frozenset[CertificateKey]:
@@ -236,11 +227,10 @@ def _matched(
             gone.remove(old[0])
             come.remove(new[0])
     went = [key for key in gone if key not in staying]
-    if len(went) == len(come) == 1 and not _are_two(before[went[0]], now[come[0]]):
-        is_confirmed = seen.searched or went[0] not in told.unconfirmed
-        if is_confirmed and _may_be_new(told, seen, come[0]):
-            gone.remove(went[0])
-            pairs.append((went[0], come.pop()))
+    is_one = len(went) == len(come) == 1 and not _are_two(before[went[0]], now[come[0]])
+    if is_one and _may_be_new(told, seen, come[0]):
+        gone.remove(went[0])
+        pairs.append((went[0], come.pop()))
     return pairs, [*gone, *were_gone], come
 
 

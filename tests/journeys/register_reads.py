@@ -48,8 +48,6 @@ _IN_FORCE = frozenset({"mdr", "ivdr"})
 _ODD: tuple[Mode, ...] = ("ignored-filter", "wrong-rows")
 """Answers to the control probe of a filter that filters, which it cannot have given."""
 IN_RECORD = "basic-udi-record"
-UNCONFIRMED = 30 * 86_400.0
-"""For so long a certificate counts that no search could confirm."""
 FEWEST_ROWS = 4
 """Rows of the shortest page of a list that is asked for."""
 _NAMED = ("MF", "PR")
@@ -417,23 +415,10 @@ class Memory:
     """Status dates, and the versions whose details told them, by uuid."""
     searched: dict[Searched, Certificates] = field(default_factory=dict)
     """Certificates that the last search brought and no record listed."""
-    unconfirmed: dict[Searched, dict[CertificateKey, float]] = field(default_factory=dict)
-    """Those of them that a later read could not search for, and since when."""
 
     def before(self) -> "Memory":
         """What it is now, for who may have to go back to it."""
-        return Memory(self.details, dict(self.searched), dict(self.unconfirmed))
-
-    def searched_still(self, of: Searched, now: float) -> Certificates:
-        """What a read that cannot search keeps. It does not keep for ever what nothing confirms."""
-        since = self.unconfirmed.get(of, {})
-        kept = {
-            key: each
-            for key, each in self.searched.get(of, {}).items()
-            if int(since.get(key, now)) > int(now) - UNCONFIRMED
-        }
-        self.unconfirmed[of] = {key: since.get(key, now) for key in kept}
-        return kept
+        return Memory(self.details, dict(self.searched))
 
 
 def seen_of(read: Read, memory: Memory) -> Seen | None:
@@ -553,8 +538,6 @@ def _device_seen(read: Read, memory: Memory) -> Seen | None:
     certificates, searched = _certificates_read(read, basic.truth, memory)
     listed = _listed(basic.truth)
     of = read.subject, basic.truth.basic_udi or ""
-    if searched:
-        memory.unconfirmed.pop(of, None)
     if certificates is not None:
         names = {key[:2] for key in listed}
         memory.searched[of] = {key: each for key, each in certificates.items() if key[:2] not in names}
@@ -571,7 +554,7 @@ def _certificates_read(read: Read, record: Registration, memory: Memory) -> tupl
         return (None, False) if search.fault else (together(listed, search.truth), True)
     if read.is_short or (probe is not None and probe.fault and probe.fault not in _UNFILTERED):
         return None, False
-    return together(memory.searched_still((read.subject, record.basic_udi), read.asked_at), listed), False
+    return together(memory.searched.get((read.subject, record.basic_udi), {}), listed), False
 
 
 def _listed(record: Registration) -> dict[CertificateKey, WatchedCertificate]:

@@ -494,13 +494,13 @@ def test_what_the_record_lists_is_new_and_replaced_whether_or_not_the_search_was
     ], "the search may have had Z-9 all the time"
 
 
-def test_a_certificate_that_is_no_longer_confirmed_is_replaced_by_none() -> None:
+def test_what_a_search_found_is_neither_gone_nor_replaced_in_a_read_that_could_not_search() -> None:
     marked, new = a_certificate("Z-9", listed_in="search", is_unconfirmed=True), a_certificate("N", listed_in="record")
 
     changes, kept = compare(a_snapshot(marked), a_snapshot(new, searched=False))
 
     assert changes == [FieldChange(NUMBER, "", "N", "N")]
-    assert [each.number for each in kept.shown_certs] == ["N"]
+    assert [each.number for each in kept.shown_certs] == ["N", "Z-9"]
 
 
 def test_a_certificate_that_went_long_ago_is_not_what_a_new_one_replaces() -> None:

@@ -1,13 +1,19 @@
 """The register ceases to heed the filter of its certificate search: what it found before is in doubt, which is said."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.sources.eudamed.guards import PROBE_SECONDS, PROBE_VALUE, REPROBE_SECONDS
 from registerwatch.watches.models import NO_SEARCH
+from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_registered_certificate
-from tests.support.harness import NewAccount, ServiceHarness, auth_headers
+from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness, auth_headers
+from tests.watches.certificate_steps import a_device, list_certificate, read_all_scopes
+
+DAY = 24 * 3600
 
 
 async def watching_a_certified_device(harness: ServiceHarness) -> tuple[NewAccount, str]:
@@ -44,6 +50,47 @@ async def test_a_filter_that_the_control_probe_refutes_is_said_until_it_filters_
     await harness.post_sync(owner.api_key)
     assert await said(harness, owner) == ("", [])
     assert await harness.get_list(owner.api_key, "events") == []
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+@pytest.mark.parametrize("is_list_read", [True, False])
+async def test_what_a_search_found_is_not_gone_for_every_surface_however_long_nobody_can_search(
+    harness: ServiceHarness, is_list_read: bool
+) -> None:
+    device, number = a_device(harness), "Z-2"
+    ends = (day_of(harness.now) + timedelta(60)).isoformat()
+    list_certificate(harness, device, number, expiry=ends, names_devices=False)
+    owner = await harness.sign_up()
+    await harness.service.accounts.admin.set_period(owner.email, None, harness.now + 1000 * DAY)
+    await harness.post_watches(owner.api_key, device.primary_di)
+    since = iso_utc(harness.now + DAY)
+
+    harness.faults.fail("certificates", "ignored-filter", contains=PROBE_VALUE)
+    for _ in range(54):
+        harness.clock.move(DAY)
+        if is_list_read:
+            await harness.service.certificate_sweep.run_where_due()
+            await read_all_scopes(harness)
+        await harness.service.refresher.refresh(device.primary_di)
+        await harness.service.watches.expiry.run()
+
+    assert await said(harness, owner) == (NO_SEARCH, [device.primary_di])
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert (watch["certificate"], watch.get("certificate_listed", True)) == (number, True)
+    assert (watch["certificate_standing"], watch["health"]["state"]) == ("Ends within 90 days", "partial")
+    [expiring] = await harness.get_list(owner.api_key, "items")
+    assert (expiring["certificate"], expiring.get("listed", True), expiring["confirmed"]) == (number, True, False)
+    assert (await harness.get(f"/v1/devices/{device.primary_di}/history")).json()["entries"] == []
+    events = await harness.get_list(owner.api_key, "events")
+    assert [each["changes"][0]["new"] for each in events] == ["in 7 days", "in 30 days"]
+    stored = (await harness.get(f"/v1/devices/{device.primary_di}")).json()["certs"]
+    assert [(each["number"], each["unconfirmed_since"]) for each in stored] == [(number, since)]
+    pages = PagesClient(harness)
+    await pages.sign_in(EMAIL, PASSWORD)
+    for path in (f"/app/watches/{watch['id']}", "/app/certificates", f"/d/{device.primary_di}", "/app"):
+        page = (await pages.get(path)).text
+        assert "no longer listed" not in page.lower(), path
+        assert number in page, path
 
 
 @pytest.mark.parametrize("database_kind", ["sqlite"])

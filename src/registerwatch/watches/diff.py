@@ -118,7 +118,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     counted, others = _counted(now.certs or (), has_scopes=seen.scoped or now.scoped)
     shown = shown_certificates(known)
     found = matched(shown, [each for each in known if each not in shown], counted, _is_unchanged)
-    staying = [] if now.searched or not seen.searched else [each for each in found.going if _may_be_listed(each)]
+    staying = [] if now.searched else [each for each in found.going if _may_be_listed(each)]
     going = [each for each in found.going if each not in staying]
     new = [each for each in found.come if _is_new(each, seen, now)]
     baseline = matched(uncounted, (), [*(each for each in found.come if each not in new), *others], _is_unchanged)
@@ -157,11 +157,8 @@ def _is_new(certificate: SeenCertificate, seen: Snapshot, now: Snapshot) -> bool
 
 
 def _may_be_listed(certificate: SeenCertificate) -> bool:
-    """Whether a certificate that a read without a search does not name may still be listed by the search.
-
-    Reads leave out one that stays unconfirmed for long, see `sources/eudamed/certificates.py`.
-    """
-    return certificate.listed_in == "search" and not certificate.is_unconfirmed and not certificate.is_scoped
+    """Whether a certificate that a read without a search does not name may still be listed by the search."""
+    return certificate.listed_in == "search" and not certificate.is_scoped
 
 
 def _is_unchanged(before: SeenCertificate, after: SeenCertificate) -> bool:
