@@ -17,6 +17,7 @@ from registerwatch.copy import statements
 from registerwatch.copy.basic_records import BasicRecordStore, changed_at, last_of, note_propagated, stored_record
 from registerwatch.copy.batch import Batch, DeviceChange, Key, StoredRow, is_overtaken, without_outdated
 from registerwatch.copy.certificates.delisted_certificates import CertificateList, list_for
+from registerwatch.copy.certificates.other_records import other_certificates, with_others
 from registerwatch.copy.certificates.scoped_certificates import (
     DeviceScopes,
     StoredCertificates,
@@ -32,7 +33,7 @@ from registerwatch.platform.clock import is_recent
 from registerwatch.platform.db.engine import Database
 from registerwatch.platform.db.listed_values import listed
 from registerwatch.platform.structs import replace
-from registerwatch.register.certificate_reads import CertificateRead
+from registerwatch.register.certificate_reads import CertificateRead, OtherCertificate
 from registerwatch.register.models import (
     DOCUMENT_VERSION,
     LAG_SECONDS,
@@ -136,6 +137,11 @@ class RecordStore:
         """The standings of those UDI-DIs and SRNs that the copy has."""
         async with self._database.reading() as connection:
             return await stored_standings(connection, subjects)
+
+    async def other_certificates(self, udi: str) -> Sequence[OtherCertificate]:
+        """The certificates of other listed records of a UDI-DI than the current one."""
+        async with self._database.reading() as connection:
+            return (await other_certificates(connection, [udi])).get(udi, ())
 
     async def last_read(self, udi: str) -> LastRead | None:
         """When the current record of a UDI-DI was last read, None where the copy has none."""
@@ -456,12 +462,13 @@ class RecordStore:
         if not subjects:
             return []
         asked = {"subjects": list(subjects), "since": since}
-        of_devices = {**asked, "document_version": DOCUMENT_VERSION}
-        devices = (await connection.execute(statements.FRESH_DEVICES, of_devices)).all()
+        full = {**asked, "document_version": DOCUMENT_VERSION}
+        devices = (await connection.execute(statements.FRESH_DEVICES, full)).all()
         actors = (await connection.execute(statements.FRESH_ACTORS, asked)).all()
         scopes = await device_scopes(connection, [from_document(row.document) for row in devices])
+        of_devices = await with_others(connection, [_known_device(row, since, scopes) for row in devices])
         return [
-            *((_known_device(row, since, scopes), row.read_at) for row in devices),
+            *((each, row.read_at) for each, row in zip(of_devices, devices, strict=True)),
             *((ActorObservation(_actor(row)), row.read_at) for row in actors),
         ]
 

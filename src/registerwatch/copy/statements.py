@@ -58,6 +58,18 @@ BY_UDI = {
     kind: text(f"SELECT {', '.join((*WRITTEN, *WATCHED))} FROM devices WHERE primary_di IN ({listed})")
     for kind, listed in LISTED_VALUES.items()
 }
+OTHERS = {
+    kind: text(
+        "SELECT other.primary_di, other.document, current.document AS answering,"
+        " COALESCE(other.certs_read_at, other.basic_read_at) AS as_of"
+        " FROM devices AS other JOIN devices AS current"
+        " ON current.primary_di = other.primary_di AND current.is_current"
+        f" WHERE other.primary_di IN ({listed}) AND NOT other.is_current AND other.latest_version"
+        " AND other.delisted_at IS NULL ORDER BY other.uuid"
+    )
+    for kind, listed in LISTED_VALUES.items()
+}
+"""Listed records beside the current ones of UDI-DIs, with the document of that."""
 NEWEST = text("SELECT max(revision) FROM devices WHERE primary_di IN :udis").bindparams(
     bindparam("udis", expanding=True)
 )

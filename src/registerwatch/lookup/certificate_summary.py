@@ -143,6 +143,15 @@ class CertificateOfDevices(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             form=INSTANT,
         ),
     ] = msgspec.UNSET
+    other_record_as_of: Annotated[
+        str | msgspec.UnsetType,
+        field_doc(
+            "When the record that names it was read, UTC, where that is another record of the UDI-DI than the one that"
+            " answers for it now. Left out otherwise.",
+            "2026-11-23T19:30:11Z",
+            form=INSTANT,
+        ),
+    ] = msgspec.UNSET
 
     @classmethod
     def of(cls, found: NamedCertificate, today: date) -> "CertificateOfDevices":
@@ -159,6 +168,7 @@ class CertificateOfDevices(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             device_read=ReadOfDevice.of_shown(found.read.udi, found.read.as_of, shown),
             dropped_at=found.dropped_at or msgspec.UNSET,
             device_unlisted_at=found.device_unlisted_at or msgspec.UNSET,
+            other_record_as_of=found.read.as_of if found.is_of_other else msgspec.UNSET,
         )
 
 

@@ -25,6 +25,15 @@ class DeviceRead(msgspec.Struct, frozen=True):
     udi: str = ""
 
 
+class OtherCertificate(msgspec.Struct, frozen=True):
+    """A certificate of another record of a UDI-DI than the one that answers for it, which was read at `as_of` (unix
+    seconds).
+    """
+
+    certificate: Certificate
+    as_of: int
+
+
 class CertificateRead(msgspec.Struct, frozen=True):
     """The newest read of a manufacturer's certificate by a device, with what identifies the certificate."""
 
@@ -42,6 +51,8 @@ class NamedCertificate(CertificateRead, frozen=True):
     """When that record was read without it; None where it was not."""
     device_unlisted_at: str | None = None
     """When the register no longer listed that device; None while it does."""
+    is_of_other: bool = False
+    """Whether another record of the UDI-DI names it than the one that answers for it now."""
 
     def shown(self, today: date) -> ShownCertificate:
         """The certificate with its state on a day, the worst where the record has it more than once. Without it there,

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from registerwatch.register.certificate_reads import CertificateRead
+from registerwatch.register.certificate_reads import CertificateRead, OtherCertificate
 from registerwatch.register.models import Actor, Device
 
 STORING_SECONDS = 45
@@ -32,6 +32,8 @@ class DeviceObservation(msgspec.Struct, frozen=True):
     """Whether the scopes of all certificates of the manufacturer were read before."""
     oldest_at: int | None = None
     """The instant of its oldest part, which another read may have brought; None where it is unknown."""
+    others: tuple[OtherCertificate, ...] = ()
+    """Certificates of other listed records of the UDI-DI that this one does not name."""
 
     @property
     def subject(self) -> str:

@@ -31,6 +31,8 @@ NOT_IN_REGISTER: Badge = ("Not in the register", "warn")
 """Badge of a device or an actor that the register, when it was asked, did not have, and never had as far as known."""
 EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
 """Badge beside the standing of a device without listed certificates that is known to have had one."""
+OF_OTHER_RECORD: Badge = ("A certificate is of another record of this UDI-DI", "warn")
+"""Badge beside the standing of a device of which another listed record names a certificate that its own does not."""
 NEWER_READ_DIFFERS: Badge = ("A newer read of another device differs", "warn")
 """Badge beside the standing of a device of which another device has a certificate otherwise by a newer read."""
 NEEDS_ATTENTION = frozenset({"warn", "bad"})
@@ -160,6 +162,8 @@ class SubjectStanding(msgspec.Struct, frozen=True):
     certificates: CertificateStanding = CertificateStanding()
     has_unlisted: bool = False
     """Whether the register once listed a certificate and lists none now, as far as known."""
+    has_others: bool = False
+    """Whether another listed record of its UDI-DI names a certificate that its own does not."""
     has_unread: bool = False
     """Whether its certificates, or some of them, were not read yet."""
     has_newer_read: bool = False
@@ -173,9 +177,13 @@ class SubjectStanding(msgspec.Struct, frozen=True):
     @property
     def badges(self) -> Sequence[Badge]:
         """Its status, the worst of its certificates, what is in doubt, what was not read; empty ones are left out."""
-        earlier = [EARLIER_UNLISTED] if self.has_unlisted else []
-        newer = [NEWER_READ_DIFFERS] if self.has_newer_read else []
-        return [*(each for each in (self.status, self.certificates.badge) if each[0]), *earlier, *newer, *self._unread]
+        beside = (
+            (self.has_unlisted, EARLIER_UNLISTED),
+            (self.has_others, OF_OTHER_RECORD),
+            (self.has_newer_read, NEWER_READ_DIFFERS),
+        )
+        own = [each for each in (self.status, self.certificates.badge) if each[0]]
+        return [*own, *(badge for is_so, badge in beside if is_so), *self._unread]
 
     @property
     def warnings(self) -> Sequence[Badge]:

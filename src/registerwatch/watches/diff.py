@@ -150,7 +150,9 @@ def _is_renumbered(going: Sequence[SeenCertificate], new: Sequence[SeenCertifica
 
 
 def _is_new(certificate: SeenCertificate, seen: Snapshot, now: Snapshot) -> bool:
-    """Whether an added certificate is new: its location was read before."""
+    """Whether an added certificate is new: its location was read before. One of another record of the UDI-DI is not."""
+    if certificate.other_as_of:
+        return False
     if certificate.is_scoped:
         return seen.scoped
     return not seen.is_partial and (seen.searched or not now.searched or certificate.listed_in == "record")
@@ -158,7 +160,7 @@ def _is_new(certificate: SeenCertificate, seen: Snapshot, now: Snapshot) -> bool
 
 def _may_be_listed(certificate: SeenCertificate) -> bool:
     """Whether a certificate that a read without a search does not name may still be listed by the search."""
-    return certificate.listed_in == "search" and not certificate.is_scoped
+    return certificate.listed_in == "search" and not certificate.is_scoped and not certificate.other_as_of
 
 
 def _is_unchanged(before: SeenCertificate, after: SeenCertificate) -> bool:

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from registerwatch.accounts.validation import label as label_of
 from registerwatch.errors import InvalidInput
+from registerwatch.register.models import field_doc
 from registerwatch.register.outcomes import CERTIFICATES_UNREAD
 from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.options import OptionChange, WatchOptions
@@ -216,5 +217,14 @@ class Expiring(Struct, frozen=True, omit_defaults=True):
             description="Revision of the certificate, of which a number can have several; missing where the register"
             " gives none.",
             examples=["01"],
+        ),
+    ] = ""
+    other_record_as_of: Annotated[
+        str,
+        field_doc(
+            "When the record that names it was read, UTC, where that is another record of the UDI-DI than the one that"
+            " answers for it; missing otherwise.",
+            "2026-11-21T03:38:00Z",
+            form="date-time",
         ),
     ] = ""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from registerwatch.copy.certificates.other_records import with_others
 from registerwatch.register.observation import DeviceObservation, Observation, ReadContext
 from registerwatch.watches import repository
 from registerwatch.watches.diff import FieldChange, compare
@@ -61,6 +62,8 @@ class WatchObserver:
         again = set(listed_again)
         await _end_denials(connection, [watch.id for watch in found if watch.is_denied and watch.subject in again], now)
         comparable = [watch for watch in found if _is_comparable(seen, watch)]
+        watched = {watch.subject for watch in comparable}
+        seen |= {each.subject: each for each in await with_others(connection, [seen[each] for each in watched])}
         await _store_read(connection, comparable, seen, context, now, read_at)
         await self._compare(connection, comparable, seen, context, now, read_at)
 

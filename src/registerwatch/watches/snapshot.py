@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from registerwatch.platform.structs import replace
+from registerwatch.register.certificate_reads import OtherCertificate
 from registerwatch.register.codes import label as label_of_code
 from registerwatch.register.device_names import given_name
 from registerwatch.register.models import Actor, Certificate, CertificateLocation, Device
@@ -46,6 +47,10 @@ class SeenCertificate(msgspec.Struct, frozen=True, omit_defaults=True, array_lik
     former_status_code: str = ""
     former_revision: str = ""
     """The last revision that the register gave, where it gives none now: reports of its end go by it."""
+    other_as_of: int = 0
+    """When the record that names it was read, unix seconds, where that is another record of the UDI-DI than the one
+    that answers for it; else 0.
+    """
 
     @property
     def ends(self) -> str:
@@ -76,13 +81,13 @@ def in_order(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
 
 
 def listed_certificates(certificates: Iterable[SeenCertificate]) -> list[SeenCertificate]:
-    """The certificates that the register lists; only these count for a device's standing."""
-    return [each for each in certificates if not each.is_gone]
+    """The certificates that the register lists in the record that answers; only these count for a device's standing."""
+    return [each for each in certificates if not each.is_gone and not each.other_as_of]
 
 
 def shown_certificates(certificates: Sequence[SeenCertificate]) -> Sequence[SeenCertificate]:
-    """The listed certificates; where there are none, those that are gone, shown as such."""
-    return listed_certificates(certificates) or certificates
+    """The listed certificates, also of other records; where there are none, those that are gone, shown as such."""
+    return [each for each in certificates if not each.is_gone] or certificates
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
@@ -126,8 +131,13 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
 
     @property
     def shown_certs(self) -> Sequence[SeenCertificate]:
-        """The listed certificates; where there are none, those that are gone, shown as such."""
+        """The listed certificates, also of other records; where there are none, those that are gone."""
         return shown_certificates(self.certs or ())
+
+    @property
+    def other_certs(self) -> Sequence[SeenCertificate]:
+        """The certificates of other records of the UDI-DI than the one that answers for it."""
+        return [each for each in self.certs or () if each.other_as_of and not each.is_gone]
 
     @property
     def unlisted_certs(self) -> Sequence[SeenCertificate]:
@@ -220,6 +230,9 @@ def snapshot_of(observation: Observation) -> Snapshot:
         searched=observation.searched,
         scoped=observation.scoped,
     )
+    if device.certs is not None:
+        others = map(_seen_in_other, observation.others)
+        device = replace(device, certs=tuple(in_order((*device.certs, *others))))
     return device if observation.in_full else replace(device, field_set=0)
 
 
@@ -242,6 +255,10 @@ def _seen_once(certificates: Iterable[Certificate]) -> tuple[SeenCertificate, ..
     """Certificates for a snapshot, in order. Of those that differ only in first day or kind the earliest is kept."""
     seen = sorted(map(_seen, certificates), key=lambda each: (each.order, each.valid_from, each.type_code))
     return tuple(next(alike) for _, alike in groupby(seen, key=lambda each: each.order))
+
+
+def _seen_in_other(other: OtherCertificate) -> SeenCertificate:
+    return replace(_seen(other.certificate), is_scoped=False, other_as_of=other.as_of)
 
 
 def _seen(certificate: Certificate) -> SeenCertificate:

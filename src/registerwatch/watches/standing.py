@@ -19,7 +19,8 @@ def standing_of(kind: Kind, seen: Snapshot, today: date, *, is_delisted: bool = 
     """The standing of a device or an actor; without its status if the register no longer lists it."""
     if kind == "udi":
         found = device_standing(seen.status, seen.status_code, certificates_of(seen, today).certificates)
-        found = replace(found, has_unlisted=bool(seen.unlisted_certs), has_unread=not seen.has_all_certs)
+        found = replace(found, has_unlisted=bool(seen.unlisted_certs), has_others=bool(seen.other_certs))
+        found = replace(found, has_unread=not seen.has_all_certs)
     else:
         found = actor_standing(seen.manufacturer_status, seen.manufacturer_status_code)
     return replace(found, status=NOTHING_KNOWN.status) if is_delisted else found

@@ -10,11 +10,12 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from registerwatch.copy.certificates.certificate_numbers import plain_number
+from registerwatch.copy.certificates.other_records import other_certificates
 from registerwatch.copy.tables import devices
 from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import Identified, may_be_same
-from registerwatch.register.certificate_reads import CertificateRead, NamedCertificate
+from registerwatch.register.certificate_reads import CertificateRead, NamedCertificate, OtherCertificate
 from registerwatch.register.models import Certificate, from_document
 
 
@@ -26,19 +27,22 @@ class NamingRecord(msgspec.Struct, frozen=True):
     certificates: tuple[Certificate, ...]
     as_of: int
     delisted_at: int | None
+    others: tuple[Certificate, ...] = ()
+    """Certificates that other listed records of the UDI-DI name."""
 
     def alike(self, certificate: Identified) -> Sequence[Certificate]:
         """Its certificates that may be this one, whatever the spaces and capitals of their numbers."""
-        number = plain_number(certificate.number)
-        wanted = Certificate(number, revision=certificate.revision, notified_body=certificate.notified_body)
-        return [
-            each for each in self.certificates if may_be_same(wanted, replace(each, number=plain_number(each.number)))
-        ]
+        return _alike(certificate, self.certificates)
+
+    def is_of_other(self, certificate: Identified) -> bool:
+        """Whether only another record of the UDI-DI names a certificate."""
+        return not self.alike(certificate) and bool(_alike(certificate, self.others))
 
     def dropped_at(self, certificate: Identified, read_at: str) -> str | None:
         """When it was known not to name a certificate that it named at `read_at`; None where it does, or may."""
         known_at = iso_utc(max(self.as_of, self.delisted_at or 0))
-        return known_at if known_at > read_at and not self.alike(certificate) else None
+        is_named = self.alike(certificate) or self.is_of_other(certificate)
+        return known_at if known_at > read_at and not is_named else None
 
     def has_otherwise_named(self, read: CertificateRead) -> bool:
         """Whether it names the certificate of an earlier read of it with another number, revision or notified body: a
@@ -60,20 +64,29 @@ def named_certificates(
         if record is None:
             found.append(NamedCertificate(*values))
         elif not record.has_otherwise_named(read):
+            is_of_other = record.is_of_other(read)
             delisted_at = None if record.delisted_at is None else iso_utc(record.delisted_at)
-            found.append(NamedCertificate(*values, record.dropped_at(read, read.read.as_of), delisted_at))
+            found.append(NamedCertificate(*values, record.dropped_at(read, read.read.as_of), delisted_at, is_of_other))
     return found
 
 
 async def naming_records(connection: AsyncConnection, udis: Collection[str]) -> Mapping[str, NamingRecord]:
     """The current records of these UDI-DIs."""
     rows = await connection.execute(_RECORDS, {"udis": sorted(udis)})
-    return {row.primary_di: _record(row) for row in rows}
+    others = await other_certificates(connection, udis)
+    return {row.primary_di: _record(row, others.get(row.primary_di, ())) for row in rows}
 
 
-def _record(row: Any) -> NamingRecord:
+def _record(row: Any, others: Sequence[OtherCertificate]) -> NamingRecord:
     as_of = max(row.certs_read_at or 0, row.basic_read_at or 0)
-    return NamingRecord(from_document(row.document).certs, as_of, row.delisted_at)
+    of_others = tuple(each.certificate for each in others)
+    return NamingRecord(from_document(row.document).certs, as_of, row.delisted_at, of_others)
+
+
+def _alike(certificate: Identified, certificates: Sequence[Certificate]) -> Sequence[Certificate]:
+    number = plain_number(certificate.number)
+    wanted = Certificate(number, revision=certificate.revision, notified_body=certificate.notified_body)
+    return [each for each in certificates if may_be_same(wanted, replace(each, number=plain_number(each.number)))]
 
 
 def _key(certificate: Identified) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from icalendar import Alarm, Calendar, Event
 from registerwatch.accounts.ended_period import HEADLINE, EndedPeriod
 from registerwatch.errors import InvalidInput
 from registerwatch.notifications.feeds.models import CalendarContent
-from registerwatch.platform.clock import date_in_words, day_of
+from registerwatch.platform.clock import date_in_words, day_of, utc_in_words
 from registerwatch.register.certificates import certificate_name
 from registerwatch.watches.models import Expiring, Watch
 
@@ -113,11 +113,18 @@ def _event_with_alarms(
     called = _called(item)
     event = _day(key, date.fromisoformat(item.expiry), public_url, made_at)
     event.add("summary", f"{called}: {item.label}")
-    event.add("description", f"{item.subject}\n{read}")
+    event.add("description", "\n".join([item.subject, *_of_other_record(item), read]))
     event.add("url", f"{public_url}/d/{quote(item.subject, safe='')}")
     for days in alarm_days:
         event.add_component(_alarm(item, called, days))
     return bytes(event.to_ical())
+
+
+def _of_other_record(item: Expiring) -> Sequence[str]:
+    if not item.other_record_as_of:
+        return ()
+    as_of = utc_in_words(datetime.fromisoformat(item.other_record_as_of).timestamp())
+    return [f"Of another record of this UDI-DI, as of {as_of}."]
 
 
 def _alarm(item: Expiring, called: str, days: int) -> Alarm:

@@ -28,18 +28,19 @@ from registerwatch.pages.public.similar_devices import similar_devices
 from registerwatch.pages.public.structured_data import medical_device, script_text
 from registerwatch.pages.public.summaries import device_summary, origin_of
 from registerwatch.pages.rendering import not_found, page
-from registerwatch.platform.clock import day_of
-from registerwatch.register.certificate_reads import NewerRead
+from registerwatch.platform.clock import day_of, iso_utc
+from registerwatch.register.certificate_reads import NewerRead, OtherCertificate
 from registerwatch.register.certificate_states import (
     ShownCertificate,
     count_by_words,
+    shown_certificate,
     shown_certificates,
 )
 from registerwatch.register.codes import REGULATIONS, segment
 from registerwatch.register.device_names import given_name
 from registerwatch.register.models import Certificate, Contradiction
 from registerwatch.register.other_codes import OtherCode
-from registerwatch.register.standing import NEWER_READ_DIFFERS, Badge, CertificateStanding
+from registerwatch.register.standing import NEWER_READ_DIFFERS, OF_OTHER_RECORD, Badge, CertificateStanding
 from registerwatch.web.injection import InjectedService, address_of, limits_of
 from registerwatch.web.limits.rate_limits import Limit
 from registerwatch.web.register_reads import device_for
@@ -79,6 +80,8 @@ class DeviceView(msgspec.Struct, frozen=True):
     """Whether the register listed the device at the last read."""
     is_maker_gone: bool = False
     """Whether the register lists its manufacturer no more."""
+    of_other_records: Sequence[OtherCertificate] = ()
+    """The certificates of other listed records of its UDI-DI."""
     newer_reads: Mapping[Certificate, NewerRead] = msgspec.field(default_factory=dict)
     """Its certificates of which a newer read of another device, or of the register's list, differs."""
 
@@ -135,6 +138,13 @@ class DeviceView(msgspec.Struct, frozen=True):
         return shown_certificates(self.device.certs, self.today)
 
     @property
+    def others(self) -> Sequence[tuple[ShownCertificate, str]]:
+        """The certificates of other records of its UDI-DI, each with when that was read."""
+        return [
+            (shown_certificate(each.certificate, self.today), iso_utc(each.as_of)) for each in self.of_other_records
+        ]
+
+    @property
     def has_eudamed_di(self) -> bool:
         """Whether EUDAMED made its Basic UDI-DI from the UDI-DI, as for legacy devices."""
         return self.device.basic_udi == f"B-{self.device.udi}"
@@ -172,8 +182,9 @@ class DeviceView(msgspec.Struct, frozen=True):
 
     @property
     def doubts(self) -> Sequence[Badge]:
-        """Badges beside the standing of its certificates: what may be otherwise by now."""
-        return [NEWER_READ_DIFFERS] if any(each.other for each in self.newer_reads.values()) else []
+        """Badges beside the standing of its certificates: what may be otherwise by now, what another record names."""
+        newer = [NEWER_READ_DIFFERS] if any(each.other for each in self.newer_reads.values()) else []
+        return [*newer, *([OF_OTHER_RECORD] if self.of_other_records else [])]
 
     @property
     def count_by_words(self) -> list[tuple[str, str, int]]:
@@ -247,6 +258,7 @@ async def _device_page(
         await section_beside_device(service, served),
         is_listed=answer.is_listed,
         is_maker_gone=await is_gone(service, served.manufacturer_srn),
+        of_other_records=await service.records.other_certificates(served.udi),
         newer_reads=await service.certificates.newer_reads(served, served.certs_read_at or served.basic_read_at, today),
     )
     similar = await similar_devices(service, served)

@@ -14,13 +14,14 @@ from functools import cached_property
 import msgspec
 from msgspec import Struct
 
+from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import Identified, same_together
 from registerwatch.register.certificate_states import ShownCertificate, days_left
 from registerwatch.register.standing import CertificateStanding
 from registerwatch.watches.models import NOT_REGISTERED
 from registerwatch.watches.questions.expiring_certificates import AHEAD_DAYS, PAST_DAYS
-from registerwatch.watches.snapshot import SeenCertificate, listed_certificates, shown_certificates
+from registerwatch.watches.snapshot import SeenCertificate, shown_certificates
 from registerwatch.watches.standing import shown_of
 
 MAX_TEXT_LENGTH = 200
@@ -93,8 +94,8 @@ class CertifiedDevice(Struct, frozen=True, gc=False):
 
     @property
     def listed_certs(self) -> Sequence[SeenCertificate]:
-        """The certificates that the register lists for it, as far as they were read."""
-        return listed_certificates(self.certs or ())
+        """The certificates that the register lists for it, also in another record of it, as far as they were read."""
+        return [each for each in self.certs or () if not each.is_gone]
 
     @property
     def is_delisted(self) -> bool:
@@ -124,6 +125,11 @@ class DeviceOfCertificate(Struct, frozen=True, gc=False):
     def is_unconfirmed(self) -> bool:
         """Whether only an earlier certificate search named it, and the last read could not search."""
         return self.seen.is_unconfirmed
+
+    @property
+    def other_as_of(self) -> str | None:
+        """When another record of the UDI-DI than the one that answers for it was read, where that names it."""
+        return iso_utc(self.seen.other_as_of) if self.seen.other_as_of else None
 
     def shown(self, today: date) -> ShownCertificate:
         """The certificate with its state, as this device has it."""
@@ -180,6 +186,12 @@ class WatchedCertificate:
     def unconfirmed(self) -> int:
         """The number of its devices whose last read could not confirm it."""
         return sum(each.is_unconfirmed for each in self.devices)
+
+    @property
+    def other_as_of(self) -> str | None:
+        """When another record of one of its devices was last read, where only such records name it."""
+        found = [each.other_as_of for each in self.devices]
+        return max(each for each in found if each) if all(found) else None
 
     @property
     def manufacturer(self) -> str:
@@ -358,7 +370,7 @@ def _changing(seen: SeenCertificate) -> tuple[object, ...]:
 
 def _read_last(listed: DeviceOfCertificate) -> tuple[bool, int, int]:
     """The sort key by read time; devices and certificates that the register still lists are preferred."""
-    is_listed = not (listed.seen.is_gone or listed.device.is_delisted)
+    is_listed = not (listed.seen.is_gone or listed.seen.other_as_of or listed.device.is_delisted)
     return is_listed, listed.device.read_at or 0, -listed.device.watch_id
 
 

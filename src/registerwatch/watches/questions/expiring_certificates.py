@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from registerwatch.platform.clock import day_of
+from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.register.certificate_states import CertificateState, ShownCertificate, days_left
 from registerwatch.register.standing import words_beside_end
 from registerwatch.watches.models import Expiring, Watch
@@ -28,17 +28,17 @@ def unsure(watches: Sequence[Watch]) -> list[Watch]:
 
 
 def _of(watch: Watch, today: date) -> Iterator[Expiring]:
-    alike: defaultdict[tuple[str, str, str], list[ShownCertificate]] = defaultdict(list)
+    alike: defaultdict[tuple[str, str, str, int], list[ShownCertificate]] = defaultdict(list)
     for seen in watch.snapshot.shown_certs if watch.snapshot is not None else ():
         if _is_near(seen, today):
-            alike[seen.number, seen.revision, seen.ends].append(shown_of(seen, today))
-    for (number, revision, ends), shown in alike.items():
-        standing = words_beside_end(shown)
+            alike[seen.number, seen.revision, seen.ends, seen.other_as_of].append(shown_of(seen, today))
+    for (number, revision, ends, other_as_of), shown in alike.items():
+        standing, other = words_beside_end(shown), iso_utc(other_as_of) if other_as_of else ""
         for each in shown:
             assert each.remaining is not None, "those that are near have a date"
             is_listed = each.state is not CertificateState.UNLISTED
             about = watch.subject, watch.label, number, ends, each.remaining
-            yield Expiring(*about, each.certificate.confirmed, is_listed, standing, revision)
+            yield Expiring(*about, each.certificate.confirmed, is_listed, standing, revision, other)
 
 
 def _is_near(seen: SeenCertificate, today: date) -> bool:

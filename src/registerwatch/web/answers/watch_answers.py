@@ -15,7 +15,7 @@ from registerwatch.watches.diff import FieldChange
 from registerwatch.watches.events.event_pages import EventPage
 from registerwatch.watches.models import Event, EventKind, EventSeverity, HealthState, Watch
 from registerwatch.watches.reading.sync import SyncResult
-from registerwatch.watches.snapshot import SeenCertificate, Snapshot
+from registerwatch.watches.snapshot import SeenCertificate, Snapshot, listed_certificates
 from registerwatch.watches.standing import certificates_of
 from registerwatch.web.answers.answers import Answer, AnyError, doc, instant, iso_or_none
 
@@ -111,6 +111,13 @@ class WatchObject(Answer, kw_only=True, gc=False):
             False,
         ),
     ] = UNSET
+    certificate_other_record_as_of: Annotated[
+        str | UnsetType,
+        instant(
+            "When the record that names this certificate was read, UTC, where that is another record of the UDI-DI than"
+            " the one that answers for it; left out otherwise."
+        ),
+    ] = UNSET
     certificate_standing: Annotated[
         str | UnsetType,
         doc(
@@ -143,6 +150,7 @@ class WatchObject(Answer, kw_only=True, gc=False):
         """A watch with what was last seen of its subject, at `now` (unix seconds)."""
         seen = watch.snapshot or _EMPTY
         is_device, (certificate, expiry) = watch.kind == "udi", _first_values(seen.shown_certs)
+        others = () if listed_certificates(seen.certs or ()) else seen.other_certs
         return cls(
             id=watch.id,
             kind=watch.kind,
@@ -157,6 +165,7 @@ class WatchObject(Answer, kw_only=True, gc=False):
             certificate=certificate,
             cert_expiry=expiry,
             certificate_listed=False if seen.unlisted_certs else UNSET,
+            certificate_other_record_as_of=iso_utc(others[0].other_as_of) if others else UNSET,
             certificate_standing=certificates_of(seen, day_of(now)).words or UNSET,
             complete=watch.is_complete,
             last_sync=iso_or_none(watch.last_sync),
@@ -309,8 +318,10 @@ async def _objects_of(watches: Sequence[Watch], now: float) -> list[WatchObject]
 
 
 def _first_values(certificates: Iterable[SeenCertificate]) -> tuple[str, str]:
-    """The first number and the first date of expiry that one of them has; empty where none has one."""
+    """The first number and the first date of expiry that one of them has, those of other records of the UDI-DI last;
+    empty where none has one.
+    """
     number = expiry = ""
-    for each in certificates:
+    for each in sorted(certificates, key=lambda each: bool(each.other_as_of)):
         number, expiry = number or each.number, expiry or each.ends
     return number, expiry

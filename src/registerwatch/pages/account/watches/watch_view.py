@@ -15,13 +15,13 @@ from registerwatch.pages.addresses import actor_address, device_address
 from registerwatch.pages.public.actor import ROLES
 from registerwatch.pages.public.certificates.listed_certificates import CertificateSection
 from registerwatch.pages.public.device import EUDAMED_DEVICE, DeviceView
-from registerwatch.platform.clock import day_of
+from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import same_certificates
 from registerwatch.register.certificate_states import ShownCertificate, in_order
 from registerwatch.register.codes import label
 from registerwatch.register.models import Certificate
-from registerwatch.register.standing import DELISTED, NOTHING_KNOWN, Badge, SubjectStanding
+from registerwatch.register.standing import DELISTED, NEWER_READ_DIFFERS, NOTHING_KNOWN, Badge, SubjectStanding
 from registerwatch.watches.events.event_search_repository import ListedEvent
 from registerwatch.watches.models import NOT_REGISTERED, READ_IN_PART, Event, Watch
 from registerwatch.watches.questions.timeline import PAGE_LENGTH, Position, TimelineEntry
@@ -112,7 +112,7 @@ class WatchView(msgspec.Struct, frozen=True):
         found = replace(found, has_unread=found.has_unread and self.device.certificates_unread)
         if not self.device.certificates:
             return found
-        found = replace(found, has_newer_read=bool(self.device.doubts))
+        found = replace(found, has_newer_read=NEWER_READ_DIFFERS in self.device.doubts)
         return replace(found, certificates=self.device.standing, has_unlisted=False)
 
     @property
@@ -150,6 +150,11 @@ class WatchView(msgspec.Struct, frozen=True):
         if not self.standing.has_unlisted:
             return ()
         return in_order(shown_of(each, self.today) for each in self.seen.unlisted_certs)
+
+    @property
+    def others(self) -> Sequence[tuple[ShownCertificate, str]]:
+        """The certificates of other records of the UDI-DI, each with when that was read."""
+        return [(shown_of(each, self.today), iso_utc(each.other_as_of)) for each in self.seen.other_certs]
 
     @property
     def is_partial(self) -> bool:
