@@ -75,6 +75,14 @@ async def pages_of(harness: ServiceHarness, owner: NewAccount) -> dict[str, str]
     return {path: (await pages.get(path)).text for path in (*own, f"/?q={NUMBER}")}
 
 
+async def files_of(harness: ServiceHarness) -> list[bool]:
+    """Whether the files of watches and of certificates say of which record it is."""
+    pages = PagesClient(harness)
+    await pages.sign_in(EMAIL, PASSWORD)
+    paths = ("/app/watches.csv", "/app/certificates.csv")
+    return ["of another record of this UDI-DI" in (await pages.get(path)).text for path in paths]
+
+
 async def test_a_certificate_of_a_record_that_another_one_displaced_is_listed_for_every_surface(
     harness: ServiceHarness,
 ) -> None:
@@ -89,6 +97,7 @@ async def test_a_certificate_of_a_record_that_another_one_displaced_is_listed_fo
         assert NUMBER in page, path
         assert "no longer listed" not in page.lower(), path
         assert "Of another record of" in page, path
+    assert await files_of(harness) == [True, True]
     assert await harness.get_list(owner.api_key, "events") == []
     for _ in range(58):
         harness.clock.move(DAY)
@@ -114,7 +123,7 @@ async def test_it_is_of_its_own_record_again_when_that_answers_and_gone_when_the
     await read(harness)
     harness.world.remove(legacy.uuid)
     await read(harness)
-    assert {is_listed for is_listed, _ in (await listing(harness, owner)).values()} == {False}
+    assert set((await listing(harness, owner)).values()) == {(False, None)}
     assert await harness.get_list(owner.api_key, "events") == []
 
 

@@ -128,7 +128,7 @@ def _compare_certificates(seen: Snapshot, now: Snapshot) -> tuple[list[FieldChan
     pairs = found.pairs + baseline.pairs
     changes = [change for before, after in pairs + replaced for change in _changes_of(before, after)]
     changes += [_new_certificate(each) for each in new]
-    going = [replace(each, is_gone=True) for each in going]
+    going = [replace(each, is_gone=True, other_as_of=0) for each in going]
     present = [_filled(before, after) for before, after in pairs] + baseline.come + new + [each for _, each in replaced]
     return changes, tuple(in_order([*present, *staying, *going, *found.gone]))
 

@@ -137,7 +137,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
     @property
     def other_certs(self) -> Sequence[SeenCertificate]:
         """The certificates of other records of the UDI-DI than the one that answers for it."""
-        return [each for each in self.certs or () if each.other_as_of and not each.is_gone]
+        return [each for each in self.certs or () if each.other_as_of]
 
     @property
     def unlisted_certs(self) -> Sequence[SeenCertificate]:

@@ -170,7 +170,7 @@ def _csv_rows(found: CertificateOverview, ended: EndedPeriod | None) -> Iterator
     for _, listed in found.of_devices:
         seen, shown = listed.seen, listed.shown(found.today)
         listing = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
-        listing = "in another record of the UDI-DI" if listed.other_as_of and not seen.is_gone else listing
+        listing = "of another record of this UDI-DI" if listed.other_as_of else listing
         listing = "device no longer listed" if listed.device.is_delisted else listing
         dated = seen.ends, GROUP_NAMES[group_of(shown.remaining)]
         number = seen.number, seen.revision, seen.notified_body

@@ -110,7 +110,10 @@ def _certificates(watch: Watch, today: date) -> tuple[str, str, date | None, dat
         return "", NOT_READ, None, None
     standing = certificates_of(watch.snapshot, today)
     earlier = in_order(shown_of(each, today) for each in watch.snapshot.unlisted_certs)
-    others = (f"{_certificate_text(shown_of(each, today))}, of another record" for each in watch.snapshot.other_certs)
+    others = (
+        f"{_certificate_text(shown_of(each, today))}, of another record of this UDI-DI"
+        for each in watch.snapshot.other_certs
+    )
     certificates = "; ".join([*map(_certificate_text, [*standing.certificates, *earlier]), *others])
     were_all_read = watch.snapshot.has_all_certs
     words = standing.in_file(are_all_read=were_all_read and not watch.last_error, were_all_read=were_all_read)
