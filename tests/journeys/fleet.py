@@ -287,7 +287,7 @@ def _later_migrations(folder: Path) -> Path:
     return folder
 
 
-_LATER = "from pathlib import Path; from registerwatch.db import migrate; migrate.MIGRATIONS = Path({0!r}); "
+_LATER = "from pathlib import Path; from registerwatch.platform.db import migrate; migrate.MIGRATIONS = Path({0!r}); "
 _LATER_MIGRATION = """
 import sqlalchemy as sa
 from alembic import op

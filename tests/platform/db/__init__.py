@@ -1,1 +1,1 @@
-"""Tests of `registerwatch.db`."""
+"""Tests of `registerwatch.platform.db`."""
