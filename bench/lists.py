@@ -1,8 +1,8 @@
 """Part `lists`: a workbook of 50,000 rows is read, matched with the copy, kept, looked at and exported."""
 
 import asyncio
+import os
 import random
-import resource
 import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -18,7 +18,7 @@ from sqlalchemy import text, update
 
 from bench.figures import Figure, Goal, Row, Section
 from bench.postgresql import cluster_if_installed
-from bench.processes import ProcessFailed
+from bench.processes import ProcessFailed, computed_seconds
 from bench.setup import Setup, Stored, timed
 from registerwatch.accounts.limits.plan_shares import PlanShares
 from registerwatch.accounts.plans import plans
@@ -233,7 +233,7 @@ def _write(path: Path, codes: Sequence[str]) -> None:
 
 
 async def _read(content: bytes, found: dict[str, float]) -> Table:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = _computed_by_others()
     began = time.perf_counter()
     reading = asyncio.create_task(TableReader().read(content, 1, ReadChoices()))
     found["child"] = 0.0
@@ -242,8 +242,7 @@ async def _read(content: bytes, found: dict[str, float]) -> Table:
         await asyncio.sleep(0.02)
     table = await reading
     found["read"] = time.perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found["read_cpu"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    found["read_cpu"] = _computed_by_others() - before
     return table
 
 
@@ -295,6 +294,11 @@ def _resident_of_reader() -> float:
             if each.ppid() != own.pid and table_process.__name__ in each.cmdline():
                 found += each.memory_info().rss / 1e6
     return found
+
+
+def _computed_by_others() -> float:
+    """Seconds of a core that the processes below this one used."""
+    return computed_seconds(os.getpid()) - time.process_time()
 
 
 def _resident() -> float:
