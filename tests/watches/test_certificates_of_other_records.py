@@ -13,6 +13,7 @@ from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_registered_certificate
 from tests.support.harness import EMAIL, PASSWORD, NewAccount, ServiceHarness
 from tests.watches.certificate_steps import RECORD, a_device, certify, read_all_scopes, sweep
+from tests.watches.steps import tried_at
 
 DAY, NUMBER, UDI = 24 * 3600, "M-1", "07000000000003"
 
@@ -155,6 +156,36 @@ async def test_who_watches_it_later_has_the_same_certificates(harness: ServiceHa
     assert await harness.get_list(later.api_key, "items") == await harness.get_list(first.api_key, "items") != []
     calendar = await _calendar(harness, later)
     assert "Of another record of this UDI-DI" in calendar.replace("\r\n ", "")
+
+
+async def test_watches_are_read_next_where_the_certificate_of_another_record_changes_without_a_read_of_the_device(
+    harness: ServiceHarness,
+) -> None:
+    alone = legacy_record(harness)
+    harness.world.remove(alone.uuid)
+    shared = {"uuid": "00000000-0000-4000-8000-000000000088", "basic_udi": "070000000OLD01XX"}
+    legacy = harness.world.register(replace(alone, **shared))
+    uuid = "00000000-0000-4000-8000-000000000077"
+    sibling = harness.world.register(replace(legacy, uuid=uuid, primary_di="07000000000010"))
+    owner = await harness.sign_up()
+    await harness.post_watches(owner.api_key, UDI)
+    second_record(harness, legacy)
+    harness.clock.move(3600)
+    await harness.post_sync(owner.api_key)
+
+    withdrawn = (replace(legacy.certificates[0], status="withdrawn"),)
+    for each in (legacy, sibling):
+        harness.world.change(each.uuid, certificates=withdrawn)
+    harness.clock.move(1200)
+    await harness.service.refresher.refresh(sibling.primary_di)
+    assert "Withdrawn" in (await harness.get(f"/d/{UDI}")).text
+    assert await tried_at(harness) == [0]
+    await harness.service.watches.recheck.run()
+
+    [item] = await harness.get_list(owner.api_key, "items")
+    assert item["standing"] == "Withdrawn"
+    [event] = await harness.get_list(owner.api_key, "events")
+    assert event["summary"] == "cert_status: Issued → Withdrawn"
 
 
 async def _calendar(harness: ServiceHarness, owner: NewAccount) -> str:

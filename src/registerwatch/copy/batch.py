@@ -349,7 +349,8 @@ class Batch:
 
         `stored` are all records of their UDI-DIs; in delisted ones only the certificates that they have are updated,
         and those of scopes. Watches are notified of certificates where the record is current and was read in full
-        before. Else the device is due for a read, as is one whose own fields the record contradicts.
+        before. Else the device is due for a read, as is one whose own fields the record contradicts, and one of which
+        another record than the current one has other certificates.
         """
         renewed = {
             key: each
@@ -362,7 +363,8 @@ class Batch:
         current = _current_keys(present)
         for key, each in sorted(renewed.items(), key=lambda pair: pair[0]):
             is_current = key in current
-            if each.is_doubtful or (is_current and not each.row.is_current):
+            is_of_other = not is_current and each.device.certs != each.old.certs
+            if each.is_doubtful or is_of_other or (is_current and not each.row.is_current):
                 self.unconfirmed.append(key[0])
             if each.device == each.old and is_current == each.row.is_current:
                 continue
