@@ -163,8 +163,8 @@ async def test_watches_are_read_next_where_the_certificate_of_another_record_cha
 ) -> None:
     alone = legacy_record(harness)
     harness.world.remove(alone.uuid)
-    shared = {"uuid": "00000000-0000-4000-8000-000000000088", "basic_udi": "070000000OLD01XX"}
-    legacy = harness.world.register(replace(alone, **shared))
+    uuid, basic_udi = "00000000-0000-4000-8000-000000000088", "070000000OLD01XX"
+    legacy = harness.world.register(replace(alone, uuid=uuid, basic_udi=basic_udi))
     uuid = "00000000-0000-4000-8000-000000000077"
     sibling = harness.world.register(replace(legacy, uuid=uuid, primary_di="07000000000010"))
     owner = await harness.sign_up()
@@ -186,6 +186,27 @@ async def test_watches_are_read_next_where_the_certificate_of_another_record_cha
     assert item["standing"] == "Withdrawn"
     [event] = await harness.get_list(owner.api_key, "events")
     assert event["summary"] == "cert_status: Issued → Withdrawn"
+
+
+async def test_another_device_with_the_same_certificate_is_said_to_be_read_at_another_time(
+    harness: ServiceHarness,
+) -> None:
+    owner, legacy, _ = await watching(harness)
+    uuid = "00000000-0000-4000-8000-000000000077"
+    other = harness.world.register(replace(legacy, uuid=uuid, primary_di="07000000000010"))
+    await harness.post_watches(owner.api_key, other.primary_di)
+    second_record(harness, legacy)
+    await read(harness)
+
+    harness.world.change(other.uuid, certificates=(replace(legacy.certificates[0], status="withdrawn"),))
+    harness.clock.move(3600)
+    await harness.post_sync(owner.api_key)
+
+    pages = PagesClient(harness)
+    await pages.sign_in(EMAIL, PASSWORD)
+    page = (await pages.get("/app/certificates")).text
+    assert "Devices were read at different times" in page
+    assert "read at the same time" not in page
 
 
 async def _calendar(harness: ServiceHarness, owner: NewAccount) -> str:

@@ -131,6 +131,11 @@ class DeviceOfCertificate(Struct, frozen=True, gc=False):
         """When another record of the UDI-DI than the one that answers for it was read, where that names it."""
         return iso_utc(self.seen.other_as_of) if self.seen.other_as_of else None
 
+    @property
+    def read_at(self) -> int | None:
+        """When it was read of this device; that of another record of the UDI-DI with that record."""
+        return self.seen.other_as_of or self.device.read_at
+
     def shown(self, today: date) -> ShownCertificate:
         """The certificate with its state, as this device has it."""
         return shown_of(self.seen, today)
@@ -173,14 +178,14 @@ class WatchedCertificate:
         if len(found) < 2:
             return ()
         return [
-            CertificateReading(shown_of(each[0].seen, self.today), len(each), each[0].device.read_at)
+            CertificateReading(shown_of(each[0].seen, self.today), len(each), each[0].read_at)
             for each in found.values()
         ]
 
     @property
     def is_read_at_once(self) -> bool:
         """Whether all its devices were read at the same time, so the order of reads cannot explain differences."""
-        return len({each.device.read_at for each in self.devices}) == 1
+        return len({each.read_at for each in self.devices}) == 1
 
     @property
     def unconfirmed(self) -> int:
@@ -371,7 +376,7 @@ def _changing(seen: SeenCertificate) -> tuple[object, ...]:
 def _read_last(listed: DeviceOfCertificate) -> tuple[bool, int, int]:
     """The sort key by read time; devices and certificates that the register still lists are preferred."""
     is_listed = not (listed.seen.is_gone or listed.seen.other_as_of or listed.device.is_delisted)
-    return is_listed, listed.device.read_at or 0, -listed.device.watch_id
+    return is_listed, listed.read_at or 0, -listed.device.watch_id
 
 
 @dataclass(slots=True)
