@@ -128,6 +128,29 @@ async def test_it_is_of_its_own_record_again_when_that_answers_and_gone_when_the
     assert await harness.get_list(owner.api_key, "events") == []
 
 
+async def test_it_is_gone_and_its_end_is_not_told_when_the_register_has_no_record_of_the_device_any_more(
+    harness: ServiceHarness,
+) -> None:
+    owner, legacy, _ = await watching(harness)
+    own = a_registered_certificate("N-1", RECORD, expiry="2030-01-01")
+    second = second_record(harness, legacy, certificates=(own,))
+    await read(harness)
+    harness.world.remove(legacy.uuid)
+    harness.world.remove(second.uuid)
+    await read(harness)
+    await harness.post_sync(owner.api_key)
+
+    [named] = (await harness.get("/v1/certificates", number=NUMBER)).json()["named_by_devices"]
+    assert "dropped_at" in named
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert (watch["listed"], watch["certificate"], watch["certificate_standing"]) == (False, "N-1", "Valid")
+    assert await harness.get_list(owner.api_key, "items") == []
+    harness.clock.move(40 * DAY)
+    await harness.service.watches.expiry.run()
+    [event] = await harness.get_list(owner.api_key, "events")
+    assert event["summary"] == "certificate:  → N-1"
+
+
 async def test_a_certificate_of_the_record_that_answers_is_new_and_does_not_replace_that_of_the_other(
     harness: ServiceHarness,
 ) -> None:

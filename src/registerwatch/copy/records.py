@@ -338,12 +338,21 @@ class RecordStore:
             if not any(is_overtaken(row, since) for row in stored.values()):
                 delisted = {key: row.delisted(read_at) for key, row in stored.items()}
                 await self._write(connection, Batch({}, delisted, revision, read_at), source)
+                if sum(row.delisted_at is None for row in stored.values()) > 1:
+                    await self._end_others(connection, stored, read_at)
                 await self.renew_scoped(connection, [udi], read_at=read_at, now=read_at, source=source or "")
                 is_first = any(row.delisted_at is None for row in stored.values())
                 if is_first and context is not None and not context.is_for_watches:
                     await self._observer.observe(
                         connection, [], context, unconfirmed=[udi], now=read_at, read_at=read_at
                     )
+
+    async def _end_others(self, connection: AsyncConnection, stored: Mapping[Key, StoredRow], read_at: int) -> None:
+        """Notify watches of a device whose other records are delisted with the current one: their certificates end."""
+        current = [from_document(row.device_json) for row in stored.values() if row.is_answering]
+        known = [Device(udi=each.udi, uuid=each.uuid, certs=each.certs) for each in current]
+        alone = [DeviceObservation(each, certificates_read=True, searched=False, in_full=False) for each in known]
+        await self._observer.observe(connection, alone, ReadContext(), now=read_at, read_at=read_at)
 
     async def _write(self, connection: AsyncConnection, batch: Batch, source: str | None) -> Sequence[CertificateRead]:
         """Write a batch. Returns the certificates that are new or changed in it and of which older reads differ."""
