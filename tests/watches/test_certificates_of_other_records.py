@@ -167,6 +167,22 @@ async def test_a_certificate_of_the_record_that_answers_is_new_and_does_not_repl
     assert [(each["certificate"], each["other_record_as_of"]) for each in items] == [(NUMBER, read_at)]
 
 
+async def test_searches_by_its_number_have_it_as_the_other_record_does_where_the_one_that_answers_drops_it(
+    harness: ServiceHarness,
+) -> None:
+    owner, legacy, read_at = await watching(harness)
+    longer = replace(legacy.certificates[0], expiry="2031-01-01")
+    second = second_record(harness, legacy, certificates=(longer,))
+    await read(harness)
+    harness.world.change(second.uuid, certificates=())
+    await read(harness)
+
+    assert set((await listing(harness, owner)).values()) == {(True, read_at)}
+    [named] = (await harness.get("/v1/certificates", number=NUMBER)).json()["named_by_devices"]
+    [item] = await harness.get_list(owner.api_key, "items")
+    assert named["device_read"]["expiry"] == item["expiry"] == legacy.certificates[0].expiry
+
+
 async def test_who_watches_it_later_has_the_same_certificates(harness: ServiceHarness) -> None:
     first, legacy, _ = await watching(harness)
     second_record(harness, legacy)

@@ -15,7 +15,7 @@ from registerwatch.copy.tables import devices
 from registerwatch.platform.clock import iso_utc
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_identity import Identified, may_be_same
-from registerwatch.register.certificate_reads import CertificateRead, NamedCertificate, OtherCertificate
+from registerwatch.register.certificate_reads import CertificateRead, DeviceRead, NamedCertificate, OtherCertificate
 from registerwatch.register.models import Certificate, from_document
 
 
@@ -27,22 +27,29 @@ class NamingRecord(msgspec.Struct, frozen=True):
     certificates: tuple[Certificate, ...]
     as_of: int
     delisted_at: int | None
-    others: tuple[Certificate, ...] = ()
+    others: tuple[OtherCertificate, ...] = ()
     """Certificates that other listed records of the UDI-DI name."""
 
     def alike(self, certificate: Identified) -> Sequence[Certificate]:
         """Its certificates that may be this one, whatever the spaces and capitals of their numbers."""
         return _alike(certificate, self.certificates)
 
-    def is_of_other(self, certificate: Identified) -> bool:
-        """Whether only another record of the UDI-DI names a certificate."""
-        return not self.alike(certificate) and bool(_alike(certificate, self.others))
+    def of_other(self, read: CertificateRead) -> DeviceRead | None:
+        """The last read of another record of the UDI-DI that alone names a certificate; None where there is none."""
+        alike = self._of_others(read)
+        if self.alike(read) or not alike:
+            return None
+        as_of = iso_utc(max(each.as_of for each in alike))
+        return DeviceRead(as_of, [each.certificate for each in alike], read.read.udi)
 
     def dropped_at(self, certificate: Identified, read_at: str) -> str | None:
         """When it was known not to name a certificate that it named at `read_at`; None where it does, or may."""
         known_at = iso_utc(max(self.as_of, self.delisted_at or 0))
-        is_named = self.alike(certificate) or self.is_of_other(certificate)
+        is_named = self.alike(certificate) or self._of_others(certificate)
         return known_at if known_at > read_at and not is_named else None
+
+    def _of_others(self, certificate: Identified) -> Sequence[OtherCertificate]:
+        return [each for each in self.others if _alike(certificate, [each.certificate])]
 
     def has_otherwise_named(self, read: CertificateRead) -> bool:
         """Whether it names the certificate of an earlier read of it with another number, revision or notified body: a
@@ -64,9 +71,12 @@ def named_certificates(
         if record is None:
             found.append(NamedCertificate(*values))
         elif not record.has_otherwise_named(read):
-            is_of_other = record.is_of_other(read)
             delisted_at = None if record.delisted_at is None else iso_utc(record.delisted_at)
-            found.append(NamedCertificate(*values, record.dropped_at(read, read.read.as_of), delisted_at, is_of_other))
+            if (of_other := record.of_other(read)) is not None:
+                of_record = read.srn, *_key(read), of_other
+                found.append(NamedCertificate(*of_record, None, delisted_at, is_of_other=True))
+            else:
+                found.append(NamedCertificate(*values, record.dropped_at(read, read.read.as_of), delisted_at))
     return found
 
 
@@ -79,8 +89,7 @@ async def naming_records(connection: AsyncConnection, udis: Collection[str]) -> 
 
 def _record(row: Any, others: Sequence[OtherCertificate]) -> NamingRecord:
     as_of = max(row.certs_read_at or 0, row.basic_read_at or 0)
-    of_others = tuple(each.certificate for each in others)
-    return NamingRecord(from_document(row.document).certs, as_of, row.delisted_at, of_others)
+    return NamingRecord(from_document(row.document).certs, as_of, row.delisted_at, tuple(others))
 
 
 def _alike(certificate: Identified, certificates: Sequence[Certificate]) -> Sequence[Certificate]:
