@@ -98,6 +98,9 @@ async def test_a_certificate_of_a_record_that_another_one_displaced_is_listed_fo
         assert NUMBER in page, path
         assert "no longer listed" not in page.lower(), path
         assert "Of another record of" in page, path
+        assert "The register names no certificate" not in page, path
+    compared = await harness.client.get("/compare", params=[("d", UDI), ("d", harness.unique_devices(1)[0].primary_di)])
+    assert OF_OTHER_RECORD[0] in compared.text
     assert await files_of(harness) == [True, True]
     assert await harness.get_list(owner.api_key, "events") == []
     for _ in range(58):

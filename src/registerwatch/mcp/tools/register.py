@@ -20,10 +20,10 @@ _DEVICE = (
     " legislation, catalogue reference, version, and `certs`: the certificates with number, revision, status and, where"
     " the register has one, expiry. `found: false` means that there is no such record or that the register could not be"
     " read; `error` says which. `complete: true` means that every part of the record was read; an empty `certs` then"
-    " means that the register names no certificate for the device, which never means that it has none. `complete:"
-    " false` means that the parts in `missing` (`certificates`, `dates`, `names`: trade names in other languages) were"
-    " not read yet: say so, and call again in a moment; an empty `certs` then says nothing. `certs_read_at` says how"
-    " old `certs` is."
+    " means that the record names no certificate, which never means that the device has none: another record of its"
+    " UDI-DI, which search_devices finds by the number of a certificate, can name one. `complete: false` means that"
+    " the parts in `missing` (`certificates`, `dates`, `names`: trade names in other languages) were not read yet: say"
+    " so, and call again in a moment; an empty `certs` then says nothing. `certs_read_at` says how old `certs` is."
 )
 
 

@@ -203,7 +203,13 @@ async def _column(service: Service, udi: str, answer: DeviceAnswer | NoDevice) -
         return Column(udi, absence=absence, reason=answer.reason)
     served = served_device(answer)
     is_maker_gone = await is_gone(service, served.manufacturer_srn)
-    view = DeviceView(served, today_of(service), is_listed=answer.is_listed, is_maker_gone=is_maker_gone)
+    view = DeviceView(
+        served,
+        today_of(service),
+        is_listed=answer.is_listed,
+        is_maker_gone=is_maker_gone,
+        of_other_records=await service.records.other_certificates(served.udi),
+    )
     return Column(udi, view)
 
 

@@ -10,7 +10,7 @@ from registerwatch.pages.languages import language_name, language_tag
 from registerwatch.pages.public.device import DeviceView
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import ShownCertificate
-from registerwatch.register.standing import DELISTED
+from registerwatch.register.standing import DELISTED, OF_OTHER_RECORD
 
 NOT_READ_YET, NOT_GIVEN, NOT_NAMED = "Not read yet", "Not given", "Not named"
 AS_LAST_LISTED = "As when the device was last listed"
@@ -177,11 +177,13 @@ def _market_status(view: DeviceView) -> Cell:
 
 def _standing(view: DeviceView) -> Cell:
     """The common standing of its certificates."""
+    of_other = [Fact(OF_OTHER_RECORD[0], is_compared=False)] if view.of_other_records else []
     if not view.certificates:
-        return UNREAD if view.certificates_unread else Cell((Fact("None named"),))
+        return UNREAD if view.certificates_unread else Cell((Fact("None named"), *of_other))
     counted = [Fact(f"{words}: {number}" if number > 1 else words) for words, _, number in view.count_by_words]
     others = [Fact("Others: not read yet")] if view.certificates_unread else []
-    return Cell((*counted, *(Fact(words, end) for words, end in view.standing.ends), *others), is_known=not others)
+    ends = (Fact(words, end) for words, end in view.standing.ends)
+    return Cell((*counted, *ends, *of_other, *others), is_known=not others)
 
 
 def _manufacturer(view: DeviceView) -> Cell:
