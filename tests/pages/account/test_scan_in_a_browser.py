@@ -107,7 +107,7 @@ def test_a_photo_is_read_as_soon_as_it_is_chosen(context: BrowserContext) -> Non
     page.locator("#photo").set_input_files({"name": "label.jpg", "mimeType": "image/jpeg", "buffer": photo})
 
     expect(page.get_by_role("heading", name=NAME)).to_be_visible(timeout=READ_MILLISECONDS)
-    expect(page.locator("#announcement")).to_have_text(f"In the register: {NAME}")
+    expect(page.locator("#announcement")).to_have_text(f"In the register, Market status not known: {NAME}")
     assert rows(page) == [a_udi(7), NAME]
     page.locator("#photo").set_input_files({"name": "x.jpg", "mimeType": "image/jpeg", "buffer": b"\xff\xd8\xff"})
     expect(page.get_by_role("alert")).to_be_visible(timeout=READ_MILLISECONDS)
