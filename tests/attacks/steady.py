@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import cycle
+from itertools import count, cycle
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,6 +27,8 @@ INTERVAL_SECONDS = 0.2
 """Between two requests of one client."""
 TIMEOUT_SECONDS = 60.0
 LOOK_SECONDS = 0.02
+_times = count()
+"""How often the account has had work: each time it asks from another network, as an address may ask for few reads."""
 
 
 class Request(msgspec.Struct):
@@ -135,7 +137,7 @@ def ask_steadily(plan: Plan, number: int, seen: Seen, ended: threading.Event) ->
 
 def work_steadily(plan: Plan, receiver: Receiver, seen: Seen, ended: threading.Event) -> None:
     """Give the account work, wait until it is done, and so on until it is over: each of its kinds is done once."""
-    register, client = Client(plan.register), Client(plan.service, plan.worker.key)
+    register, client = Client(plan.register), Client(plan.service, plan.worker.key, f"10.78.{next(_times) % 256}")
     while True:
         word = f"R{time.time_ns()}"
         try:
