@@ -42,6 +42,7 @@ def judge(told: dict[str, Any], udi: str, email: str) -> None:
     assert told["since"] > 2000, "an instant, not a text"
 
 
+@pytest.mark.nightly
 def test_a_client_for_python_is_generated_without_a_gap_and_works(served: Served, tmp_path: Path) -> None:
     address, harness = served
     programs = _generator()

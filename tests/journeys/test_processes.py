@@ -82,6 +82,7 @@ def test_a_fill_that_is_killed_goes_on_where_it_stopped_and_loses_nothing(tmp_pa
     assert "0 changes behind" in status
 
 
+@pytest.mark.nightly
 def test_serve_answers_from_a_filled_copy_and_ends_when_asked(tmp_path: Path, records: Path, database_url: str) -> None:
     env = environment(tmp_path, database_url, REGISTER_URL="http://127.0.0.1:9/eudamed")
     assert processes.run("copy", "fill", "--source", records, env=env).returncode == 0

@@ -302,6 +302,7 @@ async def test_devices_that_share_a_record_do_not_show_that_it_was_read_for_a_wa
         assert {told[name] for name in ("read_at", "basic_read_at", "certs_read_at")} == {iso_utc(harness.now)}
 
 
+@pytest.mark.nightly
 async def test_a_refresh_answers_alike_and_asks_as_much_of_the_register_watched_or_not(stage: Stage) -> None:
     harness = stage.harness
     await harness.service.accounts.admin.set_period(stage.owner.email, None, harness.now + 30 * DAY)
@@ -351,6 +352,7 @@ async def test_reads_for_watches_write_nothing_that_strangers_search_or_compare(
     assert await stage.harness.rows(device_certificates) == of_devices
 
 
+@pytest.mark.nightly
 async def test_a_change_that_a_read_for_a_watch_found_is_shown_with_its_time(stage: Stage) -> None:
     await stage.watch()
     harness, device = stage.harness, stage.watched[0]
@@ -409,6 +411,7 @@ async def test_an_import_takes_no_baseline_of_what_was_read_for_others_a_moment_
     assert {each["last_sync"] for each in told} == {None}
 
 
+@pytest.mark.nightly
 async def test_what_listings_of_a_watched_manufacturer_show_is_told_nobody_else(stage: Stage) -> None:
     harness, srn = stage.harness, stage.watched_srns[0]
     [device] = [each for each in stage.devices if each.manufacturer.srn == srn][:1]

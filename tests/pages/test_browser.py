@@ -143,6 +143,7 @@ def test_a_print_has_its_address_and_the_time_of_reading_instead_of_forms(page: 
     assert complaints(page) == []
 
 
+@pytest.mark.nightly
 def test_without_a_script_the_form_the_links_and_the_button_work(browser: Browser, served: Served) -> None:
     plain = browser.new_context(base_url=served.address, java_script_enabled=False)
     page = plain.new_page()

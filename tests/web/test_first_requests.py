@@ -5,10 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 MAX_MODULES = 10
 """A few small ones take a millisecond."""
 
 
+@pytest.mark.nightly
 def test_no_first_request_loads_a_library_while_all_others_wait(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.web.first_requests", str(tmp_path)]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)

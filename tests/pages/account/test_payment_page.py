@@ -22,6 +22,7 @@ def _provider_page(route: Route) -> None:
     route.fulfill(body="<h1>Pay here</h1>", content_type="text/html")
 
 
+@pytest.mark.nightly
 def test_a_plan_is_chosen_paid_at_the_providers_and_shown(served: Served, browser: Browser) -> None:
     for scripted in (True, False):
         context = browser.new_context(base_url=served.address, java_script_enabled=scripted)

@@ -41,6 +41,7 @@ def signed_up(browser: Browser, served: Served, email: str, *, script: bool) -> 
     return page
 
 
+@pytest.mark.nightly
 def test_the_list_follows_typing_and_keeps_what_was_marked(browser: Browser, served: Served) -> None:
     page = signed_up(browser, served, "script@acme.example", script=True)
     page.evaluate("window.same = true")
