@@ -186,6 +186,26 @@ async def test_searches_by_its_number_have_it_as_the_other_record_does_where_the
     assert named["device_read"]["expiry"] == item["expiry"] == legacy.certificates[0].expiry
 
 
+@pytest.mark.parametrize(("first", "told"), [("withdrawn", []), ("issued", ["Withdrawn"])])
+async def test_what_the_other_record_has_better_is_no_news_when_the_one_that_answers_drops_the_certificate(
+    harness: ServiceHarness, first: str, told: list[str]
+) -> None:
+    owner, legacy, _ = await watching(harness)
+    others = "issued" if first == "withdrawn" else "withdrawn"
+    harness.world.change(legacy.uuid, certificates=(replace(legacy.certificates[0], status=others),))
+    await read(harness)
+    newer = second_record(harness, legacy, certificates=(replace(legacy.certificates[0], status=first),))
+    await read(harness)
+    before = len(await harness.get_list(owner.api_key, "events"))
+    harness.world.change(newer.uuid, certificates=())
+    await read(harness)
+
+    events = await harness.get_list(owner.api_key, "events")
+    changes = [each for event in events[: len(events) - before] for each in event["changes"]]
+    assert [each["new"] for each in changes if each["field"] == "cert_status"] == told
+    assert [each["other_record_as_of"] is not None for each in await harness.get_list(owner.api_key, "items")] == [True]
+
+
 async def test_who_watches_it_later_has_the_same_certificates(harness: ServiceHarness) -> None:
     first, legacy, _ = await watching(harness)
     second_record(harness, legacy)

@@ -168,12 +168,21 @@ def _is_unchanged(before: SeenCertificate, after: SeenCertificate) -> bool:
 
 
 def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[FieldChange]:
+    """What differs. Where the record that answers for the UDI-DI drops a certificate that another one names, that other
+    one was read before, and maybe long ago: what it has better is no news.
+    """
+    is_older = bool(after.other_as_of and not before.other_as_of)
     if after.number != before.number:
         yield _change_of(after, NUMBER, before.number, after.number)
-    if after.status and (old := _compared_status(before, after)) is not None:
+    old = _compared_status(before, after) if after.status else None
+    if old is not None and not (is_older and _is_no_worse(before, after)):
         yield _change_of(after, STATUS, old, after.status)
-    if after.expiry and after.expiry != before.expiry:
+    if after.expiry and after.expiry != before.expiry and not (is_older and after.expiry > before.expiry):
         yield _change_of(after, EXPIRY, before.expiry, after.expiry)
+
+
+def _is_no_worse(before: SeenCertificate, after: SeenCertificate) -> bool:
+    return bool(words_by_status(before.status_code)) or not words_by_status(after.status_code)
 
 
 def _compared_status(before: SeenCertificate, after: SeenCertificate) -> str | None:
