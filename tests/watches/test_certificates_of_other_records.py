@@ -7,7 +7,7 @@ import pytest
 
 from registerwatch.platform.clock import day_of, iso_utc
 from registerwatch.platform.structs import replace
-from registerwatch.register.standing import OF_OTHER_RECORD
+from registerwatch.register.standing import EARLIER_UNLISTED, OF_OTHER_RECORD
 from registerwatch_standins.register.records import Registration
 from tests.pages.account.pages_client import PagesClient
 from tests.register.builders import a_registered_certificate
@@ -129,6 +129,27 @@ async def test_it_is_of_its_own_record_again_when_that_answers_and_gone_when_the
     await read(harness)
     assert set((await listing(harness, owner)).values()) == {(False, None)}
     assert await harness.get_list(owner.api_key, "events") == []
+
+
+async def test_an_own_certificate_that_is_dropped_is_no_longer_listed_beside_one_of_another_record(
+    harness: ServiceHarness,
+) -> None:
+    owner, legacy, read_at = await watching(harness)
+    own = a_registered_certificate("N-1", RECORD, expiry="2027-02-24")
+    second = second_record(harness, legacy, certificates=(own,))
+    await read(harness)
+
+    harness.world.change(second.uuid, certificates=())
+    await read(harness)
+
+    items = await harness.get_list(owner.api_key, "items")
+    assert {each["certificate"]: each.get("listed", True) for each in items} == {"N-1": False, NUMBER: True}
+    [watch] = await harness.get_list(owner.api_key, "watches")
+    assert (watch["certificate"], watch["certificate_other_record_as_of"]) == (NUMBER, read_at)
+    assert "certificate_listed" not in watch
+    page = (await pages_of(harness, owner))[f"/app/watches/{watch['id']}"]
+    assert EARLIER_UNLISTED[0] in page
+    assert OF_OTHER_RECORD[0] in page
 
 
 async def test_it_is_gone_and_its_end_is_not_told_when_the_register_has_no_record_of_the_device_any_more(

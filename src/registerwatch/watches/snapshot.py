@@ -86,8 +86,10 @@ def listed_certificates(certificates: Iterable[SeenCertificate]) -> list[SeenCer
 
 
 def shown_certificates(certificates: Sequence[SeenCertificate]) -> Sequence[SeenCertificate]:
-    """The listed certificates, also of other records; where there are none, those that are gone, shown as such."""
-    return [each for each in certificates if not each.is_gone] or certificates
+    """The listed certificates, also of other records; where the record that answers lists none, those that are gone
+    too, shown as such.
+    """
+    return [each for each in certificates if not each.is_gone] if listed_certificates(certificates) else certificates
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
@@ -131,7 +133,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
 
     @property
     def shown_certs(self) -> Sequence[SeenCertificate]:
-        """The listed certificates, also of other records; where there are none, those that are gone."""
+        """The listed certificates, also of other records; where the record that answers lists none, those gone too."""
         return shown_certificates(self.certs or ())
 
     @property
@@ -141,7 +143,7 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc
 
     @property
     def unlisted_certs(self) -> Sequence[SeenCertificate]:
-        """The certificates that the register listed before, where it lists none now."""
+        """The certificates that the register listed before, where the record that answers lists none now."""
         return [each for each in self.shown_certs if each.is_gone]
 
 

@@ -149,8 +149,8 @@ class WatchObject(Answer, kw_only=True, gc=False):
     def of(cls, watch: Watch, now: float) -> "WatchObject":
         """A watch with what was last seen of its subject, at `now` (unix seconds)."""
         seen = watch.snapshot or _EMPTY
-        is_device, (certificate, expiry) = watch.kind == "udi", _first_values(seen.shown_certs)
         others = () if listed_certificates(seen.certs or ()) else seen.other_certs
+        is_device, (certificate, expiry) = watch.kind == "udi", _first_values(others or seen.shown_certs)
         return cls(
             id=watch.id,
             kind=watch.kind,
@@ -164,7 +164,7 @@ class WatchObject(Answer, kw_only=True, gc=False):
             risk_class=seen.risk_class,
             certificate=certificate,
             cert_expiry=expiry,
-            certificate_listed=False if seen.unlisted_certs else UNSET,
+            certificate_listed=False if seen.unlisted_certs and not others else UNSET,
             certificate_other_record_as_of=iso_utc(others[0].other_as_of) if others else UNSET,
             certificate_standing=certificates_of(seen, day_of(now)).words or UNSET,
             complete=watch.is_complete,
