@@ -90,7 +90,20 @@ async def test_what_was_not_read_is_neither_the_same_nor_different(site: SiteMak
 
         assert rows["Certificate A ? Not known whether it differs"][1] == "Not read yet"
         assert "Read in part. Not read yet: certificates, dates, names in other languages." in page.main
+        assert "it is not known, as not everything has been read." in page.main
         assert not [row for row, cells in rows.items() if "≠" in row and "Not read yet" in cells]
+
+
+async def test_what_the_register_does_not_give_is_not_said_to_be_unread(site: SiteMaker) -> None:
+    async with site(registration(FIRST, "Stem"), registration(SECOND, "Stem")) as harness:
+        [second] = harness.world.by_primary_di(SECOND)
+        harness.world.change(second.uuid, max_reuses=5)
+        await _read_in_full(harness, FIRST, SECOND)
+
+        page = await _get(harness, FIRST, SECOND)
+
+        assert _rows(page)["Reuses ? Not known whether it differs"] == ["Not given", "at most 5"]
+        assert "Of 1 it is not known, as the register does not give every field." in page.main
 
 
 async def test_a_device_that_is_missing_or_unreadable_is_told_apart_and_leaves_the_others_compared(

@@ -97,10 +97,12 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """`3 of 20 fields differ. Of 2 it is not known.`"""
+        """`3 of 20 fields differ. Of 2 it is not known, as not everything has been read.`"""
         different, unknown = self.number("DIFFERENT"), self.number("UNKNOWN")
         first = f"{different} of {len(self.rows)} fields differ{'s' if different == 1 else ''}."
-        return f"{first} Of {unknown} it is not known, as not everything has been read." if unknown else first
+        unread = any(each.view is not None and each.view.device.missing for each in self.columns)
+        why = "not everything has been read" if unread else "the register does not give every field"
+        return f"{first} Of {unknown} it is not known, as {why}." if unknown else first
 
     @property
     def not_same(self) -> Sequence[ComparedRow]:
