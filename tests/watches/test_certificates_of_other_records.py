@@ -207,7 +207,9 @@ async def test_searches_by_its_number_have_it_as_the_other_record_does_where_the
     assert named["device_read"]["expiry"] == item["expiry"] == legacy.certificates[0].expiry
 
 
-@pytest.mark.parametrize(("first", "told"), [("withdrawn", []), ("issued", ["Withdrawn"])])
+@pytest.mark.parametrize(
+    ("first", "told"), [("withdrawn", []), ("issued", ["Withdrawn"]), ("restricted", ["Withdrawn"])]
+)
 async def test_what_the_other_record_has_better_is_no_news_when_the_one_that_answers_drops_the_certificate(
     harness: ServiceHarness, first: str, told: list[str]
 ) -> None:

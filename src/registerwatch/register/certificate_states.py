@@ -202,8 +202,17 @@ def words_by_status(status_code: str) -> str:
     """How a certificate stands by its status alone, whatever its dates: `Withdrawn`, `Restricted`, `Expired` and alike;
     the register's own word where the status is not known. Empty where it leaves the certificate plainly valid.
     """
-    shown = shown_certificate(Certificate("", status_code=status_code), date.min)  # without dates, any day will do
+    shown = _by_status(status_code)
     return "" if shown.state is CertificateState.UNDATED else shown.words
+
+
+def is_worse_status(status_code: str, other: str) -> bool:
+    """Whether the first status is more serious than the other, whatever the dates."""
+    return _by_status(status_code).state.rank < _by_status(other).state.rank
+
+
+def _by_status(status_code: str) -> ShownCertificate:
+    return shown_certificate(Certificate("", status_code=status_code), date.min)  # without dates, any day will do
 
 
 def _state_in_force(status: str, remaining: int | None) -> CertificateState:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from registerwatch.platform.structs import replace
-from registerwatch.register.certificate_states import words_by_status
+from registerwatch.register.certificate_states import is_worse_status, words_by_status
 from registerwatch.watches.certificate_matching import Pair, matched, may_be_renumbered
 from registerwatch.watches.snapshot import (
     CODED,
@@ -175,14 +175,11 @@ def _changes_of(before: SeenCertificate, after: SeenCertificate) -> Iterator[Fie
     if after.number != before.number:
         yield _change_of(after, NUMBER, before.number, after.number)
     old = _compared_status(before, after) if after.status else None
-    if old is not None and not (is_older and _is_no_worse(before, after)):
+    if old is not None and (not is_older or is_worse_status(after.status_code, before.status_code)):
         yield _change_of(after, STATUS, old, after.status)
-    if after.expiry and after.expiry != before.expiry and not (is_older and after.expiry > before.expiry):
+    is_later = bool(before.expiry) and after.expiry > before.expiry
+    if after.expiry and after.expiry != before.expiry and not (is_older and is_later):
         yield _change_of(after, EXPIRY, before.expiry, after.expiry)
-
-
-def _is_no_worse(before: SeenCertificate, after: SeenCertificate) -> bool:
-    return bool(words_by_status(before.status_code)) or not words_by_status(after.status_code)
 
 
 def _compared_status(before: SeenCertificate, after: SeenCertificate) -> str | None:
