@@ -31,7 +31,9 @@ NOT_IN_REGISTER: Badge = ("Not in the register", "warn")
 """Badge of a device or an actor that the register, when it was asked, did not have, and never had as far as known."""
 EARLIER_UNLISTED: Badge = ("An earlier certificate is no longer listed", "warn")
 """Badge beside the standing of a device without listed certificates that is known to have had one."""
-OF_OTHER_RECORD: Badge = ("A certificate is of another record of this UDI-DI", "warn")
+OTHER_RECORD = "another record of this UDI-DI"
+"""A listed record beside the one that answers for a UDI-DI, in words for people."""
+OF_OTHER_RECORD: Badge = (f"A certificate is of {OTHER_RECORD}", "warn")
 """Badge beside the standing of a device of which another listed record names a certificate that its own does not."""
 NEWER_READ_DIFFERS: Badge = ("A newer read of another device differs", "warn")
 """Badge beside the standing of a device of which another device has a certificate otherwise by a newer read."""

@@ -2,7 +2,8 @@
 
 FastAPI 0.137 and later match the routes of included routers one by one, and twice: to find the last of sixty costs more
 than to answer. `RouteTable` is a route itself, before the others. It takes the requests that a route takes in full and
-leaves the rest to the routes after it, so every 404 and 405 stays as it was, and so does the description.
+leaves the rest to the routes after it, so every 404 and 405 stays as it was, and so does the description. Only a
+parameter that may be any path takes line breaks too, which the router refuses.
 """
 
 import re

@@ -14,6 +14,7 @@ from registerwatch.errors import InvalidInput
 from registerwatch.notifications.feeds.models import CalendarContent
 from registerwatch.platform.clock import date_in_words, day_of, utc_in_words
 from registerwatch.register.certificates import certificate_name
+from registerwatch.register.standing import OTHER_RECORD
 from registerwatch.watches.models import Expiring, Watch
 
 MEDIA_TYPE = "text/calendar; charset=utf-8"
@@ -124,7 +125,7 @@ def _of_other_record(item: Expiring) -> Sequence[str]:
     if not item.other_record_as_of:
         return ()
     as_of = utc_in_words(datetime.fromisoformat(item.other_record_as_of).timestamp())
-    return [f"Of another record of this UDI-DI, as of {as_of}."]
+    return [f"Of {OTHER_RECORD}, as of {as_of}."]
 
 
 def _alarm(item: Expiring, called: str, days: int) -> Alarm:

@@ -20,7 +20,7 @@ from registerwatch.pages.addresses import page_parameter, with_query
 from registerwatch.pages.page_position import PagePosition, page_number
 from registerwatch.platform.structs import replace
 from registerwatch.register.certificate_states import NO_END_DATE
-from registerwatch.register.standing import EARLIER_UNLISTED, NOT_IN_REGISTER
+from registerwatch.register.standing import EARLIER_UNLISTED, NOT_IN_REGISTER, OTHER_RECORD
 from registerwatch.watches.questions.certificates import (
     MAX_TEXT_LENGTH,
     CertificateFilter,
@@ -170,7 +170,7 @@ def _csv_rows(found: CertificateOverview, ended: EndedPeriod | None) -> Iterator
     for _, listed in found.of_devices:
         seen, shown = listed.seen, listed.shown(found.today)
         listing = "no longer listed" if seen.is_gone else "not confirmed" if listed.is_unconfirmed else "listed"
-        listing = "of another record of this UDI-DI" if listed.other_as_of else listing
+        listing = f"of {OTHER_RECORD}" if listed.other_as_of else listing
         listing = "device no longer listed" if listed.device.is_delisted else listing
         dated = seen.ends, GROUP_NAMES[group_of(shown.remaining)]
         number = seen.number, seen.revision, seen.notified_body

@@ -16,7 +16,7 @@ from registerwatch.pages.account.visitor import SignedIn, Visitor
 from registerwatch.pages.account.watches.watch_query import WatchQuery
 from registerwatch.platform.clock import day_of
 from registerwatch.register.certificate_states import ShownCertificate, in_order
-from registerwatch.register.standing import COVERED_UNTIL, FIRST_END, NOT_READ
+from registerwatch.register.standing import COVERED_UNTIL, FIRST_END, NOT_READ, OTHER_RECORD
 from registerwatch.watches.models import Watch
 from registerwatch.watches.questions.listed_watches import ListedWatch
 from registerwatch.watches.standing import certificates_of, shown_of, standing_of
@@ -110,10 +110,7 @@ def _certificates(watch: Watch, today: date) -> tuple[str, str, date | None, dat
         return "", NOT_READ, None, None
     standing = certificates_of(watch.snapshot, today)
     earlier = in_order(shown_of(each, today) for each in watch.snapshot.unlisted_certs)
-    others = (
-        f"{_certificate_text(shown_of(each, today))}, of another record of this UDI-DI"
-        for each in watch.snapshot.other_certs
-    )
+    others = (f"{_certificate_text(shown_of(each, today))}, of {OTHER_RECORD}" for each in watch.snapshot.other_certs)
     certificates = "; ".join([*map(_certificate_text, [*standing.certificates, *earlier]), *others])
     were_all_read = watch.snapshot.has_all_certs
     words = standing.in_file(are_all_read=were_all_read and not watch.last_error, were_all_read=were_all_read)
